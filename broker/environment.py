@@ -1,0 +1,113 @@
+"""The only door to time, chance and disk.
+
+Production passes the monotonic clock, a seeded-by-the-OS generator and `OsFs`; the simulation passes a virtual clock,
+`random.Random(seed)` and an in-memory disk. Nothing else in the broker may ask for any of the three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol
+
+
+class TimerHandle(Protocol):
+    """A call that has been scheduled and not yet made."""
+
+    def cancel(self) -> None:
+        """Drop the call; harmless when it has been made or dropped already."""
+
+
+class Clock(Protocol):
+    """Time, and calls back at a time. One thread: every callback runs on the broker's loop."""
+
+    def wall_ms(self) -> int:
+        """Milliseconds since the epoch; may step. For record timestamps only."""
+
+    def now_ms(self) -> int:
+        """Monotonic milliseconds from an arbitrary start. For every deadline."""
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call back in the next loop tick, after everything that is ready now."""
+
+    def call_at(self, when_ms: int, callback: Callable[[], None]) -> TimerHandle:
+        """Call back at or after `when_ms` on the `now_ms` scale."""
+
+
+class File(Protocol):
+    """One open file. Positions are bytes from its start."""
+
+    @property
+    def path(self) -> str: ...
+
+    def size(self) -> int: ...
+
+    def append(self, buffers: Sequence[bytes | bytearray | memoryview]) -> None:
+        """Write all buffers at the end (one vectored write where the platform has it).
+
+        Raises OSError when not everything was written; the end of the file is then undefined and the caller truncates.
+        """
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes from `position`; shorter only at the end of the file."""
+
+    def truncate(self, size: int) -> None: ...
+
+    def sync(self) -> None:
+        """Return when every byte written before is on stable storage (fdatasync)."""
+
+    def close(self) -> None: ...
+
+
+class Fs(Protocol):
+    """A file system. Paths are '/'-separated strings; errors are OSError."""
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """Open for reading and appending. FileNotFoundError when absent and not `create`."""
+
+    def read_bytes(self, path: str) -> bytes: ...
+
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
+        """Replace the file's content: temporary file, then rename; `sync` makes content and rename durable first."""
+
+    def exists(self, path: str) -> bool: ...
+
+    def list_dir(self, path: str) -> list[str]:
+        """Names in a folder, sorted."""
+
+    def make_dirs(self, path: str) -> None: ...
+
+    def rename(self, source: str, target: str) -> None:
+        """Rename a file or folder; an existing target file is replaced."""
+
+    def remove(self, path: str) -> None:
+        """Remove one file."""
+
+    def remove_tree(self, path: str) -> None:
+        """Remove a folder with everything in it."""
+
+    def sync_dir(self, path: str) -> None:
+        """Make creations, renames and removals inside the folder durable."""
+
+    def lock(self, path: str) -> Callable[[], None]:
+        """Take an exclusive lock on a file (created if absent) and return its release. BlockingIOError if it is taken."""
+
+    def sync_soon(self, files: Sequence[File], on_done: Callable[[OSError | None], None]) -> None:
+        """Sync the files off the loop, then call back on the loop (group commit)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What a broker is given of the outside world."""
+
+    clock: Clock
+    rng: Random
+    fs: Fs
+
+    def random_uuid(self) -> bytes:
+        """16 random bytes as a version 4 UUID; never the zero UUID."""
+        raw = bytearray(self.rng.randbytes(16))
+        raw[6] = (raw[6] & 0x0F) | 0x40
+        raw[8] = (raw[8] & 0x3F) | 0x80
+        return bytes(raw)

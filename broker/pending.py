@@ -1,0 +1,55 @@
+"""An answer that is not there yet: a state write, an append, a long poll. No coroutine, no task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar, cast
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+_UNSET = object()
+
+
+class Pending(Generic[T]):
+    """A value that arrives once, on the loop's own thread.
+
+    `parks` says that the connection handles nothing behind this request until the answer is there, as Kafka does for
+    every request; an append that is answered within the tick need not park.
+    """
+
+    __slots__ = ("_callbacks", "_value", "parks")
+
+    def __init__(self, *, parks: bool = True) -> None:
+        self._value: object = _UNSET
+        self._callbacks: list[Callable[[T], None]] = []
+        self.parks = parks
+
+    @property
+    def done(self) -> bool:
+        return self._value is not _UNSET
+
+    def complete(self, value: T) -> None:
+        """Set the value and tell everyone who waits. RuntimeError the second time."""
+        if self._value is not _UNSET:
+            raise RuntimeError("a pending answer was completed twice")
+        self._value = value
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback(value)
+
+    def on_complete(self, callback: Callable[[T], None]) -> None:
+        """Call back with the value, at once when it is there already."""
+        if self._value is not _UNSET:
+            callback(cast(T, self._value))
+        else:
+            self._callbacks.append(callback)
+
+    def then(self, function: Callable[[T], U]) -> Pending[U]:
+        """The pending result of `function` on the value."""
+        result: Pending[U] = Pending(parks=self.parks)
+        self.on_complete(lambda value: result.complete(function(value)))
+        return result
+
+
+Answer = T | Pending[T]

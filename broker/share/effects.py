@@ -1,0 +1,38 @@
+"""What a share partition asks its shell to do. Returned, never performed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class StateBatch:
+    """A range of offsets (inclusive) with the state and delivery count to persist. `delivery_state` is 0, 2 or 4."""
+
+    first_offset: int
+    last_offset: int
+    delivery_state: int
+    delivery_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteState:
+    """Persist a change. The shell answers with `SharePartition.on_state_written(write_id, error)` exactly once.
+
+    `start_offset` is the start offset before this write's own commit moves it. `batches` are ascending and disjoint.
+    """
+
+    write_id: int
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int
+    batches: tuple[StateBatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WakeFetches:
+    """Something may have become acquirable: look again at the share fetches parked on this partition."""
+
+
+Effect = WriteState | WakeFetches

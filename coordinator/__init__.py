@@ -1,0 +1,1 @@
+"""Replicated state machines: share coordinator and group coordinator. Pure; ports only."""

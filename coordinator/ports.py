@@ -1,0 +1,61 @@
+"""What the coordinators ask of the rest of the broker: topics, and the settings of share groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class TopicImage:
+    """One topic as metadata knows it. `topic_id` is 16 bytes, `partitions` a count."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    internal: bool = False
+
+
+class MetadataImage(Protocol):
+    """The topics that exist now."""
+
+    def topic(self, name: str) -> TopicImage | None: ...
+
+    def topic_by_id(self, topic_id: bytes) -> TopicImage | None: ...
+
+
+class IsolationLevel(IntEnum):
+    """`share.isolation.level` and Fetch's IsolationLevel."""
+
+    READ_UNCOMMITTED = 0
+    READ_COMMITTED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class AutoOffsetReset:
+    """`share.auto.offset.reset`: strategy is latest, earliest or by_duration; `duration_ms` only for the last."""
+
+    strategy: str = "latest"
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShareGroupSettings:
+    """A share group's effective settings: the group's own values over the broker's (share-group configs, KIP-932)."""
+
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 5_000
+    record_lock_duration_ms: int = 30_000
+    delivery_count_limit: int = 5
+    partition_max_record_locks: int = 2_000
+    assignment_interval_ms: int = 1_000
+    auto_offset_reset: AutoOffsetReset = AutoOffsetReset()
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    renew_acknowledge_enable: bool = True
+
+
+class ShareGroupSettingsSource(Protocol):
+    """Settings by group id, looked up on every use so that a change takes effect at once."""
+
+    def share_group(self, group_id: str) -> ShareGroupSettings: ...

@@ -1,0 +1,64 @@
+"""The shape of every coordinator: decide, append, replay.
+
+An operation looks at the state and returns `CoordinatorResult(records, response)` without changing anything; the
+runtime appends the records and calls `replay` for each; only `replay` changes state, so recovery is the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from shareq.protocol.primitives import Message
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorRecord:
+    """One record for the coordinator's log, as typed messages. A None value is a tombstone.
+
+    `value_version` is the version the value is written at.
+    """
+
+    key: Message
+    value: Message | None
+    value_version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorResult(Generic[T_co]):
+    """Records to append, in order, and the response to give once they are durable."""
+
+    response: T_co
+    records: tuple[CoordinatorRecord, ...] = field(default=())
+
+
+class CoordinatorShard(Protocol):
+    """The state machine of one partition of a coordinator's topic."""
+
+    def replay(self, record: CoordinatorRecord, offset: int) -> None:
+        """Apply one record, live or at load. The only method that changes durable state."""
+
+    def on_loaded(self, now_ms: int) -> None:
+        """Called once after the log was replayed, before the first operation: start timers afresh."""
+
+    def next_deadline_ms(self) -> int | None:
+        """When `on_deadline` wants to be called (monotonic ms), or None."""
+
+    def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
+        """What time brought about: sessions that ended, snapshots that are due."""
+
+
+Operation = Callable[[], CoordinatorResult[T]]
+
+
+class RecordSerde(Protocol):
+    """Records of one coordinator's topic to bytes and back."""
+
+    def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]: ...
+
+    def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
+        """None for an unknown record type (skipped with a warning). MalformedMessage for a value version out of range."""

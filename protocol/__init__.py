@@ -1,0 +1,1 @@
+"""Bytes to values and back: Kafka's messages, headers, errors and record batches. Pure."""
