@@ -1,1 +1,50 @@
+"""The table of RPCs: which handler serves a key, in which versions, and which versions are advertised.
 
+A handler is a module with a card as its docstring, `VERSIONS`, and
+`handle(ctx: RequestContext, request: XRequest) -> XResponse | Pending[XResponse]`. It may have
+`failed(request: XRequest, error: ErrorCode) -> XResponse`, the answer when it raised, where the response has no
+top-level error code. Modules are imported at their first request, which keeps the start short; ApiVersions is computed
+from this table alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from shareq.protocol.api_keys import ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRange:
+    """Versions of an RPC, both ends inclusive."""
+
+    first: int
+    last: int
+
+    def __contains__(self, version: int) -> bool:
+        return self.first <= version <= self.last
+
+
+class HandlerRow:
+    """One RPC: the module in this package, the versions it serves, and those that ApiVersions names.
+
+    The advertised range may reach below the served one: clients on old librdkafka test for fixed versions that nobody
+    sends any more (KIP-896, KAFKA-18659). A request in such a version closes the connection.
+    """
+
+    __slots__ = ("advertised", "module", "served")
+
+    def __init__(self, module: str, first: int, last: int, *, advertised_first: int | None = None) -> None:
+        self.module = module
+        self.served = VersionRange(first, last)
+        self.advertised = VersionRange(first if advertised_first is None else advertised_first, last)
+
+
+HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
+    ApiKey.PRODUCE: HandlerRow("produce", 3, 13, advertised_first=0),
+    ApiKey.FETCH: HandlerRow("fetch", 4, 18),
+    ApiKey.LIST_OFFSETS: HandlerRow("list_offsets", 1, 11),
+    ApiKey.INIT_PRODUCER_ID: HandlerRow("init_producer_id", 0, 5),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: HandlerRow("offset_for_leader_epoch", 2, 4),
+}
