@@ -1,0 +1,210 @@
+"""336,776 flights through one share group, with the broker killed half way: `python -m examples.flights_demo`.
+
+Four librdkafka share consumers, each a process of its own, acknowledge every record by itself: most are accepted, some
+released once, some rejected. Half way the broker gets SIGKILL and is started again on the same data. At the end the
+journals of the consumers are joined: nothing may be lost, and nothing whose ack was confirmed may come again.
+
+Exit code 0 when both hold, 1 when not or when something broke.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
+
+from examples.flights_demo import flights
+from examples.flights_demo.broker import DemoBroker, Shareq
+from examples.flights_demo.ledger import Ledger, Totals
+from examples.flights_demo.progress import Progress
+
+TOPIC, GROUP, PARTITIONS, CONSUMERS = "flights", "departures", 4, 4
+DEADLINE_S = 100.0
+QUIET_S = 1.5  # everything is settled and nothing came for this long: nothing comes any more
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The joined journals, the seconds from the first delivery to the last ack, the seconds the restart took."""
+
+    totals: Totals
+    produced: int
+    drain_s: float
+    restart_s: float
+
+
+def main() -> int:
+    options = _options()
+    progress = Progress()
+    folder = Path(tempfile.mkdtemp(prefix="shareq-demo-"))
+    broker = _broker(options.broker, folder)
+    consumers: list[subprocess.Popen[bytes]] = []
+    try:
+        outcome = _run(broker, folder, consumers, progress)
+    except (flights.FlightsUnavailable, RuntimeError) as error:
+        progress.end()
+        print(f"demo: {error}\ndemo: logs are in {folder}", file=sys.stderr)
+        return 1
+    finally:
+        _end(consumers)
+        broker.stop()
+    print(_table(outcome))
+    if outcome.totals.lost or outcome.totals.again_after_confirmed:
+        print(f"demo: FAILED; journals and logs are in {folder}", file=sys.stderr)
+        return 1
+    shutil.rmtree(folder)
+    return 0
+
+
+def _run(broker: DemoBroker, folder: Path, consumers: list[subprocess.Popen[bytes]], progress: Progress) -> Outcome:
+    progress.step("getting the flights")
+    flights.download()
+    progress.step("starting the broker")
+    progress.step(f"the broker listens at {broker.address} after {broker.start() * 1000:.0f} ms")
+    _create_topic_and_group(broker.address)
+    produced = _produce(broker.address, progress)
+    progress.step(f"{produced:,} flights produced; {CONSUMERS} consumers join group {GROUP}")
+    journals = [folder / f"consumer-{number}.jsonl" for number in range(CONSUMERS)]
+    for journal in journals:
+        command = [sys.executable, "-m", "examples.flights_demo.consumer", broker.address, GROUP, TOPIC, str(journal)]
+        with journal.with_suffix(".log").open("wb") as log:
+            consumers.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log))
+    ledger = Ledger(journals, produced)
+    deadline = time.monotonic() + DEADLINE_S
+
+    def watch(done: Callable[[], bool]) -> None:
+        _watch(ledger, consumers, progress, done, deadline)
+
+    watch(lambda: ledger.confirmed >= produced // 2)
+    broker.kill()
+    progress.step(f"half way: broker killed with SIGKILL after {ledger.confirmed:,} confirmed acks")
+    restart_s = broker.start()
+    progress.step(f"broker started again on the same data in {restart_s * 1000:.0f} ms")
+    watch(lambda: ledger.settled == produced and time.monotonic_ns() - ledger.last_event_ns > QUIET_S * 1e9)
+    progress.end()
+    _end(consumers)
+    ledger.read()
+    drain_s = (ledger.last_event_ns - ledger.first_event_ns) / 1e9
+    return Outcome(ledger.totals(), produced, drain_s, restart_s)
+
+
+def _create_topic_and_group(bootstrap: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for future in admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values():
+        future.result(30)
+    # A new share group starts at the end of the log unless told otherwise. librdkafka cannot set group configs yet.
+    group = ConfigResource(ConfigResourceType.GROUP, GROUP, {"share.auto.offset.reset": "earliest"})
+    groups = KafkaAdminClient(bootstrap_servers=bootstrap)
+    try:
+        answer = groups.alter_configs([group], raise_on_unknown=False)
+    finally:
+        groups.close()
+    if answer["group"][GROUP] != "OK":
+        raise RuntimeError(f"setting share.auto.offset.reset failed: {answer}")
+
+
+def _produce(bootstrap: str, progress: Progress) -> int:
+    """Every flight once, the row number as its key; returns how many the broker confirmed."""
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "enable.idempotence": True,
+            "linger.ms": 20,
+            "queue.buffering.max.messages": 1_000_000,
+        }
+    )
+    errors: list[str] = []
+
+    def on_delivery(error: object, _: object) -> None:
+        if error is not None:
+            errors.append(str(error))
+
+    count = 0
+    for row, line in enumerate(flights.rows()):
+        producer.produce(TOPIC, line, b"%d" % row, on_delivery=on_delivery)
+        count += 1
+        if count % 2000 == 0:
+            producer.poll(0)
+            progress.show(f"{count:,} flights read")
+    producer.flush(60)
+    if errors or len(producer):
+        raise RuntimeError(f"producing failed: {errors[:1]}, {len(producer)} unsent")
+    return count
+
+
+def _watch(
+    ledger: Ledger,
+    consumers: list[subprocess.Popen[bytes]],
+    progress: Progress,
+    done: Callable[[], bool],
+    deadline: float,
+) -> None:
+    """Read the journals until `done()`; at the deadline go on with what there is."""
+    while not done() and time.monotonic() < deadline:
+        time.sleep(0.05)
+        ledger.read()
+        progress.show(f"{len(ledger.deliveries):,} delivered, {ledger.confirmed:,} of {ledger.rows:,} confirmed")
+        ended = [number for number, process in enumerate(consumers) if process.poll() is not None]
+        if ended:
+            raise RuntimeError(f"consumer {ended[0]} ended early with code {consumers[ended[0]].returncode}")
+
+
+def _end(consumers: list[subprocess.Popen[bytes]]) -> None:
+    for process in consumers:
+        if process.poll() is None:
+            process.terminate()
+    for process in consumers:
+        try:
+            process.wait(15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _table(outcome: Outcome) -> str:
+    totals = outcome.totals
+    rate = totals.delivered / outcome.drain_s if outcome.drain_s else 0.0
+    lines: list[tuple[str, str]] = [
+        ("flights produced", f"{outcome.produced:,}"),
+        ("records delivered", f"{totals.delivered:,}"),
+        ("  of these redelivered", f"{totals.redelivered:,}"),
+        ("accepted (confirmed)", f"{totals.accepted:,}"),
+        ("rejected (confirmed)", f"{totals.rejected:,}"),
+        ("released once (confirmed)", f"{totals.released:,}"),
+        ("acks cut off by the kill (unknown)", f"{totals.unknown:,}"),
+        ("  of these delivered again", f"{totals.unknown_back:,}"),
+        ("deliveries per second, kill and restart included", f"{rate:,.0f}"),
+        ("broker back after", f"{outcome.restart_s * 1000:,.0f} ms"),
+        ("lost", f"{totals.lost:,}"),
+        ("delivered again after a confirmed ack", f"{totals.again_after_confirmed:,}"),
+    ]
+    width = max(len(label) for label, _ in lines)
+    return "\n".join(["", *(f"  {label:<{width}}  {value:>10}" for label, value in lines), ""])
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="flights_demo", description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--broker", choices=["shareq", "apache"], default="shareq", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _broker(kind: str, folder: Path) -> DemoBroker:
+    if kind == "apache":  # to compare with
+        from tests.support.apache_kafka import ApacheKafka
+
+        return ApacheKafka(folder)
+    return Shareq(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

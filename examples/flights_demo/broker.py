@@ -1,0 +1,83 @@
+"""The broker of the demo: a child process that can be killed and started again on the same data."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+class DemoBroker(Protocol):
+    """What the demo needs of a broker."""
+
+    @property
+    def address(self) -> str: ...
+
+    def start(self) -> float:
+        """Start, wait until it listens; seconds that took."""
+
+    def kill(self) -> None:
+        """SIGKILL."""
+
+    def stop(self) -> None:
+        """SIGTERM, and wait."""
+
+
+@dataclass(slots=True)
+class Shareq:
+    """`python -m shareq.broker serve` on a free port of this machine."""
+
+    folder: Path
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def start(self, timeout_s: float = 20) -> float:
+        command = [sys.executable, "-m", "shareq.broker", "serve", "--listen", self.address]
+        command += ["--data-dir", str(self.folder / "data")]
+        with (self.folder / "broker.log").open("ab") as log:
+            started = time.monotonic()
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        while not self._listens():  # it listens only when every log is recovered
+            if self.process.poll() is not None or time.monotonic() - started > timeout_s:
+                self.stop()
+                text = (self.folder / "broker.log").read_text(errors="replace")
+                raise RuntimeError(f"the broker did not start:\n{text[-2000:]}")
+            time.sleep(0.005)
+        return time.monotonic() - started
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def _listens(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port), 1).close()
+        except OSError:
+            return False
+        return True
