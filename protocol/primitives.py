@@ -1,0 +1,449 @@
+"""What every generated codec is made of: the base classes, the variable-length integers, and the rarer readers and writers.
+
+The generated functions read fixed-width fields and short lengths themselves; what is here is called for the rest:
+lengths of more than one byte, tagged fields, arrays of numbers and strings, and every error.
+
+Reading never allocates by a number the input claims: an array's count is held against the bytes that remain first, and
+a slice is at most as long as the input. A length that runs past the end is noticed at the latest when the message is
+complete (`Message.decode`), because the position only moves forward.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Final
+
+# typing.Self as a base-class method's result
+from typing import Self
+
+Tags = tuple[tuple[int, bytes], ...]
+"""Tagged fields this code does not know, as (tag, raw bytes), ascending by tag."""
+
+ZERO_UUID: Final = bytes(16)
+"""Kafka's "no id"."""
+
+NEVER: Final = 32768
+"""`FLEXIBLE_FROM` of a message without flexible versions: above every version."""
+
+MAX_STRING_BYTES: Final = 32767
+"""Longest string on the wire, in bytes of UTF-8, in both length forms."""
+
+
+class MalformedMessage(ValueError):
+    """Bytes that are not what they should be. The connection they came from is of no further use."""
+
+
+class UnencodableMessage(ValueError):
+    """A message that cannot be written at the version asked for: a field of another version is set, null where it is
+    not allowed, a number out of its type's range, a string over 32,767 bytes."""
+
+
+class _Unset:
+    """The default of array and struct parameters: a fresh empty value. None cannot be it, since null is a value."""
+
+    def __repr__(self) -> str:
+        return "<empty>"
+
+
+UNSET: Final[Any] = _Unset()  # Any: it stands in for every array and struct type
+
+
+class Structure:
+    """A struct of the protocol: equality by fields, and a repr. Subclasses name their fields in `__slots__`."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]  # mutable
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={_shown(getattr(self, name))}" for name in self.__slots__)
+        return f"{type(self).__name__}({fields})"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return repr(bytes(value)) if len(value) <= 16 else f"<{len(value)} bytes>"
+    return repr(value)
+
+
+class Message(Structure):
+    """A request, response, header, or coordinator record's key or value, with codecs for all its versions.
+
+    Versions are inclusive. `API_KEY` is the record type for coordinator records and -1 where there is none.
+    `FLEXIBLE_FROM` is the first flexible version, `NEVER` if there is none.
+    """
+
+    __slots__ = ()
+
+    API_KEY: ClassVar[int] = -1
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int] = NEVER
+    # Any: the tables of each subclass hold functions of that subclass
+    DECODERS: ClassVar[Mapping[int, Callable[[bytes, int], tuple[Any, int]]]] = {}
+    ENCODERS: ClassVar[Mapping[int, Callable[[bytearray, Any], None]]] = {}
+
+    def encode(self, version: int) -> bytes:
+        """This message in wire form. Raises `UnencodableMessage`."""
+        out = bytearray()
+        self.encode_into(out, version)
+        return bytes(out)
+
+    def encode_into(self, out: bytearray, version: int) -> None:
+        """Append this message in wire form. Raises `UnencodableMessage`, and then leaves `out` as it was."""
+        start = len(out)
+        try:
+            self.ENCODERS[version](out, self)
+        except (struct.error, TypeError, AttributeError, ValueError, KeyError) as error:
+            del out[start:]
+            raise _unencodable(self, version, error) from error
+
+    @classmethod
+    def decode(cls, data: bytes | memoryview, version: int, offset: int = 0) -> tuple[Self, int]:
+        """Read a message that starts at `offset`; returns it and the offset after it. Raises `MalformedMessage`.
+
+        A field of type `records` is a view into `data`; nothing else refers to it.
+        """
+        buffer = data if type(data) is bytes else bytes(data)
+        try:
+            message, end = cls.DECODERS[version](buffer, offset)
+        except (IndexError, struct.error, UnicodeDecodeError, KeyError) as error:
+            raise _malformed(cls, version, error) from error
+        if end > len(buffer):
+            raise MalformedMessage(f"{cls.__name__} version {version}: ends {end - len(buffer)} bytes too early")
+        return message, end
+
+
+def _malformed(cls: type[Message], version: int, error: Exception) -> MalformedMessage:
+    if version not in cls.DECODERS:
+        return MalformedMessage(f"{cls.__name__} has no version {version}")
+    return MalformedMessage(f"{cls.__name__} version {version}: {error}")
+
+
+def _unencodable(message: Message, version: int, error: Exception) -> UnencodableMessage:
+    if isinstance(error, UnencodableMessage):
+        return error
+    if version not in message.ENCODERS:
+        return UnencodableMessage(f"{type(message).__name__} has no version {version}")
+    return UnencodableMessage(f"{type(message).__name__} version {version}: {error}")
+
+
+# Reading. A reader takes the position after what its caller has read and returns the value and the next position.
+
+
+def read_uvarint(data: bytes, pos: int) -> tuple[int, int]:
+    """An unsigned number of at most 32 bits: 7 bits a byte, low group first, high bit set while more follow."""
+    value = data[pos]
+    pos += 1
+    if value < 0x80:
+        return value, pos
+    value &= 0x7F
+    for shift in (7, 14, 21, 28):
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if value > 0xFFFFFFFF:
+                break
+            return value, pos
+    raise MalformedMessage("variable-length number of more than 32 bits")
+
+
+def read_length(data: bytes, pos: int) -> tuple[int, int]:
+    """The compact length (n + 1; 0 is null) whose first byte, already looked at, is before `pos`."""
+    return read_uvarint(data, pos - 1)
+
+
+def read_string_length(data: bytes, pos: int) -> tuple[int, int]:
+    """As `read_length`, for a string: null and more than 32,767 bytes are refused."""
+    length, pos = read_uvarint(data, pos - 1)
+    if length == 0:
+        raise null_value()
+    if length > MAX_STRING_BYTES + 1:
+        raise MalformedMessage(f"string of {length - 1} bytes")
+    return length, pos
+
+
+def read_bytes_length(data: bytes, pos: int) -> tuple[int, int]:
+    """As `read_length`, for bytes: null is refused."""
+    length, pos = read_uvarint(data, pos - 1)
+    if length == 0:
+        raise null_value()
+    return length, pos
+
+
+def read_tags(data: bytes, pos: int, first: int) -> tuple[Tags, int]:
+    """The tag buffer whose first byte `first`, not zero, is before `pos`: every (tag, bytes). Tags must ascend strictly."""
+    count = first
+    if first > 0x7F:
+        count, pos = read_uvarint(data, pos - 1)
+    size = len(data)
+    if count * 2 > size - pos:
+        raise bad_count(count)
+    tags: list[tuple[int, bytes]] = []
+    last = -1
+    for _ in range(count):
+        tag, pos = read_uvarint(data, pos)
+        length, pos = read_uvarint(data, pos)
+        end = pos + length
+        if tag <= last or end > size:
+            raise MalformedMessage(f"tag {tag} of {length} bytes after tag {last}, {size - pos} bytes left")
+        tags.append((tag, data[pos:end]))
+        pos = end
+        last = tag
+    return tuple(tags), pos
+
+
+def signed_bytes(raw: bytes) -> list[int]:
+    """Bytes as int8 numbers."""
+    return [byte - 256 if byte > 127 else byte for byte in raw]
+
+
+_WIDTHS: Final = {"h": 2, "i": 4, "q": 8, "H": 2, "I": 4, "d": 8, "?": 1}
+
+
+def read_numbers(data: bytes, pos: int, count: int, code: str) -> tuple[list[Any], int]:
+    """`count` numbers of the `struct` format `code`, big-endian. (Any: int, float or bool by the code.)"""
+    size = count * _WIDTHS[code]
+    if not 0 <= size <= len(data) - pos:
+        raise bad_count(count)
+    return list(struct.unpack_from(f">{count}{code}", data, pos)), pos + size
+
+
+def read_uuids(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
+    """`count` ids of 16 bytes."""
+    end = pos + count * 16
+    if not pos <= end <= len(data):
+        raise bad_count(count)
+    return [data[at : at + 16] for at in range(pos, end, 16)], end
+
+
+def read_compact_strings(data: bytes, pos: int, count: int) -> tuple[list[str], int]:
+    """`count` strings with compact lengths; none is null."""
+    if not 0 <= count <= len(data) - pos:
+        raise bad_count(count)
+    values: list[str] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        values.append(data[pos:end].decode())
+        pos = end
+    return values, pos
+
+
+def read_strings(data: bytes, pos: int, count: int) -> tuple[list[str], int]:
+    """`count` strings with int16 lengths; none is null."""
+    if not 0 <= count * 2 <= len(data) - pos:
+        raise bad_count(count)
+    values: list[str] = []
+    for _ in range(count):
+        (n,) = _UNPACK_INT16(data, pos)
+        if n < 0:
+            raise bad_length(n)
+        pos += 2
+        end = pos + n
+        values.append(data[pos:end].decode())
+        pos = end
+    return values, pos
+
+
+def read_compact_byte_strings(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
+    """`count` byte strings with compact lengths; none is null."""
+    if not 0 <= count <= len(data) - pos:
+        raise bad_count(count)
+    values: list[bytes] = []
+    for _ in range(count):
+        n, pos = read_bytes_length(data, pos + 1)
+        values.append(data[pos : pos + n - 1])
+        pos += n - 1
+    return values, pos
+
+
+def read_byte_strings(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
+    """`count` byte strings with int32 lengths; none is null."""
+    if not 0 <= count * 4 <= len(data) - pos:
+        raise bad_count(count)
+    values: list[bytes] = []
+    for _ in range(count):
+        (n,) = _UNPACK_INT32(data, pos)
+        if n < 0:
+            raise bad_length(n)
+        pos += 4
+        values.append(data[pos : pos + n])
+        pos += n
+    return values, pos
+
+
+_UNPACK_INT16: Final = struct.Struct(">h").unpack_from
+_UNPACK_INT32: Final = struct.Struct(">i").unpack_from
+
+
+def bad_count(count: int) -> MalformedMessage:
+    """For an array's count that is negative (null where it is not allowed), or more than the bytes left can hold."""
+    return MalformedMessage(f"array of {count} elements: null, or more than the message can hold")
+
+
+def bad_length(length: int) -> MalformedMessage:
+    """For a negative length that does not mean null here."""
+    return MalformedMessage(f"length {length}")
+
+
+def null_value() -> MalformedMessage:
+    """For null in a field that may not be null."""
+    return MalformedMessage("null in a field that may not be null")
+
+
+def bad_tag(name: str, tag: int) -> MalformedMessage:
+    """For a tag that belongs to another version of the struct."""
+    return MalformedMessage(f"tag {tag} of {name} is not of this version")
+
+
+def bad_tag_size(name: str, tag: int, size: int, end: int) -> MalformedMessage:
+    """For a tagged field whose value is longer or shorter than its size says."""
+    return MalformedMessage(f"tag {tag} of {name}: a value of {end} bytes in a field of {size}")
+
+
+# Writing.
+
+
+def put_uvarint(out: bytearray, value: int) -> None:
+    """Append an unsigned number of at most 32 bits."""
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+
+
+def put_string_length(out: bytearray, length: int) -> None:
+    """Append a compact string's length (n + 1)."""
+    if length > MAX_STRING_BYTES + 1:
+        raise UnencodableMessage(f"string of {length - 1} bytes")
+    put_uvarint(out, length)
+
+
+def put_tags(out: bytearray, tags: Tags) -> None:
+    """Append a tag buffer, sorted by tag."""
+    put_uvarint(out, len(tags))
+    last = -1
+    for tag, value in sorted(tags):
+        if tag <= last:
+            raise UnencodableMessage(f"tag {tag} twice")
+        put_uvarint(out, tag)
+        put_uvarint(out, len(value))
+        out += value
+        last = tag
+
+
+def put_int8s(out: bytearray, values: list[int]) -> None:
+    """Append int8 numbers, without a count."""
+    out += struct.pack(f">{len(values)}b", *values)
+
+
+def put_numbers(out: bytearray, values: list[Any], code: str) -> None:
+    """Append numbers of the `struct` format `code`, big-endian, without a count. (Any: int, float or bool.)"""
+    out += struct.pack(f">{len(values)}{code}", *values)
+
+
+def put_uuids(out: bytearray, values: list[bytes]) -> None:
+    """Append ids of 16 bytes, without a count."""
+    for value in values:
+        if len(value) != 16:
+            raise bad_uuid(value)
+        out += value
+
+
+def put_compact_strings(out: bytearray, values: list[str]) -> None:
+    """Append strings with compact lengths, without a count."""
+    for value in values:
+        raw = value.encode()
+        put_string_length(out, len(raw) + 1)
+        out += raw
+
+
+def put_strings(out: bytearray, values: list[str]) -> None:
+    """Append strings with int16 lengths, without a count."""
+    for value in values:
+        raw = value.encode()
+        out += len(raw).to_bytes(2, "big", signed=True)
+        out += raw
+
+
+def put_compact_byte_strings(out: bytearray, values: list[bytes]) -> None:
+    """Append byte strings with compact lengths, without a count."""
+    for value in values:
+        put_uvarint(out, len(value) + 1)
+        out += value
+
+
+def put_byte_strings(out: bytearray, values: list[bytes]) -> None:
+    """Append byte strings with int32 lengths, without a count."""
+    for value in values:
+        out += len(value).to_bytes(4, "big", signed=True)
+        out += value
+
+
+def not_in_version(name: str, field: str) -> UnencodableMessage:
+    """For a field that is set although the version being written lacks it."""
+    return UnencodableMessage(f"{name}.{field} is set, but this version has no such field")
+
+
+def bad_uuid(value: bytes) -> UnencodableMessage:
+    """For an id that is not 16 bytes."""
+    return UnencodableMessage(f"uuid of {len(value)} bytes")
+
+
+# Text form of ids.
+
+
+def uuid_to_text(uuid: bytes) -> str:
+    """URL-safe base64 without padding, 22 characters, as Kafka's tools print ids."""
+    if len(uuid) != 16:
+        raise ValueError(f"uuid of {len(uuid)} bytes")
+    return base64.urlsafe_b64encode(uuid)[:22].decode()
+
+
+def uuid_from_text(text: str) -> bytes:
+    """The 16 bytes of an id in its text form. ValueError if it is not one."""
+    try:
+        uuid = base64.b64decode(text.encode("ascii") + b"==", altchars=b"-_", validate=True)
+    except ValueError as error:
+        raise ValueError(f"not an id: {text!r}") from error
+    if len(uuid) != 16:
+        raise ValueError(f"not an id: {text!r}")
+    return uuid
+
+
+# Signed variable-length numbers, as record batches have them.
+
+
+def zigzag_varint(value: int) -> bytes:
+    """A signed number (32 or 64 bits) in zig-zag form: small magnitudes take few bytes."""
+    out = bytearray()
+    put_uvarint(out, value << 1 if value >= 0 else (-value << 1) - 1)
+    return bytes(out)
+
+
+def read_zigzag(data: bytes | bytearray | memoryview, pos: int, max_bytes: int = 5) -> tuple[int, int]:
+    """A signed number in zig-zag form; `max_bytes` is 5 for varint, 10 for varlong. Raises `MalformedMessage`."""
+    value = 0
+    shift = 0
+    for _ in range(max_bytes):
+        if pos >= len(data):
+            raise MalformedMessage("variable-length number cut short")
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return (value >> 1) ^ -(value & 1), pos
+        shift += 7
+    raise MalformedMessage(f"variable-length number of more than {max_bytes} bytes")
