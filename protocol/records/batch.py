@@ -1,0 +1,365 @@
+"""Record batches of magic 2: a view of the header, checks, stamping, building, decoding.
+
+    at  field                 type    notes
+     0  BaseOffset            int64   assigned by the broker; outside length and CRC
+     8  Length                int32   bytes after this field = size of the batch - 12
+    12  PartitionLeaderEpoch  int32   set by the broker, outside the CRC; -1 unknown
+    16  Magic                 int8    2
+    17  CRC                   uint32  CRC-32C (Castagnoli) of bytes 21 to the end
+    21  Attributes            int16   bits: 0-2 codec, 3 log append time, 4 transactional, 5 control, 6 delete horizon
+    23  LastOffsetDelta       int32   kept by compaction
+    27  BaseTimestamp         int64   ms; with bit 6 the delete horizon instead
+    35  MaxTimestamp          int64   ms; with bit 3 the append time of all records
+    43  ProducerId            int64   -1 none
+    51  ProducerEpoch         int16   -1 none
+    53  BaseSequence          int32   -1 none
+    57  RecordsCount          int32
+    61  records                       compressed as one block; see `record_codec`
+
+So base offset and leader epoch may be overwritten in place; anything else needs a new CRC.
+Next offset = BaseOffset + LastOffsetDelta + 1. Sequence of record i = BaseSequence + its offset delta, after 2^31-1
+comes 0.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.records.checksum import crc32c
+from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, Compression, compress, decompress
+from shareq.protocol.records.record_codec import (
+    MIN_RECORD_BYTES,
+    Headers,
+    Record,
+    RecordData,
+    encode_record,
+    read_records,
+    records_without_key,
+)
+
+__all__ = [
+    "CODEC_MASK",
+    "CONTROL",
+    "HEADER_SIZE",
+    "LENGTH_OVERHEAD",
+    "MAGIC",
+    "NO_PRODUCER_EPOCH",
+    "NO_PRODUCER_ID",
+    "NO_SEQUENCE",
+    "NO_TIMESTAMP",
+    "TRANSACTIONAL",
+    "BatchHeader",
+    "Compression",
+    "Headers",
+    "Record",
+    "RecordData",
+    "batch_headers",
+    "build_batch",
+    "decode_records",
+    "has_record_without_key",
+    "last_sequence",
+    "read_header",
+    "recompress",
+    "stamp",
+    "stamped_prefix",
+    "validate_batch",
+    "with_append_time",
+]
+
+HEADER_SIZE: Final = 61
+LENGTH_OVERHEAD: Final = 12  # BaseOffset and Length themselves
+MAGIC: Final = 2
+CRC_START: Final = 21
+
+CODEC_MASK: Final = 0x07
+LOG_APPEND_TIME: Final = 0x08
+TRANSACTIONAL: Final = 0x10
+CONTROL: Final = 0x20
+DELETE_HORIZON: Final = 0x40
+
+NO_TIMESTAMP: Final = -1
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+MAX_SEQUENCE: Final = 2**31 - 1
+
+# No codec packs records tighter: deflate expands at most 1032 times, and offset deltas that count up defeat the others.
+_MAX_RECORDS_PER_COMPRESSED_BYTE: Final = 1032 // MIN_RECORD_BYTES
+_KNOWN_ATTRIBUTES: Final = 0x7F
+
+_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+_PREFIX: Final = struct.Struct(">qii")  # BaseOffset, Length, PartitionLeaderEpoch
+_CRC: Final = struct.Struct(">I")
+_ATTRIBUTES: Final = struct.Struct(">h")
+_TIMESTAMP: Final = struct.Struct(">q")
+_unpack_header = _HEADER.unpack_from
+
+
+class BatchHeader(NamedTuple):
+    """The 61 bytes before the records. `length` is the field (size of the batch - 12)."""
+
+    base_offset: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole batch."""
+        return self.length + LENGTH_OVERHEAD
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of the last record, inclusive; compaction may have removed that record."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequence of the last record, -1 without sequences."""
+        return last_sequence(self.base_sequence, self.last_offset_delta)
+
+    @property
+    def compression(self) -> int:
+        """Codec bits; 5-7 are no codec, `validate_batch` refuses them."""
+        return self.attributes & CODEC_MASK
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return self.attributes & LOG_APPEND_TIME != 0
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.attributes & TRANSACTIONAL != 0
+
+    @property
+    def is_control(self) -> bool:
+        return self.attributes & CONTROL != 0
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """Whether `base_timestamp` is the time when tombstones in here may go."""
+        return self.attributes & DELETE_HORIZON != 0
+
+
+def last_sequence(base_sequence: int, last_offset_delta: int) -> int:
+    """Sequence of a batch's last record: counts up to 2^31-1, then from 0. -1 without sequences."""
+    if base_sequence == NO_SEQUENCE:
+        return NO_SEQUENCE
+    last = base_sequence + last_offset_delta
+    return last if last <= MAX_SEQUENCE else last - MAX_SEQUENCE - 1
+
+
+def read_header(data: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
+    """The header at `position`, unchecked. struct.error when fewer than 61 bytes are there."""
+    return BatchHeader._make(_unpack_header(data, position))
+
+
+def batch_headers(data: bytes | bytearray | memoryview, start: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and header of each whole batch from `start`, back to back; stops before one that is cut short.
+
+    CRCs are not checked. Raises `MalformedMessage` for a length that no batch can have.
+    """
+    end = len(data)
+    while start + HEADER_SIZE <= end:
+        header = BatchHeader._make(_unpack_header(data, start))
+        size = header.length + LENGTH_OVERHEAD
+        if size < HEADER_SIZE:
+            raise MalformedMessage(f"record batch with length {header.length}")
+        if start + size > end:
+            return
+        yield start, header
+        start += size
+
+
+def validate_batch(data: bytes | bytearray | memoryview) -> BatchHeader | ErrorCode:
+    """The header of `data` if that is exactly one sound batch, without a look at its records.
+
+    INVALID_RECORD: not exactly one batch, another magic, numbers that contradict each other.
+    CORRUPT_MESSAGE: a length below the header's, or the CRC does not match. (Apache Kafka 4.3.1, LogValidator.)
+    """
+    size = len(data)
+    if size < HEADER_SIZE:
+        return ErrorCode.INVALID_RECORD
+    fields = _unpack_header(data)
+    _, length, _, magic, crc, attributes, last_delta, _, max_timestamp, producer_id, epoch, sequence, count = fields
+    if magic != MAGIC or length != size - LENGTH_OVERHEAD:
+        too_short = magic == MAGIC and length < HEADER_SIZE - LENGTH_OVERHEAD
+        return ErrorCode.CORRUPT_MESSAGE if too_short else ErrorCode.INVALID_RECORD
+    if crc32c(memoryview(data)[CRC_START:]) != crc:
+        return ErrorCode.CORRUPT_MESSAGE
+    if (
+        last_delta < 0
+        or count != last_delta + 1
+        or max_timestamp < NO_TIMESTAMP
+        or not 0 <= attributes <= _KNOWN_ATTRIBUTES
+        or not (
+            producer_id == epoch == sequence == -1 or _producer_fields_agree(attributes, producer_id, epoch, sequence)
+        )
+    ):
+        return ErrorCode.INVALID_RECORD
+    codec = attributes & CODEC_MASK
+    records_bytes = size - HEADER_SIZE
+    if codec == 0:
+        possible = count * MIN_RECORD_BYTES <= records_bytes
+    else:
+        possible = codec <= Compression.ZSTD and count <= _MAX_RECORDS_PER_COMPRESSED_BYTE * records_bytes
+    return BatchHeader._make(fields) if possible else ErrorCode.INVALID_RECORD
+
+
+def _producer_fields_agree(attributes: int, producer_id: int, epoch: int, sequence: int) -> bool:
+    """A producer id comes with an epoch and, but for control batches, a sequence; without one there is neither."""
+    if producer_id < 0 or epoch < 0:
+        return False
+    return sequence == NO_SEQUENCE if attributes & CONTROL else sequence >= 0
+
+
+def stamp(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:
+    """Write base offset and leader epoch into a batch in place; the CRC does not cover them."""
+    _PREFIX.pack_into(batch, 0, base_offset, len(batch) - LENGTH_OVERHEAD, leader_epoch)
+
+
+def stamped_prefix(base_offset: int, length: int, leader_epoch: int) -> bytes:
+    """The first 16 bytes of a batch, to be written in front of the rest of a batch that cannot be changed."""
+    return _PREFIX.pack(base_offset, length, leader_epoch)
+
+
+def with_append_time(batch: bytes | bytearray | memoryview, append_time_ms: int) -> bytearray:
+    """A copy of the batch with log append time as its timestamp type, MaxTimestamp that time, and a new CRC."""
+    out = bytearray(batch)
+    (attributes,) = _ATTRIBUTES.unpack_from(out, 21)
+    _ATTRIBUTES.pack_into(out, 21, attributes | LOG_APPEND_TIME)
+    _TIMESTAMP.pack_into(out, 35, append_time_ms)
+    _write_crc(out)
+    return out
+
+
+def recompress(
+    batch: bytes | bytearray | memoryview, codec: Compression, max_bytes: int = MAX_DECOMPRESSED_BYTES
+) -> bytearray:
+    """A copy of the batch with its records under another codec and a new CRC; records are not looked at.
+
+    Raises `MalformedMessage` when they cannot be decompressed into `max_bytes`.
+    """
+    (attributes,) = _ATTRIBUTES.unpack_from(batch, 21)
+    payload = decompress(_codec(attributes), memoryview(batch)[HEADER_SIZE:], max_bytes)
+    out = bytearray(memoryview(batch)[:HEADER_SIZE])
+    out += compress(codec, payload)
+    _ATTRIBUTES.pack_into(out, 21, attributes & ~CODEC_MASK | codec)
+    struct.pack_into(">i", out, 8, len(out) - LENGTH_OVERHEAD)
+    _write_crc(out)
+    return out
+
+
+def build_batch(
+    records: Sequence[RecordData],
+    *,
+    timestamp_ms: int,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_PRODUCER_EPOCH,
+    base_sequence: int = NO_SEQUENCE,
+    compression: Compression = Compression.NONE,
+    transactional: bool = False,
+    control: bool = False,
+) -> bytearray:
+    """One batch of the records, offsets counting up from `base_offset`.
+
+    A record without a time of its own gets `timestamp_ms`. ValueError without records.
+    """
+    if not records:
+        raise ValueError("a batch without records")
+    first = records[0].timestamp_ms
+    base_timestamp = max_timestamp = timestamp_ms if first is None else first
+    payload = bytearray()
+    for delta, (key, value, headers, own_time) in enumerate(records):
+        timestamp = timestamp_ms if own_time is None else own_time
+        max_timestamp = max(max_timestamp, timestamp)
+        encode_record(payload, delta, timestamp - base_timestamp, key, value, headers)
+    if compression is not Compression.NONE:
+        payload = bytearray(compress(compression, payload))
+    attributes = compression | (TRANSACTIONAL if transactional else 0) | (CONTROL if control else 0)
+    out = bytearray(
+        _HEADER.pack(
+            base_offset,
+            len(payload) + HEADER_SIZE - LENGTH_OVERHEAD,
+            leader_epoch,
+            MAGIC,
+            0,
+            attributes,
+            len(records) - 1,
+            base_timestamp,
+            max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            len(records),
+        )
+    )
+    out += payload
+    _write_crc(out)
+    return out
+
+
+def decode_records(batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> list[Record]:
+    """The records of one batch, with absolute offsets and timestamps. The CRC is not checked.
+
+    Raises `MalformedMessage` for records that cannot be read or are larger than `max_bytes` when decompressed.
+    """
+    header = _whole_header(batch)
+    data, pos = _records_block(batch, header, max_bytes)
+    append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else None
+    return read_records(data, pos, header.records_count, header.base_offset, header.base_timestamp, append_time)
+
+
+def has_record_without_key(batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> bool:
+    """Whether a record of the batch has a null key: compacted topics refuse those. Raises as `decode_records` does."""
+    header = _whole_header(batch)
+    data, pos = _records_block(batch, header, max_bytes)
+    return records_without_key(data, pos, header.records_count)
+
+
+def _whole_header(batch: bytes | bytearray | memoryview) -> BatchHeader:
+    if len(batch) < HEADER_SIZE:
+        raise MalformedMessage(f"record batch of {len(batch)} bytes")
+    header = BatchHeader._make(_unpack_header(batch))
+    if header.magic != MAGIC or header.length != len(batch) - LENGTH_OVERHEAD or header.records_count < 0:
+        raise MalformedMessage(f"not one record batch: magic {header.magic}, length {header.length}")
+    return header
+
+
+def _records_block(batch: bytes | bytearray | memoryview, header: BatchHeader, max_bytes: int) -> tuple[bytes, int]:
+    """The uncompressed records as bytes, and where in them they start."""
+    codec = _codec(header.attributes)
+    if codec is not Compression.NONE:
+        return decompress(codec, memoryview(batch)[HEADER_SIZE:], max_bytes), 0
+    if len(batch) > max_bytes + HEADER_SIZE:
+        raise MalformedMessage(f"records are larger than {max_bytes} bytes")
+    return bytes(batch), HEADER_SIZE  # no copy when these are bytes already
+
+
+def _codec(attributes: int) -> Compression:
+    try:
+        return Compression(attributes & CODEC_MASK)
+    except ValueError as error:
+        raise MalformedMessage(f"compression codec {attributes & CODEC_MASK}") from error
+
+
+def _write_crc(batch: bytearray) -> None:
+    _CRC.pack_into(batch, 17, crc32c(memoryview(batch)[CRC_START:]))

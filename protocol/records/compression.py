@@ -1,0 +1,143 @@
+"""The four codecs of record batches behind two functions. What comes out is bounded before memory is taken.
+
+gzip, lz4 and zstd are plain frames of those formats. Snappy is xerial's framing, as Apache Kafka's clients write it:
+
+    8  magic   82 53 4e 41 50 50 59 00  ("\\x82SNAPPY\\x00")
+    4  version           int32, 1
+    4  compatible since  int32, 1
+    then blocks:  int32 length, that many bytes of raw snappy
+
+librdkafka writes one block of raw snappy without any framing; Java's reader takes both, and so does this one.
+"""
+
+from __future__ import annotations
+
+import struct
+from enum import IntEnum
+from typing import Final
+
+import cramjam
+
+from shareq.protocol.errors import MalformedMessage
+
+__all__ = ["MAX_DECOMPRESSED_BYTES", "Compression", "compress", "decompress"]
+
+MAX_DECOMPRESSED_BYTES: Final = 64 * 1024 * 1024
+
+_XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
+_XERIAL_HEADER: Final = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
+_XERIAL_BLOCK: Final = 32 * 1024
+_LENGTH: Final = struct.Struct(">i")
+_FIRST_GUESS_BYTES: Final = 16 * 1024
+_TOO_SMALL: Final = "failed to write whole buffer"  # cramjam: the output buffer was full
+
+
+class Compression(IntEnum):
+    """Bits 0-2 of a batch's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+def compress(codec: Compression, data: bytes | bytearray | memoryview) -> bytes:
+    """The records of a batch, compressed; for NONE a copy."""
+    if codec is Compression.NONE:
+        return bytes(data)
+    if codec is Compression.GZIP:
+        return bytes(cramjam.gzip.compress(data))
+    if codec is Compression.LZ4:
+        return bytes(cramjam.lz4.compress(data))
+    if codec is Compression.ZSTD:
+        return bytes(cramjam.zstd.compress(data))
+    return _xerial_compress(memoryview(data))
+
+
+def decompress(
+    codec: Compression, data: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES
+) -> bytes:
+    """The records of a batch, uncompressed; at most `max_bytes` bytes of them.
+
+    Raises `MalformedMessage` for bytes that the codec cannot read and for more output than allowed; memory beyond
+    `max_bytes` is never taken.
+    """
+    if codec is Compression.NONE:
+        if len(data) > max_bytes:
+            raise _too_large(max_bytes)
+        return bytes(data)
+    try:
+        if codec is Compression.SNAPPY:
+            return _snappy_decompress(memoryview(data), max_bytes)
+        return _decompress_growing(codec, data, max_bytes)
+    except cramjam.DecompressionError as error:
+        raise MalformedMessage(f"{codec.name.lower()} data cannot be read: {error}") from error
+
+
+def _decompress_growing(codec: Compression, data: bytes | bytearray | memoryview, max_bytes: int) -> bytes:
+    """Decompress into a buffer of a guessed size, four times larger each time it was too small.
+
+    The formats carry no size that could be trusted, so only a fixed output buffer bounds what a bomb can take.
+    """
+    if codec is Compression.GZIP:
+        into = cramjam.gzip.decompress_into
+    elif codec is Compression.LZ4:
+        into = cramjam.lz4.decompress_into
+    else:
+        into = cramjam.zstd.decompress_into
+    room = min(max(4 * len(data), _FIRST_GUESS_BYTES), max_bytes)
+    while True:
+        out = bytearray(room)
+        try:
+            written = into(data, out)
+        except cramjam.DecompressionError as error:
+            if _TOO_SMALL not in str(error):
+                raise
+            if room >= max_bytes:
+                raise _too_large(max_bytes) from error
+            room = min(4 * room, max_bytes)
+        else:
+            return bytes(memoryview(out)[:written])
+
+
+def _xerial_compress(data: memoryview) -> bytes:
+    parts = [_XERIAL_HEADER]
+    for start in range(0, len(data), _XERIAL_BLOCK):
+        block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK]))
+        parts.append(_LENGTH.pack(len(block)))
+        parts.append(block)
+    return b"".join(parts)
+
+
+def _snappy_decompress(data: memoryview, max_bytes: int) -> bytes:
+    if bytes(data[:8]) != _XERIAL_MAGIC:
+        return _snappy_block(data, max_bytes)
+    parts: list[bytes] = []
+    left = max_bytes
+    pos = len(_XERIAL_HEADER)
+    while pos < len(data):
+        if pos + 4 > len(data):
+            raise MalformedMessage("snappy block length cut short")
+        (length,) = _LENGTH.unpack_from(data, pos)
+        pos += 4
+        if length < 0 or length > len(data) - pos:
+            raise MalformedMessage(f"snappy block of {length} bytes where {len(data) - pos} are left")
+        part = _snappy_block(data[pos : pos + length], left)
+        parts.append(part)
+        left -= len(part)
+        pos += length
+    return b"".join(parts)
+
+
+def _snappy_block(block: memoryview, max_bytes: int) -> bytes:
+    size: int = cramjam.snappy.decompress_raw_len(block)  # from the block's own preamble: nothing is decompressed
+    if size > max_bytes:
+        raise _too_large(max_bytes)
+    out = bytearray(size)
+    written: int = cramjam.snappy.decompress_raw_into(block, out)
+    return bytes(memoryview(out)[:written])
+
+
+def _too_large(max_bytes: int) -> MalformedMessage:
+    return MalformedMessage(f"records are larger than {max_bytes} bytes when decompressed")

@@ -1,0 +1,184 @@
+"""Records inside a batch, bytes to values and back.
+
+    varint  length          bytes after this varint
+    int8    attributes      0
+    varlong timestampDelta  + the batch's BaseTimestamp
+    varint  offsetDelta     + the batch's BaseOffset
+    varint  keyLength       -1 = null, then key bytes
+    varint  valueLength     -1 = null, then value bytes
+    varint  headerCount     >= 0, for each:
+        varint n >= 0, n bytes of UTF-8 key;  varint m (-1 = null), m bytes of value
+
+All varints are zig-zag. A record ends exactly at its length. Nothing here is on the produce or fetch path: the broker
+passes batches through as bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.primitives import read_zigzag, zigzag_varint
+
+__all__ = [
+    "MIN_RECORD_BYTES",
+    "Headers",
+    "Record",
+    "RecordData",
+    "encode_record",
+    "read_records",
+    "records_without_key",
+]
+
+Headers = tuple[tuple[str, bytes | None], ...]
+
+MIN_RECORD_BYTES: Final = 7  # length, attributes, two deltas, null key, null value, no headers
+_SHORT_VARINTS: Final = 64  # magnitudes below this take one byte
+
+
+class Record(NamedTuple):
+    """One record as it was read. `timestamp` in ms since the epoch, -1 for none."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+
+
+class RecordData(NamedTuple):
+    """One record to be written; without `timestamp_ms` it gets the batch's."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    timestamp_ms: int | None = None
+
+
+def encode_record(
+    out: bytearray, offset_delta: int, timestamp_delta: int, key: bytes | None, value: bytes | None, headers: Headers
+) -> None:
+    """Append one record to `out`."""
+    body = bytearray(1)
+    body += _varint(timestamp_delta)
+    body += _varint(offset_delta)
+    _put_nullable(body, key)
+    _put_nullable(body, value)
+    body += _varint(len(headers))
+    for name, content in headers:
+        encoded = name.encode()
+        body += _varint(len(encoded))
+        body += encoded
+        _put_nullable(body, content)
+    out += _varint(len(body))
+    out += body
+
+
+def read_records(
+    data: bytes, pos: int, count: int, base_offset: int, base_timestamp: int, append_time: int | None
+) -> list[Record]:
+    """`count` records that fill `data` from `pos` exactly; all with `append_time` when that is given.
+
+    Raises `MalformedMessage` for anything else.
+    """
+    records: list[Record] = []
+    try:
+        for start, end in _extents(data, pos, count):
+            byte = data[start + 1]  # after the attributes
+            if byte < 0x80:
+                delta, at = (byte >> 1) ^ -(byte & 1), start + 2
+            else:
+                delta, at = read_zigzag(data, start + 1, 10)
+            offset_delta, at = read_zigzag(data, at)
+            key, at = _nullable(data, at, end)
+            value, at = _nullable(data, at, end)
+            if data[at] == 0:
+                headers: Headers = ()
+                at += 1
+            else:
+                headers, at = _headers(data, at, end)
+            if at != end:
+                raise MalformedMessage(f"record fields end at byte {at}, its length says {end}")
+            timestamp = base_timestamp + delta if append_time is None else append_time
+            records.append(Record(base_offset + offset_delta, timestamp, key, value, headers))
+    except IndexError as error:
+        raise MalformedMessage("record cut short") from error
+    return records
+
+
+def records_without_key(data: bytes, pos: int, count: int) -> bool:
+    """Whether any of the records has a null key. Raises `MalformedMessage` as `read_records` does."""
+    try:
+        for start, _ in _extents(data, pos, count):
+            _, at = read_zigzag(data, start + 1, 10)
+            _, at = read_zigzag(data, at)
+            if read_zigzag(data, at)[0] < 0:
+                return True
+    except IndexError as error:
+        raise MalformedMessage("record cut short") from error
+    return False
+
+
+def _extents(data: bytes, pos: int, count: int) -> Iterator[tuple[int, int]]:
+    """Start (after the length) and end of each record; they have to fill `data`."""
+    total = len(data)
+    for _ in range(count):
+        byte = data[pos]
+        if byte < 0x80:
+            length, pos = (byte >> 1) ^ -(byte & 1), pos + 1
+        else:
+            length, pos = read_zigzag(data, pos)
+        end = pos + length
+        if length < MIN_RECORD_BYTES - 1 or end > total:
+            raise MalformedMessage(f"record of {length} bytes where {total - pos} are left")
+        yield pos, end
+        pos = end
+    if pos != total:
+        raise MalformedMessage(f"{total - pos} bytes after the last of {count} records")
+
+
+def _nullable(data: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
+    byte = data[pos]
+    if byte < 0x80:
+        length, pos = (byte >> 1) ^ -(byte & 1), pos + 1
+    else:
+        length, pos = read_zigzag(data, pos)
+    if length < 0:
+        if length != -1:
+            raise MalformedMessage(f"length {length} in a record")
+        return None, pos
+    if length > end - pos:
+        raise MalformedMessage(f"{length} bytes in a record where {end - pos} are left")
+    return data[pos : pos + length], pos + length
+
+
+def _headers(data: bytes, pos: int, end: int) -> tuple[Headers, int]:
+    count, pos = read_zigzag(data, pos)
+    if count < 0 or count > (end - pos) // 2:
+        raise MalformedMessage(f"{count} record headers in {end - pos} bytes")
+    headers: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        name, pos = _nullable(data, pos, end)
+        if name is None:
+            raise MalformedMessage("record header without a key")
+        value, pos = _nullable(data, pos, end)
+        try:
+            headers.append((name.decode(), value))
+        except UnicodeDecodeError as error:
+            raise MalformedMessage("record header key is not UTF-8") from error
+    return tuple(headers), pos
+
+
+def _varint(value: int) -> bytes:
+    if 0 <= value < _SHORT_VARINTS:
+        return (value << 1).to_bytes(1, "big")
+    return zigzag_varint(value)
+
+
+def _put_nullable(out: bytearray, content: bytes | None) -> None:
+    if content is None:
+        out += b"\x01"
+    else:
+        out += _varint(len(content))
+        out += content
