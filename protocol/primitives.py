@@ -1,4 +1,4 @@
-"""What every generated codec is made of: the base classes, the variable-length integers, and the rarer readers and writers.
+"""What generated codecs are made of: base classes, variable-length numbers, and the rarer readers and writers.
 
 The generated functions read fixed-width fields and short lengths themselves; what is here is called for the rest:
 lengths of more than one byte, tagged fields, arrays of numbers and strings, and every error.
@@ -13,10 +13,7 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final
-
-# typing.Self as a base-class method's result
-from typing import Self
+from typing import Any, ClassVar, Final, Self
 
 Tags = tuple[tuple[int, bytes], ...]
 """Tagged fields this code does not know, as (tag, raw bytes), ascending by tag."""
@@ -53,7 +50,7 @@ UNSET: Final[Any] = _Unset()  # Any: it stands in for every array and struct typ
 class Structure:
     """A struct of the protocol: equality by fields, and a repr. Subclasses name their fields in `__slots__`."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -180,7 +177,7 @@ def read_bytes_length(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def read_tags(data: bytes, pos: int, first: int) -> tuple[Tags, int]:
-    """The tag buffer whose first byte `first`, not zero, is before `pos`: every (tag, bytes). Tags must ascend strictly."""
+    """The tag buffer whose first byte, `first` (not zero), is before `pos`. Its tags must ascend strictly."""
     count = first
     if first > 0x7F:
         count, pos = read_uvarint(data, pos - 1)
@@ -395,6 +392,11 @@ def put_byte_strings(out: bytearray, values: list[bytes]) -> None:
 def not_in_version(name: str, field: str) -> UnencodableMessage:
     """For a field that is set although the version being written lacks it."""
     return UnencodableMessage(f"{name}.{field} is set, but this version has no such field")
+
+
+def null_not_allowed(name: str, field: str) -> UnencodableMessage:
+    """For None in a field that may not be null in the version being written."""
+    return UnencodableMessage(f"{name}.{field} may not be null in this version")
 
 
 def bad_uuid(value: bytes) -> UnencodableMessage:

@@ -1,0 +1,54 @@
+"""Which APIs the protocol has, and the codec of each. Knows nothing of what the broker serves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+
+from shareq.protocol.generated.index import APIS, ApiKey
+from shareq.protocol.primitives import Message
+
+__all__ = ["ApiCodec", "ApiKey", "codec", "flexible_from", "versions"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCodec:
+    """One API's classes. Versions are inclusive; `flexible_from` may be above `max_version`."""
+
+    api_key: ApiKey
+    request_class: type[Message]
+    response_class: type[Message]
+    min_version: int
+    max_version: int
+    flexible_from: int
+    latest_version_unstable: bool
+    listeners: tuple[str, ...]
+
+
+@cache
+def codec(api_key: int) -> ApiCodec:
+    """The codec of an API, whose module is imported on the first call. KeyError for a key without versions."""
+    module, name, lowest, highest, flexible, unstable, listeners = APIS[api_key]
+    classes = import_module(f"shareq.protocol.generated.{module}")
+    return ApiCodec(
+        api_key=ApiKey(api_key),
+        request_class=getattr(classes, f"{name}Request"),
+        response_class=getattr(classes, f"{name}Response"),
+        min_version=lowest,
+        max_version=highest,
+        flexible_from=flexible,
+        latest_version_unstable=unstable,
+        listeners=listeners,
+    )
+
+
+def versions(api_key: int) -> tuple[int, int] | None:
+    """The lowest and highest version the protocol defines, both included; None for a key without versions."""
+    row = APIS.get(api_key)
+    return None if row is None else (row[2], row[3])
+
+
+def flexible_from(api_key: int) -> int:
+    """The first flexible version, `NEVER` if there is none. KeyError for a key without versions."""
+    return APIS[api_key][4]

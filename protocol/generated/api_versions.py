@@ -1,0 +1,493 @@
+"""ApiVersionsRequest 0-4 and ApiVersionsResponse 0-4.
+
+Generated from schemas/rpc/ApiVersionsRequest.json and schemas/rpc/ApiVersionsResponse.json (Apache Kafka 4.3.1) by
+`python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_tag_size,
+    not_in_version,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_hhB = Struct(">hhB").unpack_from
+_unpack_hhh = Struct(">hhh").unpack_from
+_unpack_hhhB = Struct(">hhhB").unpack_from
+_unpack_hi = Struct(">hi").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_q = Struct(">q").unpack_from
+_pack_t = Struct(">?").pack
+_pack_h = Struct(">h").pack
+_pack_hh = Struct(">hh").pack
+_pack_hhh = Struct(">hhh").pack
+_pack_hi = Struct(">hi").pack
+_pack_i = Struct(">i").pack
+_pack_q = Struct(">q").pack
+
+
+def _read_api_versions_request_0(data: bytes, pos: int) -> tuple[ApiVersionsRequest, int]:
+    # ApiVersionsRequest, versions 0-2
+    return ApiVersionsRequest("", ""), pos
+
+
+def _write_api_versions_request_0(out: bytearray, item: ApiVersionsRequest) -> None:
+    # ApiVersionsRequest, versions 0-2
+    if item.unknown_tags:
+        raise not_in_version("ApiVersionsRequest", "unknown_tags")
+
+
+def _read_api_versions_request_3(data: bytes, pos: int) -> tuple[ApiVersionsRequest, int]:
+    # ApiVersionsRequest, versions 3-4
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    client_software_name = data[pos:end].decode()
+    pos = end
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    client_software_version = data[pos:end].decode()
+    pos = end
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ApiVersionsRequest(client_software_name, client_software_version, unknown_tags), pos
+
+
+def _write_api_versions_request_3(out: bytearray, item: ApiVersionsRequest) -> None:
+    # ApiVersionsRequest, versions 3-4
+    raw = item.client_software_name.encode()
+    n = len(raw) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_string_length(out, n)
+    out += raw
+    raw = item.client_software_version.encode()
+    n = len(raw) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_string_length(out, n)
+    out += raw
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ApiVersionsRequest(Message):
+    """ApiVersionsRequest, versions 0-4."""
+
+    API_KEY = 18
+    MIN_VERSION = 0
+    MAX_VERSION = 4
+    FLEXIBLE_FROM = 3
+    DECODERS = {
+        0: _read_api_versions_request_0,
+        1: _read_api_versions_request_0,
+        2: _read_api_versions_request_0,
+        3: _read_api_versions_request_3,
+        4: _read_api_versions_request_3,
+    }
+    ENCODERS = {
+        0: _write_api_versions_request_0,
+        1: _write_api_versions_request_0,
+        2: _write_api_versions_request_0,
+        3: _write_api_versions_request_3,
+        4: _write_api_versions_request_3,
+    }
+
+    __slots__ = ("client_software_name", "client_software_version", "unknown_tags")
+
+    def __init__(
+        self,
+        client_software_name: str = "",
+        client_software_version: str = "",
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.client_software_name = client_software_name
+        self.client_software_version = client_software_version
+        self.unknown_tags = unknown_tags
+
+
+class ApiVersion(Structure):
+    """An element of ApiVersionsResponse.ApiKeys."""
+
+    __slots__ = ("api_key", "min_version", "max_version", "unknown_tags")
+
+    def __init__(
+        self,
+        api_key: int = 0,
+        min_version: int = 0,
+        max_version: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.api_key = api_key
+        self.min_version = min_version
+        self.max_version = max_version
+        self.unknown_tags = unknown_tags
+
+
+class SupportedFeatureKey(Structure):
+    """An element of ApiVersionsResponse.SupportedFeatures."""
+
+    __slots__ = ("name", "min_version", "max_version", "unknown_tags")
+
+    def __init__(
+        self,
+        name: str = "",
+        min_version: int = 0,
+        max_version: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.name = name
+        self.min_version = min_version
+        self.max_version = max_version
+        self.unknown_tags = unknown_tags
+
+
+class FinalizedFeatureKey(Structure):
+    """An element of ApiVersionsResponse.FinalizedFeatures."""
+
+    __slots__ = ("name", "max_version_level", "min_version_level", "unknown_tags")
+
+    def __init__(
+        self,
+        name: str = "",
+        max_version_level: int = 0,
+        min_version_level: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.name = name
+        self.max_version_level = max_version_level
+        self.min_version_level = min_version_level
+        self.unknown_tags = unknown_tags
+
+
+def _read_api_version_array_0(data: bytes, pos: int, count: int) -> tuple[list[ApiVersion], int]:
+    # ApiVersion, versions 0-2
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[ApiVersion] = []
+    for _ in range(count):
+        api_key, min_version, max_version = _unpack_hhh(data, pos)
+        pos += 6
+        items.append(ApiVersion(api_key, min_version, max_version))
+    return items, pos
+
+
+def _write_api_version_array_0(out: bytearray, items: list[ApiVersion]) -> None:
+    # ApiVersion, versions 0-2
+    for item in items:
+        if item.unknown_tags:
+            raise not_in_version("ApiVersion", "unknown_tags")
+        out += _pack_hhh(item.api_key, item.min_version, item.max_version)
+
+
+def _read_api_versions_response_0(data: bytes, pos: int) -> tuple[ApiVersionsResponse, int]:
+    # ApiVersionsResponse, versions 0
+    error_code, n = _unpack_hi(data, pos)
+    pos += 6
+    api_keys, pos = _read_api_version_array_0(data, pos, n)
+    return ApiVersionsResponse(error_code, api_keys, 0, [], -1, [], False), pos
+
+
+def _write_api_versions_response_0(out: bytearray, item: ApiVersionsResponse) -> None:
+    # ApiVersionsResponse, versions 0
+    if item.unknown_tags:
+        raise not_in_version("ApiVersionsResponse", "unknown_tags")
+    out += _pack_hi(item.error_code, len(item.api_keys))
+    _write_api_version_array_0(out, item.api_keys)
+
+
+def _read_api_versions_response_1(data: bytes, pos: int) -> tuple[ApiVersionsResponse, int]:
+    # ApiVersionsResponse, versions 1-2
+    error_code, n = _unpack_hi(data, pos)
+    pos += 6
+    api_keys, pos = _read_api_version_array_0(data, pos, n)
+    (throttle_time_ms,) = _unpack_i(data, pos)
+    pos += 4
+    return ApiVersionsResponse(error_code, api_keys, throttle_time_ms, [], -1, [], False), pos
+
+
+def _write_api_versions_response_1(out: bytearray, item: ApiVersionsResponse) -> None:
+    # ApiVersionsResponse, versions 1-2
+    if item.unknown_tags:
+        raise not_in_version("ApiVersionsResponse", "unknown_tags")
+    out += _pack_hi(item.error_code, len(item.api_keys))
+    _write_api_version_array_0(out, item.api_keys)
+    out += _pack_i(item.throttle_time_ms)
+
+
+def _read_api_version_array_3(data: bytes, pos: int, count: int) -> tuple[list[ApiVersion], int]:
+    # ApiVersion, versions 3-4
+    if not 0 <= count * 7 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[ApiVersion] = []
+    for _ in range(count):
+        api_key, min_version, max_version, n = _unpack_hhhB(data, pos)
+        pos += 7
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(ApiVersion(api_key, min_version, max_version, unknown_tags))
+    return items, pos
+
+
+def _write_api_version_array_3(out: bytearray, items: list[ApiVersion]) -> None:
+    # ApiVersion, versions 3-4
+    for item in items:
+        out += _pack_hhh(item.api_key, item.min_version, item.max_version)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_supported_feature_key_array_3(data: bytes, pos: int, count: int) -> tuple[list[SupportedFeatureKey], int]:
+    # SupportedFeatureKey, versions 3-4
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[SupportedFeatureKey] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        min_version, max_version, n = _unpack_hhB(data, pos)
+        pos += 5
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(SupportedFeatureKey(name, min_version, max_version, unknown_tags))
+    return items, pos
+
+
+def _write_supported_feature_key_array_3(out: bytearray, items: list[SupportedFeatureKey]) -> None:
+    # SupportedFeatureKey, versions 3-4
+    for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_hh(item.min_version, item.max_version)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_finalized_feature_key_array_3(data: bytes, pos: int, count: int) -> tuple[list[FinalizedFeatureKey], int]:
+    # FinalizedFeatureKey, versions 3-4
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[FinalizedFeatureKey] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        max_version_level, min_version_level, n = _unpack_hhB(data, pos)
+        pos += 5
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(FinalizedFeatureKey(name, max_version_level, min_version_level, unknown_tags))
+    return items, pos
+
+
+def _write_finalized_feature_key_array_3(out: bytearray, items: list[FinalizedFeatureKey]) -> None:
+    # FinalizedFeatureKey, versions 3-4
+    for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_hh(item.max_version_level, item.min_version_level)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_api_versions_response_3(data: bytes, pos: int) -> tuple[ApiVersionsResponse, int]:
+    # ApiVersionsResponse, versions 3-4
+    error_code, n = _unpack_hB(data, pos)
+    pos += 3
+    if n > 127:
+        n, pos = read_length(data, pos)
+    api_keys, pos = _read_api_version_array_3(data, pos, n - 1)
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    item = ApiVersionsResponse(error_code, api_keys, throttle_time_ms, [], -1, [], False)
+    if n:
+        pos = _read_api_versions_response_tags_3(item, data, pos, n)
+    return item, pos
+
+
+def _read_api_versions_response_tags_3(item: ApiVersionsResponse, data: bytes, pos: int, first: int) -> int:
+    tags, after = read_tags(data, pos, first)
+    unknown: list[tuple[int, bytes]] = []
+    for tag, data in tags:
+        pos = 0
+        if tag == 0:
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                n, pos = read_length(data, pos)
+            supported_features, pos = _read_supported_feature_key_array_3(data, pos, n - 1)
+            item.supported_features = supported_features
+        elif tag == 1:
+            (finalized_features_epoch,) = _unpack_q(data, pos)
+            pos += 8
+            item.finalized_features_epoch = finalized_features_epoch
+        elif tag == 2:
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                n, pos = read_length(data, pos)
+            finalized_features, pos = _read_finalized_feature_key_array_3(data, pos, n - 1)
+            item.finalized_features = finalized_features
+        elif tag == 3:
+            zk_migration_ready = data[pos] != 0
+            pos += 1
+            item.zk_migration_ready = zk_migration_ready
+        else:
+            unknown.append((tag, data))
+            continue
+        if pos != len(data):
+            raise bad_tag_size("ApiVersionsResponse", tag, len(data), pos)
+    item.unknown_tags = tuple(unknown)
+    return after
+
+
+def _write_api_versions_response_3(out: bytearray, item: ApiVersionsResponse) -> None:
+    # ApiVersionsResponse, versions 3-4
+    out += _pack_h(item.error_code)
+    n = len(item.api_keys) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_api_version_array_3(out, item.api_keys)
+    out += _pack_i(item.throttle_time_ms)
+    tags = item.unknown_tags
+    if item.supported_features:
+        body = bytearray()
+        n = len(item.supported_features) + 1
+        if n < 128:
+            body.append(n)
+        else:
+            put_uvarint(body, n)
+        _write_supported_feature_key_array_3(body, item.supported_features)
+        tags += ((0, bytes(body)),)
+    if item.finalized_features_epoch != -1:
+        body = bytearray()
+        body += _pack_q(item.finalized_features_epoch)
+        tags += ((1, bytes(body)),)
+    if item.finalized_features:
+        body = bytearray()
+        n = len(item.finalized_features) + 1
+        if n < 128:
+            body.append(n)
+        else:
+            put_uvarint(body, n)
+        _write_finalized_feature_key_array_3(body, item.finalized_features)
+        tags += ((2, bytes(body)),)
+    if item.zk_migration_ready:
+        body = bytearray()
+        body += _pack_t(item.zk_migration_ready)
+        tags += ((3, bytes(body)),)
+    if tags:
+        put_tags(out, tags)
+    else:
+        out.append(0)
+
+
+class ApiVersionsResponse(Message):
+    """ApiVersionsResponse, versions 0-4."""
+
+    API_KEY = 18
+    MIN_VERSION = 0
+    MAX_VERSION = 4
+    FLEXIBLE_FROM = 3
+    DECODERS = {
+        0: _read_api_versions_response_0,
+        1: _read_api_versions_response_1,
+        2: _read_api_versions_response_1,
+        3: _read_api_versions_response_3,
+        4: _read_api_versions_response_3,
+    }
+    ENCODERS = {
+        0: _write_api_versions_response_0,
+        1: _write_api_versions_response_1,
+        2: _write_api_versions_response_1,
+        3: _write_api_versions_response_3,
+        4: _write_api_versions_response_3,
+    }
+
+    __slots__ = (
+        "error_code",
+        "api_keys",
+        "throttle_time_ms",
+        "supported_features",
+        "finalized_features_epoch",
+        "finalized_features",
+        "zk_migration_ready",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        api_keys: list[ApiVersion] = UNSET,
+        throttle_time_ms: int = 0,
+        supported_features: list[SupportedFeatureKey] = UNSET,
+        finalized_features_epoch: int = -1,
+        finalized_features: list[FinalizedFeatureKey] = UNSET,
+        zk_migration_ready: bool = False,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.error_code = error_code
+        self.api_keys = [] if api_keys is UNSET else api_keys
+        self.throttle_time_ms = throttle_time_ms
+        self.supported_features = [] if supported_features is UNSET else supported_features
+        self.finalized_features_epoch = finalized_features_epoch
+        self.finalized_features = [] if finalized_features is UNSET else finalized_features
+        self.zk_migration_ready = zk_migration_ready
+        self.unknown_tags = unknown_tags

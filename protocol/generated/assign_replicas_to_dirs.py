@@ -1,0 +1,434 @@
+"""AssignReplicasToDirsRequest 0 and AssignReplicasToDirsResponse 0.
+
+Generated from schemas/rpc/AssignReplicasToDirsRequest.json and schemas/rpc/AssignReplicasToDirsResponse.json (Apache
+Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_uuid,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_tags,
+)
+
+_unpack_uB = Struct(">16sB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_unpack_iqB = Struct(">iqB").unpack_from
+_pack_u = Struct(">16s").pack
+_pack_i = Struct(">i").pack
+_pack_ih = Struct(">ih").pack
+_pack_iq = Struct(">iq").pack
+
+
+class AssignReplicasToDirsRequestDirectoryData(Structure):
+    """An element of AssignReplicasToDirsRequest.Directories."""
+
+    __slots__ = ("id", "topics", "unknown_tags")
+
+    def __init__(
+        self,
+        id: bytes = ZERO_UUID,
+        topics: list[AssignReplicasToDirsRequestTopicData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.id = id
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags
+
+
+class AssignReplicasToDirsRequestTopicData(Structure):
+    """An element of DirectoryData.Topics."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[AssignReplicasToDirsRequestPartitionData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class AssignReplicasToDirsRequestPartitionData(Structure):
+    """An element of TopicData.Partitions."""
+
+    __slots__ = ("partition_index", "unknown_tags")
+
+    def __init__(self, partition_index: int = 0, unknown_tags: Tags = ()) -> None:
+        self.partition_index = partition_index
+        self.unknown_tags = unknown_tags
+
+
+def _read_assign_replicas_to_dirs_request_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsRequestPartitionData], int]:
+    # PartitionData, versions 0
+    if not 0 <= count * 5 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[AssignReplicasToDirsRequestPartitionData] = []
+    for _ in range(count):
+        partition_index, n = _unpack_iB(data, pos)
+        pos += 5
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(AssignReplicasToDirsRequestPartitionData(partition_index, unknown_tags))
+    return items, pos
+
+
+def _write_assign_replicas_to_dirs_request_partition_data_array_0(out: bytearray, items: list[AssignReplicasToDirsRequestPartitionData]) -> None:
+    # PartitionData, versions 0
+    for item in items:
+        out += _pack_i(item.partition_index)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_request_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsRequestTopicData], int]:
+    # TopicData, versions 0
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[AssignReplicasToDirsRequestTopicData] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_assign_replicas_to_dirs_request_partition_data_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(AssignReplicasToDirsRequestTopicData(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_assign_replicas_to_dirs_request_topic_data_array_0(out: bytearray, items: list[AssignReplicasToDirsRequestTopicData]) -> None:
+    # TopicData, versions 0
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_assign_replicas_to_dirs_request_partition_data_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_request_directory_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsRequestDirectoryData], int]:
+    # DirectoryData, versions 0
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[AssignReplicasToDirsRequestDirectoryData] = []
+    for _ in range(count):
+        id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        topics, pos = _read_assign_replicas_to_dirs_request_topic_data_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(AssignReplicasToDirsRequestDirectoryData(id, topics, unknown_tags))
+    return items, pos
+
+
+def _write_assign_replicas_to_dirs_request_directory_data_array_0(out: bytearray, items: list[AssignReplicasToDirsRequestDirectoryData]) -> None:
+    # DirectoryData, versions 0
+    for item in items:
+        if len(item.id) != 16:
+            raise bad_uuid(item.id)
+        out += _pack_u(item.id)
+        n = len(item.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_assign_replicas_to_dirs_request_topic_data_array_0(out, item.topics)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_request_0(data: bytes, pos: int) -> tuple[AssignReplicasToDirsRequest, int]:
+    # AssignReplicasToDirsRequest, versions 0
+    broker_id, broker_epoch, n = _unpack_iqB(data, pos)
+    pos += 13
+    if n > 127:
+        n, pos = read_length(data, pos)
+    directories, pos = _read_assign_replicas_to_dirs_request_directory_data_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return AssignReplicasToDirsRequest(broker_id, broker_epoch, directories, unknown_tags), pos
+
+
+def _write_assign_replicas_to_dirs_request_0(out: bytearray, item: AssignReplicasToDirsRequest) -> None:
+    # AssignReplicasToDirsRequest, versions 0
+    out += _pack_iq(item.broker_id, item.broker_epoch)
+    n = len(item.directories) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_assign_replicas_to_dirs_request_directory_data_array_0(out, item.directories)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class AssignReplicasToDirsRequest(Message):
+    """AssignReplicasToDirsRequest, versions 0."""
+
+    API_KEY = 73
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_assign_replicas_to_dirs_request_0}
+    ENCODERS = {0: _write_assign_replicas_to_dirs_request_0}
+
+    __slots__ = ("broker_id", "broker_epoch", "directories", "unknown_tags")
+
+    def __init__(
+        self,
+        broker_id: int = 0,
+        broker_epoch: int = -1,
+        directories: list[AssignReplicasToDirsRequestDirectoryData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.directories = [] if directories is UNSET else directories
+        self.unknown_tags = unknown_tags
+
+
+class AssignReplicasToDirsResponseDirectoryData(Structure):
+    """An element of AssignReplicasToDirsResponse.Directories."""
+
+    __slots__ = ("id", "topics", "unknown_tags")
+
+    def __init__(
+        self,
+        id: bytes = ZERO_UUID,
+        topics: list[AssignReplicasToDirsResponseTopicData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.id = id
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags
+
+
+class AssignReplicasToDirsResponseTopicData(Structure):
+    """An element of DirectoryData.Topics."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[AssignReplicasToDirsResponsePartitionData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class AssignReplicasToDirsResponsePartitionData(Structure):
+    """An element of TopicData.Partitions."""
+
+    __slots__ = ("partition_index", "error_code", "unknown_tags")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.unknown_tags = unknown_tags
+
+
+def _read_assign_replicas_to_dirs_response_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsResponsePartitionData], int]:
+    # PartitionData, versions 0
+    if not 0 <= count * 7 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[AssignReplicasToDirsResponsePartitionData] = []
+    for _ in range(count):
+        partition_index, error_code, n = _unpack_ihB(data, pos)
+        pos += 7
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(AssignReplicasToDirsResponsePartitionData(partition_index, error_code, unknown_tags))
+    return items, pos
+
+
+def _write_assign_replicas_to_dirs_response_partition_data_array_0(out: bytearray, items: list[AssignReplicasToDirsResponsePartitionData]) -> None:
+    # PartitionData, versions 0
+    for item in items:
+        out += _pack_ih(item.partition_index, item.error_code)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_response_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsResponseTopicData], int]:
+    # TopicData, versions 0
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[AssignReplicasToDirsResponseTopicData] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_assign_replicas_to_dirs_response_partition_data_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(AssignReplicasToDirsResponseTopicData(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_assign_replicas_to_dirs_response_topic_data_array_0(out: bytearray, items: list[AssignReplicasToDirsResponseTopicData]) -> None:
+    # TopicData, versions 0
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_assign_replicas_to_dirs_response_partition_data_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_response_directory_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsResponseDirectoryData], int]:
+    # DirectoryData, versions 0
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[AssignReplicasToDirsResponseDirectoryData] = []
+    for _ in range(count):
+        id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        topics, pos = _read_assign_replicas_to_dirs_response_topic_data_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(AssignReplicasToDirsResponseDirectoryData(id, topics, unknown_tags))
+    return items, pos
+
+
+def _write_assign_replicas_to_dirs_response_directory_data_array_0(out: bytearray, items: list[AssignReplicasToDirsResponseDirectoryData]) -> None:
+    # DirectoryData, versions 0
+    for item in items:
+        if len(item.id) != 16:
+            raise bad_uuid(item.id)
+        out += _pack_u(item.id)
+        n = len(item.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_assign_replicas_to_dirs_response_topic_data_array_0(out, item.topics)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_assign_replicas_to_dirs_response_0(data: bytes, pos: int) -> tuple[AssignReplicasToDirsResponse, int]:
+    # AssignReplicasToDirsResponse, versions 0
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    if n > 127:
+        n, pos = read_length(data, pos)
+    directories, pos = _read_assign_replicas_to_dirs_response_directory_data_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return AssignReplicasToDirsResponse(throttle_time_ms, error_code, directories, unknown_tags), pos
+
+
+def _write_assign_replicas_to_dirs_response_0(out: bytearray, item: AssignReplicasToDirsResponse) -> None:
+    # AssignReplicasToDirsResponse, versions 0
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    n = len(item.directories) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_assign_replicas_to_dirs_response_directory_data_array_0(out, item.directories)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class AssignReplicasToDirsResponse(Message):
+    """AssignReplicasToDirsResponse, versions 0."""
+
+    API_KEY = 73
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_assign_replicas_to_dirs_response_0}
+    ENCODERS = {0: _write_assign_replicas_to_dirs_response_0}
+
+    __slots__ = ("throttle_time_ms", "error_code", "directories", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        directories: list[AssignReplicasToDirsResponseDirectoryData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.directories = [] if directories is UNSET else directories
+        self.unknown_tags = unknown_tags

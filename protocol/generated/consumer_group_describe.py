@@ -1,0 +1,900 @@
+"""ConsumerGroupDescribeRequest 0-1 and ConsumerGroupDescribeResponse 0-1.
+
+Generated from schemas/rpc/ConsumerGroupDescribeRequest.json and schemas/rpc/ConsumerGroupDescribeResponse.json (Apache
+Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_uuid,
+    put_compact_strings,
+    put_numbers,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_compact_strings,
+    read_length,
+    read_numbers,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_uB = Struct(">16sB").unpack_from
+_unpack_tB = Struct(">?B").unpack_from
+_unpack_bB = Struct(">bB").unpack_from
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_iiB = Struct(">iiB").unpack_from
+_pack_u = Struct(">16s").pack
+_pack_t = Struct(">?").pack
+_pack_b = Struct(">b").pack
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
+
+
+def _read_consumer_group_describe_request_0(data: bytes, pos: int) -> tuple[ConsumerGroupDescribeRequest, int]:
+    # ConsumerGroupDescribeRequest, versions 0-1
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    group_ids, pos = read_compact_strings(data, pos, n - 1)
+    include_authorized_operations, n = _unpack_tB(data, pos)
+    pos += 2
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ConsumerGroupDescribeRequest(group_ids, include_authorized_operations, unknown_tags), pos
+
+
+def _write_consumer_group_describe_request_0(out: bytearray, item: ConsumerGroupDescribeRequest) -> None:
+    # ConsumerGroupDescribeRequest, versions 0-1
+    n = len(item.group_ids) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    put_compact_strings(out, item.group_ids)
+    out += _pack_t(item.include_authorized_operations)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ConsumerGroupDescribeRequest(Message):
+    """ConsumerGroupDescribeRequest, versions 0-1."""
+
+    API_KEY = 69
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_consumer_group_describe_request_0, 1: _read_consumer_group_describe_request_0}
+    ENCODERS = {0: _write_consumer_group_describe_request_0, 1: _write_consumer_group_describe_request_0}
+
+    __slots__ = ("group_ids", "include_authorized_operations", "unknown_tags")
+
+    def __init__(
+        self,
+        group_ids: list[str] = UNSET,
+        include_authorized_operations: bool = False,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.group_ids = [] if group_ids is UNSET else group_ids
+        self.include_authorized_operations = include_authorized_operations
+        self.unknown_tags = unknown_tags
+
+
+class TopicPartitions(Structure):
+    """An element of Assignment.TopicPartitions."""
+
+    __slots__ = ("topic_id", "topic_name", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        topic_name: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class Assignment(Structure):
+    """The value of Member.Assignment."""
+
+    __slots__ = ("topic_partitions", "unknown_tags")
+
+    def __init__(self, topic_partitions: list[TopicPartitions] = UNSET, unknown_tags: Tags = ()) -> None:
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+        self.unknown_tags = unknown_tags
+
+
+class DescribedGroup(Structure):
+    """An element of ConsumerGroupDescribeResponse.Groups."""
+
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "group_id",
+        "group_state",
+        "group_epoch",
+        "assignment_epoch",
+        "assignor_name",
+        "members",
+        "authorized_operations",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = None,
+        group_id: str = "",
+        group_state: str = "",
+        group_epoch: int = 0,
+        assignment_epoch: int = 0,
+        assignor_name: str = "",
+        members: list[Member] = UNSET,
+        authorized_operations: int = -2147483648,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.group_id = group_id
+        self.group_state = group_state
+        self.group_epoch = group_epoch
+        self.assignment_epoch = assignment_epoch
+        self.assignor_name = assignor_name
+        self.members = [] if members is UNSET else members
+        self.authorized_operations = authorized_operations
+        self.unknown_tags = unknown_tags
+
+
+class Member(Structure):
+    """An element of DescribedGroup.Members."""
+
+    __slots__ = (
+        "member_id",
+        "instance_id",
+        "rack_id",
+        "member_epoch",
+        "client_id",
+        "client_host",
+        "subscribed_topic_names",
+        "subscribed_topic_regex",
+        "assignment",
+        "target_assignment",
+        "member_type",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        member_id: str = "",
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        member_epoch: int = 0,
+        client_id: str = "",
+        client_host: str = "",
+        subscribed_topic_names: list[str] = UNSET,
+        subscribed_topic_regex: str | None = None,
+        assignment: Assignment = UNSET,
+        target_assignment: Assignment = UNSET,
+        member_type: int = -1,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.member_id = member_id
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.member_epoch = member_epoch
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
+        self.subscribed_topic_regex = subscribed_topic_regex
+        self.assignment = Assignment() if assignment is UNSET else assignment
+        self.target_assignment = Assignment() if target_assignment is UNSET else target_assignment
+        self.member_type = member_type
+        self.unknown_tags = unknown_tags
+
+
+def _read_topic_partitions_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
+    # TopicPartitions, versions 0-1
+    if not 0 <= count * 19 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopicPartitions] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        topic_name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = read_numbers(data, pos, n - 1, "i")
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TopicPartitions(topic_id, topic_name, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_topic_partitions_array_0(out: bytearray, items: list[TopicPartitions]) -> None:
+    # TopicPartitions, versions 0-1
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        raw = item.topic_name.encode()
+        out += _pack_u(item.topic_id)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_numbers(out, item.partitions, "i")
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_assignment_0(data: bytes, pos: int) -> tuple[Assignment, int]:
+    # Assignment, versions 0-1
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topic_partitions, pos = _read_topic_partitions_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return Assignment(topic_partitions, unknown_tags), pos
+
+
+def _write_assignment_0(out: bytearray, item: Assignment) -> None:
+    # Assignment, versions 0-1
+    n = len(item.topic_partitions) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_topic_partitions_array_0(out, item.topic_partitions)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_member_array_0(data: bytes, pos: int, count: int) -> tuple[list[Member], int]:
+    # Member, versions 0
+    if not 0 <= count * 16 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[Member] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        member_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        instance_id: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            instance_id = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        rack_id: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            rack_id = data[pos:end].decode()
+            pos = end
+        member_epoch, n = _unpack_iB(data, pos)
+        pos += 5
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        client_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        client_host = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        subscribed_topic_names, pos = read_compact_strings(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        subscribed_topic_regex: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            subscribed_topic_regex = data[pos:end].decode()
+            pos = end
+        assignment, pos = _read_assignment_0(data, pos)
+        target_assignment, pos = _read_assignment_0(data, pos)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(Member(
+            member_id,
+            instance_id,
+            rack_id,
+            member_epoch,
+            client_id,
+            client_host,
+            subscribed_topic_names,
+            subscribed_topic_regex,
+            assignment,
+            target_assignment,
+            -1,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_member_array_0(out: bytearray, items: list[Member]) -> None:
+    # Member, versions 0
+    for item in items:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        if item.instance_id is None:
+            out.append(0)
+        else:
+            raw = item.instance_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        if item.rack_id is None:
+            out.append(0)
+        else:
+            raw = item.rack_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        raw = item.client_id.encode()
+        out += _pack_i(item.member_epoch)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.client_host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.subscribed_topic_names) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_compact_strings(out, item.subscribed_topic_names)
+        if item.subscribed_topic_regex is None:
+            out.append(0)
+        else:
+            raw = item.subscribed_topic_regex.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        _write_assignment_0(out, item.assignment)
+        _write_assignment_0(out, item.target_assignment)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_described_group_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
+    # DescribedGroup, versions 0
+    if not 0 <= count * 20 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribedGroup] = []
+    for _ in range(count):
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_state = data[pos:end].decode()
+        pos = end
+        group_epoch, assignment_epoch, n = _unpack_iiB(data, pos)
+        pos += 9
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        assignor_name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        members, pos = _read_member_array_0(data, pos, n - 1)
+        authorized_operations, n = _unpack_iB(data, pos)
+        pos += 5
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DescribedGroup(
+            error_code,
+            error_message,
+            group_id,
+            group_state,
+            group_epoch,
+            assignment_epoch,
+            assignor_name,
+            members,
+            authorized_operations,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_described_group_array_0(out: bytearray, items: list[DescribedGroup]) -> None:
+    # DescribedGroup, versions 0
+    for item in items:
+        out += _pack_h(item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.group_state.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.assignor_name.encode()
+        out += _pack_ii(item.group_epoch, item.assignment_epoch)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.members) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_member_array_0(out, item.members)
+        out += _pack_i(item.authorized_operations)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_consumer_group_describe_response_0(data: bytes, pos: int) -> tuple[ConsumerGroupDescribeResponse, int]:
+    # ConsumerGroupDescribeResponse, versions 0
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    groups, pos = _read_described_group_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ConsumerGroupDescribeResponse(throttle_time_ms, groups, unknown_tags), pos
+
+
+def _write_consumer_group_describe_response_0(out: bytearray, item: ConsumerGroupDescribeResponse) -> None:
+    # ConsumerGroupDescribeResponse, versions 0
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.groups) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_described_group_array_0(out, item.groups)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_member_array_1(data: bytes, pos: int, count: int) -> tuple[list[Member], int]:
+    # Member, versions 1
+    if not 0 <= count * 17 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[Member] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        member_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        instance_id: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            instance_id = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        rack_id: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            rack_id = data[pos:end].decode()
+            pos = end
+        member_epoch, n = _unpack_iB(data, pos)
+        pos += 5
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        client_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        client_host = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        subscribed_topic_names, pos = read_compact_strings(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        subscribed_topic_regex: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            subscribed_topic_regex = data[pos:end].decode()
+            pos = end
+        assignment, pos = _read_assignment_0(data, pos)
+        target_assignment, pos = _read_assignment_0(data, pos)
+        member_type, n = _unpack_bB(data, pos)
+        pos += 2
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(Member(
+            member_id,
+            instance_id,
+            rack_id,
+            member_epoch,
+            client_id,
+            client_host,
+            subscribed_topic_names,
+            subscribed_topic_regex,
+            assignment,
+            target_assignment,
+            member_type,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_member_array_1(out: bytearray, items: list[Member]) -> None:
+    # Member, versions 1
+    for item in items:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        if item.instance_id is None:
+            out.append(0)
+        else:
+            raw = item.instance_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        if item.rack_id is None:
+            out.append(0)
+        else:
+            raw = item.rack_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        raw = item.client_id.encode()
+        out += _pack_i(item.member_epoch)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.client_host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.subscribed_topic_names) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_compact_strings(out, item.subscribed_topic_names)
+        if item.subscribed_topic_regex is None:
+            out.append(0)
+        else:
+            raw = item.subscribed_topic_regex.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        _write_assignment_0(out, item.assignment)
+        _write_assignment_0(out, item.target_assignment)
+        out += _pack_b(item.member_type)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_described_group_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
+    # DescribedGroup, versions 1
+    if not 0 <= count * 20 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribedGroup] = []
+    for _ in range(count):
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_state = data[pos:end].decode()
+        pos = end
+        group_epoch, assignment_epoch, n = _unpack_iiB(data, pos)
+        pos += 9
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        assignor_name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        members, pos = _read_member_array_1(data, pos, n - 1)
+        authorized_operations, n = _unpack_iB(data, pos)
+        pos += 5
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DescribedGroup(
+            error_code,
+            error_message,
+            group_id,
+            group_state,
+            group_epoch,
+            assignment_epoch,
+            assignor_name,
+            members,
+            authorized_operations,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_described_group_array_1(out: bytearray, items: list[DescribedGroup]) -> None:
+    # DescribedGroup, versions 1
+    for item in items:
+        out += _pack_h(item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.group_state.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.assignor_name.encode()
+        out += _pack_ii(item.group_epoch, item.assignment_epoch)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.members) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_member_array_1(out, item.members)
+        out += _pack_i(item.authorized_operations)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_consumer_group_describe_response_1(data: bytes, pos: int) -> tuple[ConsumerGroupDescribeResponse, int]:
+    # ConsumerGroupDescribeResponse, versions 1
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    groups, pos = _read_described_group_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ConsumerGroupDescribeResponse(throttle_time_ms, groups, unknown_tags), pos
+
+
+def _write_consumer_group_describe_response_1(out: bytearray, item: ConsumerGroupDescribeResponse) -> None:
+    # ConsumerGroupDescribeResponse, versions 1
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.groups) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_described_group_array_1(out, item.groups)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ConsumerGroupDescribeResponse(Message):
+    """ConsumerGroupDescribeResponse, versions 0-1."""
+
+    API_KEY = 69
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_consumer_group_describe_response_0, 1: _read_consumer_group_describe_response_1}
+    ENCODERS = {0: _write_consumer_group_describe_response_0, 1: _write_consumer_group_describe_response_1}
+
+    __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribedGroup] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is UNSET else groups
+        self.unknown_tags = unknown_tags

@@ -1,0 +1,40 @@
+"""ControlRecordTypeSchema 0.
+
+Generated from schemas/records/ControlRecordTypeSchema.json (Apache Kafka 4.3.1) by `python -m
+shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import Message
+
+_unpack_h = Struct(">h").unpack_from
+_pack_h = Struct(">h").pack
+
+
+def _read_control_record_type_schema_0(data: bytes, pos: int) -> tuple[ControlRecordTypeSchema, int]:
+    # ControlRecordTypeSchema, versions 0
+    (type,) = _unpack_h(data, pos)
+    pos += 2
+    return ControlRecordTypeSchema(type), pos
+
+
+def _write_control_record_type_schema_0(out: bytearray, item: ControlRecordTypeSchema) -> None:
+    # ControlRecordTypeSchema, versions 0
+    out += _pack_h(item.type)
+
+
+class ControlRecordTypeSchema(Message):
+    """ControlRecordTypeSchema, versions 0."""
+
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    DECODERS = {0: _read_control_record_type_schema_0}
+    ENCODERS = {0: _write_control_record_type_schema_0}
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: int = 0) -> None:
+        self.type = type

@@ -1,0 +1,256 @@
+"""DeleteGroupsRequest 0-2 and DeleteGroupsResponse 0-2.
+
+Generated from schemas/rpc/DeleteGroupsRequest.json and schemas/rpc/DeleteGroupsResponse.json (Apache Kafka 4.3.1) by
+`python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_length,
+    not_in_version,
+    put_compact_strings,
+    put_string_length,
+    put_strings,
+    put_tags,
+    put_uvarint,
+    read_compact_strings,
+    read_length,
+    read_string_length,
+    read_strings,
+    read_tags,
+)
+
+_unpack_h = Struct(">h").unpack_from
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
+
+
+def _read_delete_groups_request_0(data: bytes, pos: int) -> tuple[DeleteGroupsRequest, int]:
+    # DeleteGroupsRequest, versions 0-1
+    (n,) = _unpack_i(data, pos)
+    pos += 4
+    groups_names, pos = read_strings(data, pos, n)
+    return DeleteGroupsRequest(groups_names), pos
+
+
+def _write_delete_groups_request_0(out: bytearray, item: DeleteGroupsRequest) -> None:
+    # DeleteGroupsRequest, versions 0-1
+    if item.unknown_tags:
+        raise not_in_version("DeleteGroupsRequest", "unknown_tags")
+    out += _pack_i(len(item.groups_names))
+    put_strings(out, item.groups_names)
+
+
+def _read_delete_groups_request_2(data: bytes, pos: int) -> tuple[DeleteGroupsRequest, int]:
+    # DeleteGroupsRequest, versions 2
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    groups_names, pos = read_compact_strings(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DeleteGroupsRequest(groups_names, unknown_tags), pos
+
+
+def _write_delete_groups_request_2(out: bytearray, item: DeleteGroupsRequest) -> None:
+    # DeleteGroupsRequest, versions 2
+    n = len(item.groups_names) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    put_compact_strings(out, item.groups_names)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DeleteGroupsRequest(Message):
+    """DeleteGroupsRequest, versions 0-2."""
+
+    API_KEY = 42
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 2
+    DECODERS = {0: _read_delete_groups_request_0, 1: _read_delete_groups_request_0, 2: _read_delete_groups_request_2}
+    ENCODERS = {0: _write_delete_groups_request_0, 1: _write_delete_groups_request_0, 2: _write_delete_groups_request_2}
+
+    __slots__ = ("groups_names", "unknown_tags")
+
+    def __init__(self, groups_names: list[str] = UNSET, unknown_tags: Tags = ()) -> None:
+        self.groups_names = [] if groups_names is UNSET else groups_names
+        self.unknown_tags = unknown_tags
+
+
+class DeletableGroupResult(Structure):
+    """An element of DeleteGroupsResponse.Results."""
+
+    __slots__ = ("group_id", "error_code", "unknown_tags")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        error_code: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.group_id = group_id
+        self.error_code = error_code
+        self.unknown_tags = unknown_tags
+
+
+def _read_deletable_group_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeletableGroupResult], int]:
+    # DeletableGroupResult, versions 0-1
+    if not 0 <= count * 4 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeletableGroupResult] = []
+    for _ in range(count):
+        (n,) = _unpack_h(data, pos)
+        pos += 2
+        if n < 0:
+            raise bad_length(n)
+        end = pos + n
+        group_id = data[pos:end].decode()
+        pos = end
+        (error_code,) = _unpack_h(data, pos)
+        pos += 2
+        items.append(DeletableGroupResult(group_id, error_code))
+    return items, pos
+
+
+def _write_deletable_group_result_array_0(out: bytearray, items: list[DeletableGroupResult]) -> None:
+    # DeletableGroupResult, versions 0-1
+    for item in items:
+        if item.unknown_tags:
+            raise not_in_version("DeletableGroupResult", "unknown_tags")
+        raw = item.group_id.encode()
+        out += _pack_h(len(raw))
+        out += raw
+        out += _pack_h(item.error_code)
+
+
+def _read_delete_groups_response_0(data: bytes, pos: int) -> tuple[DeleteGroupsResponse, int]:
+    # DeleteGroupsResponse, versions 0-1
+    throttle_time_ms, n = _unpack_ii(data, pos)
+    pos += 8
+    results, pos = _read_deletable_group_result_array_0(data, pos, n)
+    return DeleteGroupsResponse(throttle_time_ms, results), pos
+
+
+def _write_delete_groups_response_0(out: bytearray, item: DeleteGroupsResponse) -> None:
+    # DeleteGroupsResponse, versions 0-1
+    if item.unknown_tags:
+        raise not_in_version("DeleteGroupsResponse", "unknown_tags")
+    out += _pack_ii(item.throttle_time_ms, len(item.results))
+    _write_deletable_group_result_array_0(out, item.results)
+
+
+def _read_deletable_group_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeletableGroupResult], int]:
+    # DeletableGroupResult, versions 2
+    if not 0 <= count * 4 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeletableGroupResult] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_id = data[pos:end].decode()
+        pos = end
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DeletableGroupResult(group_id, error_code, unknown_tags))
+    return items, pos
+
+
+def _write_deletable_group_result_array_2(out: bytearray, items: list[DeletableGroupResult]) -> None:
+    # DeletableGroupResult, versions 2
+    for item in items:
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_h(item.error_code)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_delete_groups_response_2(data: bytes, pos: int) -> tuple[DeleteGroupsResponse, int]:
+    # DeleteGroupsResponse, versions 2
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_deletable_group_result_array_2(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DeleteGroupsResponse(throttle_time_ms, results, unknown_tags), pos
+
+
+def _write_delete_groups_response_2(out: bytearray, item: DeleteGroupsResponse) -> None:
+    # DeleteGroupsResponse, versions 2
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.results) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_deletable_group_result_array_2(out, item.results)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DeleteGroupsResponse(Message):
+    """DeleteGroupsResponse, versions 0-2."""
+
+    API_KEY = 42
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 2
+    DECODERS = {0: _read_delete_groups_response_0, 1: _read_delete_groups_response_0, 2: _read_delete_groups_response_2}
+    ENCODERS = {
+        0: _write_delete_groups_response_0, 1: _write_delete_groups_response_0, 2: _write_delete_groups_response_2
+    }
+
+    __slots__ = ("throttle_time_ms", "results", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[DeletableGroupResult] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is UNSET else results
+        self.unknown_tags = unknown_tags

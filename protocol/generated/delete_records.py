@@ -1,0 +1,504 @@
+"""DeleteRecordsRequest 0-2 and DeleteRecordsResponse 0-2.
+
+Generated from schemas/rpc/DeleteRecordsRequest.json and schemas/rpc/DeleteRecordsResponse.json (Apache Kafka 4.3.1) by
+`python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_length,
+    not_in_version,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_h = Struct(">h").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_iq = Struct(">iq").unpack_from
+_unpack_iqB = Struct(">iqB").unpack_from
+_unpack_iqh = Struct(">iqh").unpack_from
+_unpack_iqhB = Struct(">iqhB").unpack_from
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
+_pack_iq = Struct(">iq").pack
+_pack_iqh = Struct(">iqh").pack
+
+
+class DeleteRecordsTopic(Structure):
+    """An element of DeleteRecordsRequest.Topics."""
+
+    __slots__ = ("name", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[DeleteRecordsPartition] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class DeleteRecordsPartition(Structure):
+    """An element of DeleteRecordsTopic.Partitions."""
+
+    __slots__ = ("partition_index", "offset", "unknown_tags")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        offset: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.offset = offset
+        self.unknown_tags = unknown_tags
+
+
+def _read_delete_records_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
+    # DeleteRecordsPartition, versions 0-1
+    if not 0 <= count * 12 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeleteRecordsPartition] = []
+    for _ in range(count):
+        partition_index, offset = _unpack_iq(data, pos)
+        pos += 12
+        items.append(DeleteRecordsPartition(partition_index, offset))
+    return items, pos
+
+
+def _write_delete_records_partition_array_0(out: bytearray, items: list[DeleteRecordsPartition]) -> None:
+    # DeleteRecordsPartition, versions 0-1
+    for item in items:
+        if item.unknown_tags:
+            raise not_in_version("DeleteRecordsPartition", "unknown_tags")
+        out += _pack_iq(item.partition_index, item.offset)
+
+
+def _read_delete_records_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopic], int]:
+    # DeleteRecordsTopic, versions 0-1
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeleteRecordsTopic] = []
+    for _ in range(count):
+        (n,) = _unpack_h(data, pos)
+        pos += 2
+        if n < 0:
+            raise bad_length(n)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(data, pos)
+        pos += 4
+        partitions, pos = _read_delete_records_partition_array_0(data, pos, n)
+        items.append(DeleteRecordsTopic(name, partitions))
+    return items, pos
+
+
+def _write_delete_records_topic_array_0(out: bytearray, items: list[DeleteRecordsTopic]) -> None:
+    # DeleteRecordsTopic, versions 0-1
+    for item in items:
+        if item.unknown_tags:
+            raise not_in_version("DeleteRecordsTopic", "unknown_tags")
+        raw = item.name.encode()
+        out += _pack_h(len(raw))
+        out += raw
+        out += _pack_i(len(item.partitions))
+        _write_delete_records_partition_array_0(out, item.partitions)
+
+
+def _read_delete_records_request_0(data: bytes, pos: int) -> tuple[DeleteRecordsRequest, int]:
+    # DeleteRecordsRequest, versions 0-1
+    (n,) = _unpack_i(data, pos)
+    pos += 4
+    topics, pos = _read_delete_records_topic_array_0(data, pos, n)
+    (timeout_ms,) = _unpack_i(data, pos)
+    pos += 4
+    return DeleteRecordsRequest(topics, timeout_ms), pos
+
+
+def _write_delete_records_request_0(out: bytearray, item: DeleteRecordsRequest) -> None:
+    # DeleteRecordsRequest, versions 0-1
+    if item.unknown_tags:
+        raise not_in_version("DeleteRecordsRequest", "unknown_tags")
+    out += _pack_i(len(item.topics))
+    _write_delete_records_topic_array_0(out, item.topics)
+    out += _pack_i(item.timeout_ms)
+
+
+def _read_delete_records_partition_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
+    # DeleteRecordsPartition, versions 2
+    if not 0 <= count * 13 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeleteRecordsPartition] = []
+    for _ in range(count):
+        partition_index, offset, n = _unpack_iqB(data, pos)
+        pos += 13
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DeleteRecordsPartition(partition_index, offset, unknown_tags))
+    return items, pos
+
+
+def _write_delete_records_partition_array_2(out: bytearray, items: list[DeleteRecordsPartition]) -> None:
+    # DeleteRecordsPartition, versions 2
+    for item in items:
+        out += _pack_iq(item.partition_index, item.offset)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_delete_records_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopic], int]:
+    # DeleteRecordsTopic, versions 2
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeleteRecordsTopic] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_delete_records_partition_array_2(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DeleteRecordsTopic(name, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_delete_records_topic_array_2(out: bytearray, items: list[DeleteRecordsTopic]) -> None:
+    # DeleteRecordsTopic, versions 2
+    for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_delete_records_partition_array_2(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_delete_records_request_2(data: bytes, pos: int) -> tuple[DeleteRecordsRequest, int]:
+    # DeleteRecordsRequest, versions 2
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_delete_records_topic_array_2(data, pos, n - 1)
+    timeout_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DeleteRecordsRequest(topics, timeout_ms, unknown_tags), pos
+
+
+def _write_delete_records_request_2(out: bytearray, item: DeleteRecordsRequest) -> None:
+    # DeleteRecordsRequest, versions 2
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_delete_records_topic_array_2(out, item.topics)
+    out += _pack_i(item.timeout_ms)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DeleteRecordsRequest(Message):
+    """DeleteRecordsRequest, versions 0-2."""
+
+    API_KEY = 21
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 2
+    DECODERS = {0: _read_delete_records_request_0, 1: _read_delete_records_request_0, 2: _read_delete_records_request_2}
+    ENCODERS = {
+        0: _write_delete_records_request_0, 1: _write_delete_records_request_0, 2: _write_delete_records_request_2
+    }
+
+    __slots__ = ("topics", "timeout_ms", "unknown_tags")
+
+    def __init__(
+        self,
+        topics: list[DeleteRecordsTopic] = UNSET,
+        timeout_ms: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topics = [] if topics is UNSET else topics
+        self.timeout_ms = timeout_ms
+        self.unknown_tags = unknown_tags
+
+
+class DeleteRecordsTopicResult(Structure):
+    """An element of DeleteRecordsResponse.Topics."""
+
+    __slots__ = ("name", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[DeleteRecordsPartitionResult] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class DeleteRecordsPartitionResult(Structure):
+    """An element of DeleteRecordsTopicResult.Partitions."""
+
+    __slots__ = ("partition_index", "low_watermark", "error_code", "unknown_tags")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        low_watermark: int = 0,
+        error_code: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.low_watermark = low_watermark
+        self.error_code = error_code
+        self.unknown_tags = unknown_tags
+
+
+def _read_delete_records_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
+    # DeleteRecordsPartitionResult, versions 0-1
+    if not 0 <= count * 14 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeleteRecordsPartitionResult] = []
+    for _ in range(count):
+        partition_index, low_watermark, error_code = _unpack_iqh(data, pos)
+        pos += 14
+        items.append(DeleteRecordsPartitionResult(partition_index, low_watermark, error_code))
+    return items, pos
+
+
+def _write_delete_records_partition_result_array_0(out: bytearray, items: list[DeleteRecordsPartitionResult]) -> None:
+    # DeleteRecordsPartitionResult, versions 0-1
+    for item in items:
+        if item.unknown_tags:
+            raise not_in_version("DeleteRecordsPartitionResult", "unknown_tags")
+        out += _pack_iqh(item.partition_index, item.low_watermark, item.error_code)
+
+
+def _read_delete_records_topic_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopicResult], int]:
+    # DeleteRecordsTopicResult, versions 0-1
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeleteRecordsTopicResult] = []
+    for _ in range(count):
+        (n,) = _unpack_h(data, pos)
+        pos += 2
+        if n < 0:
+            raise bad_length(n)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(data, pos)
+        pos += 4
+        partitions, pos = _read_delete_records_partition_result_array_0(data, pos, n)
+        items.append(DeleteRecordsTopicResult(name, partitions))
+    return items, pos
+
+
+def _write_delete_records_topic_result_array_0(out: bytearray, items: list[DeleteRecordsTopicResult]) -> None:
+    # DeleteRecordsTopicResult, versions 0-1
+    for item in items:
+        if item.unknown_tags:
+            raise not_in_version("DeleteRecordsTopicResult", "unknown_tags")
+        raw = item.name.encode()
+        out += _pack_h(len(raw))
+        out += raw
+        out += _pack_i(len(item.partitions))
+        _write_delete_records_partition_result_array_0(out, item.partitions)
+
+
+def _read_delete_records_response_0(data: bytes, pos: int) -> tuple[DeleteRecordsResponse, int]:
+    # DeleteRecordsResponse, versions 0-1
+    throttle_time_ms, n = _unpack_ii(data, pos)
+    pos += 8
+    topics, pos = _read_delete_records_topic_result_array_0(data, pos, n)
+    return DeleteRecordsResponse(throttle_time_ms, topics), pos
+
+
+def _write_delete_records_response_0(out: bytearray, item: DeleteRecordsResponse) -> None:
+    # DeleteRecordsResponse, versions 0-1
+    if item.unknown_tags:
+        raise not_in_version("DeleteRecordsResponse", "unknown_tags")
+    out += _pack_ii(item.throttle_time_ms, len(item.topics))
+    _write_delete_records_topic_result_array_0(out, item.topics)
+
+
+def _read_delete_records_partition_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
+    # DeleteRecordsPartitionResult, versions 2
+    if not 0 <= count * 15 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeleteRecordsPartitionResult] = []
+    for _ in range(count):
+        partition_index, low_watermark, error_code, n = _unpack_iqhB(data, pos)
+        pos += 15
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DeleteRecordsPartitionResult(partition_index, low_watermark, error_code, unknown_tags))
+    return items, pos
+
+
+def _write_delete_records_partition_result_array_2(out: bytearray, items: list[DeleteRecordsPartitionResult]) -> None:
+    # DeleteRecordsPartitionResult, versions 2
+    for item in items:
+        out += _pack_iqh(item.partition_index, item.low_watermark, item.error_code)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_delete_records_topic_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopicResult], int]:
+    # DeleteRecordsTopicResult, versions 2
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeleteRecordsTopicResult] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_delete_records_partition_result_array_2(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DeleteRecordsTopicResult(name, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_delete_records_topic_result_array_2(out: bytearray, items: list[DeleteRecordsTopicResult]) -> None:
+    # DeleteRecordsTopicResult, versions 2
+    for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_delete_records_partition_result_array_2(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_delete_records_response_2(data: bytes, pos: int) -> tuple[DeleteRecordsResponse, int]:
+    # DeleteRecordsResponse, versions 2
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_delete_records_topic_result_array_2(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DeleteRecordsResponse(throttle_time_ms, topics, unknown_tags), pos
+
+
+def _write_delete_records_response_2(out: bytearray, item: DeleteRecordsResponse) -> None:
+    # DeleteRecordsResponse, versions 2
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_delete_records_topic_result_array_2(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DeleteRecordsResponse(Message):
+    """DeleteRecordsResponse, versions 0-2."""
+
+    API_KEY = 21
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 2
+    DECODERS = {
+        0: _read_delete_records_response_0, 1: _read_delete_records_response_0, 2: _read_delete_records_response_2
+    }
+    ENCODERS = {
+        0: _write_delete_records_response_0, 1: _write_delete_records_response_0, 2: _write_delete_records_response_2
+    }
+
+    __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[DeleteRecordsTopicResult] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags

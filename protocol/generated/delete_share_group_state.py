@@ -1,0 +1,349 @@
+"""DeleteShareGroupStateRequest 0 and DeleteShareGroupStateResponse 0.
+
+Generated from schemas/rpc/DeleteShareGroupStateRequest.json and schemas/rpc/DeleteShareGroupStateResponse.json (Apache
+Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_uuid,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_uB = Struct(">16sB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_pack_u = Struct(">16s").pack
+_pack_i = Struct(">i").pack
+_pack_ih = Struct(">ih").pack
+
+
+class DeleteStateData(Structure):
+    """An element of DeleteShareGroupStateRequest.Topics."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class PartitionData(Structure):
+    """An element of DeleteStateData.Partitions."""
+
+    __slots__ = ("partition", "unknown_tags")
+
+    def __init__(self, partition: int = 0, unknown_tags: Tags = ()) -> None:
+        self.partition = partition
+        self.unknown_tags = unknown_tags
+
+
+def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+    # PartitionData, versions 0
+    if not 0 <= count * 5 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[PartitionData] = []
+    for _ in range(count):
+        partition, n = _unpack_iB(data, pos)
+        pos += 5
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(PartitionData(partition, unknown_tags))
+    return items, pos
+
+
+def _write_partition_data_array_0(out: bytearray, items: list[PartitionData]) -> None:
+    # PartitionData, versions 0
+    for item in items:
+        out += _pack_i(item.partition)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_delete_state_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteStateData], int]:
+    # DeleteStateData, versions 0
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeleteStateData] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_partition_data_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DeleteStateData(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_delete_state_data_array_0(out: bytearray, items: list[DeleteStateData]) -> None:
+    # DeleteStateData, versions 0
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_partition_data_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_delete_share_group_state_request_0(data: bytes, pos: int) -> tuple[DeleteShareGroupStateRequest, int]:
+    # DeleteShareGroupStateRequest, versions 0
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    group_id = data[pos:end].decode()
+    pos = end
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_delete_state_data_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DeleteShareGroupStateRequest(group_id, topics, unknown_tags), pos
+
+
+def _write_delete_share_group_state_request_0(out: bytearray, item: DeleteShareGroupStateRequest) -> None:
+    # DeleteShareGroupStateRequest, versions 0
+    raw = item.group_id.encode()
+    n = len(raw) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_string_length(out, n)
+    out += raw
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_delete_state_data_array_0(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DeleteShareGroupStateRequest(Message):
+    """DeleteShareGroupStateRequest, versions 0."""
+
+    API_KEY = 86
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_delete_share_group_state_request_0}
+    ENCODERS = {0: _write_delete_share_group_state_request_0}
+
+    __slots__ = ("group_id", "topics", "unknown_tags")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[DeleteStateData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags
+
+
+class DeleteStateResult(Structure):
+    """An element of DeleteShareGroupStateResponse.Results."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionResult] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class PartitionResult(Structure):
+    """An element of DeleteStateResult.Partitions."""
+
+    __slots__ = ("partition", "error_code", "error_message", "unknown_tags")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.unknown_tags = unknown_tags
+
+
+def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
+    # PartitionResult, versions 0
+    if not 0 <= count * 8 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[PartitionResult] = []
+    for _ in range(count):
+        partition, error_code, n = _unpack_ihB(data, pos)
+        pos += 7
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(PartitionResult(partition, error_code, error_message, unknown_tags))
+    return items, pos
+
+
+def _write_partition_result_array_0(out: bytearray, items: list[PartitionResult]) -> None:
+    # PartitionResult, versions 0
+    for item in items:
+        out += _pack_ih(item.partition, item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_delete_state_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteStateResult], int]:
+    # DeleteStateResult, versions 0
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DeleteStateResult] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_partition_result_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DeleteStateResult(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_delete_state_result_array_0(out: bytearray, items: list[DeleteStateResult]) -> None:
+    # DeleteStateResult, versions 0
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_partition_result_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_delete_share_group_state_response_0(data: bytes, pos: int) -> tuple[DeleteShareGroupStateResponse, int]:
+    # DeleteShareGroupStateResponse, versions 0
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_delete_state_result_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DeleteShareGroupStateResponse(results, unknown_tags), pos
+
+
+def _write_delete_share_group_state_response_0(out: bytearray, item: DeleteShareGroupStateResponse) -> None:
+    # DeleteShareGroupStateResponse, versions 0
+    n = len(item.results) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_delete_state_result_array_0(out, item.results)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DeleteShareGroupStateResponse(Message):
+    """DeleteShareGroupStateResponse, versions 0."""
+
+    API_KEY = 86
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_delete_share_group_state_response_0}
+    ENCODERS = {0: _write_delete_share_group_state_response_0}
+
+    __slots__ = ("results", "unknown_tags")
+
+    def __init__(self, results: list[DeleteStateResult] = UNSET, unknown_tags: Tags = ()) -> None:
+        self.results = [] if results is UNSET else results
+        self.unknown_tags = unknown_tags

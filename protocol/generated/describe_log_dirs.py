@@ -1,0 +1,773 @@
+"""DescribeLogDirsRequest 1-5 and DescribeLogDirsResponse 1-5.
+
+Generated from schemas/rpc/DescribeLogDirsRequest.json and schemas/rpc/DescribeLogDirsResponse.json (Apache Kafka 4.3.1)
+by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_length,
+    not_in_version,
+    put_numbers,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_numbers,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_h = Struct(">h").unpack_from
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_hh = Struct(">hh").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_iqqt = Struct(">iqq?").unpack_from
+_unpack_iqqtB = Struct(">iqq?B").unpack_from
+_unpack_qqtB = Struct(">qq?B").unpack_from
+_unpack_qqB = Struct(">qqB").unpack_from
+_pack_h = Struct(">h").pack
+_pack_hh = Struct(">hh").pack
+_pack_i = Struct(">i").pack
+_pack_ih = Struct(">ih").pack
+_pack_ii = Struct(">ii").pack
+_pack_iqqt = Struct(">iqq?").pack
+_pack_qq = Struct(">qq").pack
+_pack_qqt = Struct(">qq?").pack
+
+
+class DescribableLogDirTopic(Structure):
+    """An element of DescribeLogDirsRequest.Topics."""
+
+    __slots__ = ("topic", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+def _read_describable_log_dir_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribableLogDirTopic], int]:
+    # DescribableLogDirTopic, versions 1
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribableLogDirTopic] = []
+    for _ in range(count):
+        (n,) = _unpack_h(data, pos)
+        pos += 2
+        if n < 0:
+            raise bad_length(n)
+        end = pos + n
+        topic = data[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(data, pos)
+        pos += 4
+        partitions, pos = read_numbers(data, pos, n, "i")
+        items.append(DescribableLogDirTopic(topic, partitions))
+    return items, pos
+
+
+def _write_describable_log_dir_topic_array_1(out: bytearray, items: list[DescribableLogDirTopic]) -> None:
+    # DescribableLogDirTopic, versions 1
+    for item in items:
+        if item.unknown_tags:
+            raise not_in_version("DescribableLogDirTopic", "unknown_tags")
+        raw = item.topic.encode()
+        out += _pack_h(len(raw))
+        out += raw
+        out += _pack_i(len(item.partitions))
+        put_numbers(out, item.partitions, "i")
+
+
+def _read_describe_log_dirs_request_1(data: bytes, pos: int) -> tuple[DescribeLogDirsRequest, int]:
+    # DescribeLogDirsRequest, versions 1
+    (n,) = _unpack_i(data, pos)
+    pos += 4
+    topics: list[DescribableLogDirTopic] | None = None
+    if n != -1:
+        topics, pos = _read_describable_log_dir_topic_array_1(data, pos, n)
+    return DescribeLogDirsRequest(topics), pos
+
+
+def _write_describe_log_dirs_request_1(out: bytearray, item: DescribeLogDirsRequest) -> None:
+    # DescribeLogDirsRequest, versions 1
+    if item.unknown_tags:
+        raise not_in_version("DescribeLogDirsRequest", "unknown_tags")
+    if item.topics is None:
+        out += _pack_i(-1)
+    else:
+        out += _pack_i(len(item.topics))
+        _write_describable_log_dir_topic_array_1(out, item.topics)
+
+
+def _read_describable_log_dir_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribableLogDirTopic], int]:
+    # DescribableLogDirTopic, versions 2-5
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribableLogDirTopic] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        topic = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = read_numbers(data, pos, n - 1, "i")
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DescribableLogDirTopic(topic, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_describable_log_dir_topic_array_2(out: bytearray, items: list[DescribableLogDirTopic]) -> None:
+    # DescribableLogDirTopic, versions 2-5
+    for item in items:
+        raw = item.topic.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_numbers(out, item.partitions, "i")
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_log_dirs_request_2(data: bytes, pos: int) -> tuple[DescribeLogDirsRequest, int]:
+    # DescribeLogDirsRequest, versions 2-5
+    n = data[pos]
+    pos += 1
+    topics: list[DescribableLogDirTopic] | None = None
+    if n:
+        if n > 127:
+            n, pos = read_length(data, pos)
+        topics, pos = _read_describable_log_dir_topic_array_2(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeLogDirsRequest(topics, unknown_tags), pos
+
+
+def _write_describe_log_dirs_request_2(out: bytearray, item: DescribeLogDirsRequest) -> None:
+    # DescribeLogDirsRequest, versions 2-5
+    if item.topics is None:
+        out.append(0)
+    else:
+        n = len(item.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_describable_log_dir_topic_array_2(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DescribeLogDirsRequest(Message):
+    """DescribeLogDirsRequest, versions 1-5."""
+
+    API_KEY = 35
+    MIN_VERSION = 1
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 2
+    DECODERS = {
+        1: _read_describe_log_dirs_request_1,
+        2: _read_describe_log_dirs_request_2,
+        3: _read_describe_log_dirs_request_2,
+        4: _read_describe_log_dirs_request_2,
+        5: _read_describe_log_dirs_request_2,
+    }
+    ENCODERS = {
+        1: _write_describe_log_dirs_request_1,
+        2: _write_describe_log_dirs_request_2,
+        3: _write_describe_log_dirs_request_2,
+        4: _write_describe_log_dirs_request_2,
+        5: _write_describe_log_dirs_request_2,
+    }
+
+    __slots__ = ("topics", "unknown_tags")
+
+    def __init__(self, topics: list[DescribableLogDirTopic] | None = UNSET, unknown_tags: Tags = ()) -> None:
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags
+
+
+class DescribeLogDirsResult(Structure):
+    """An element of DescribeLogDirsResponse.Results."""
+
+    __slots__ = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned", "unknown_tags")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        log_dir: str = "",
+        topics: list[DescribeLogDirsTopic] = UNSET,
+        total_bytes: int = -1,
+        usable_bytes: int = -1,
+        is_cordoned: bool = False,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.error_code = error_code
+        self.log_dir = log_dir
+        self.topics = [] if topics is UNSET else topics
+        self.total_bytes = total_bytes
+        self.usable_bytes = usable_bytes
+        self.is_cordoned = is_cordoned
+        self.unknown_tags = unknown_tags
+
+
+class DescribeLogDirsTopic(Structure):
+    """An element of DescribeLogDirsResult.Topics."""
+
+    __slots__ = ("name", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[DescribeLogDirsPartition] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class DescribeLogDirsPartition(Structure):
+    """An element of DescribeLogDirsTopic.Partitions."""
+
+    __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key", "unknown_tags")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        partition_size: int = 0,
+        offset_lag: int = 0,
+        is_future_key: bool = False,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.partition_size = partition_size
+        self.offset_lag = offset_lag
+        self.is_future_key = is_future_key
+        self.unknown_tags = unknown_tags
+
+
+def _read_describe_log_dirs_partition_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
+    # DescribeLogDirsPartition, versions 1
+    if not 0 <= count * 21 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribeLogDirsPartition] = []
+    for _ in range(count):
+        partition_index, partition_size, offset_lag, is_future_key = _unpack_iqqt(data, pos)
+        pos += 21
+        items.append(DescribeLogDirsPartition(partition_index, partition_size, offset_lag, is_future_key))
+    return items, pos
+
+
+def _write_describe_log_dirs_partition_array_1(out: bytearray, items: list[DescribeLogDirsPartition]) -> None:
+    # DescribeLogDirsPartition, versions 1
+    for item in items:
+        if item.unknown_tags:
+            raise not_in_version("DescribeLogDirsPartition", "unknown_tags")
+        out += _pack_iqqt(item.partition_index, item.partition_size, item.offset_lag, item.is_future_key)
+
+
+def _read_describe_log_dirs_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsTopic], int]:
+    # DescribeLogDirsTopic, versions 1
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribeLogDirsTopic] = []
+    for _ in range(count):
+        (n,) = _unpack_h(data, pos)
+        pos += 2
+        if n < 0:
+            raise bad_length(n)
+        end = pos + n
+        name = data[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(data, pos)
+        pos += 4
+        partitions, pos = _read_describe_log_dirs_partition_array_1(data, pos, n)
+        items.append(DescribeLogDirsTopic(name, partitions))
+    return items, pos
+
+
+def _write_describe_log_dirs_topic_array_1(out: bytearray, items: list[DescribeLogDirsTopic]) -> None:
+    # DescribeLogDirsTopic, versions 1
+    for item in items:
+        if item.unknown_tags:
+            raise not_in_version("DescribeLogDirsTopic", "unknown_tags")
+        raw = item.name.encode()
+        out += _pack_h(len(raw))
+        out += raw
+        out += _pack_i(len(item.partitions))
+        _write_describe_log_dirs_partition_array_1(out, item.partitions)
+
+
+def _read_describe_log_dirs_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
+    # DescribeLogDirsResult, versions 1
+    if not 0 <= count * 8 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribeLogDirsResult] = []
+    for _ in range(count):
+        error_code, n = _unpack_hh(data, pos)
+        pos += 4
+        if n < 0:
+            raise bad_length(n)
+        end = pos + n
+        log_dir = data[pos:end].decode()
+        pos = end
+        (n,) = _unpack_i(data, pos)
+        pos += 4
+        topics, pos = _read_describe_log_dirs_topic_array_1(data, pos, n)
+        items.append(DescribeLogDirsResult(error_code, log_dir, topics, -1, -1, False))
+    return items, pos
+
+
+def _write_describe_log_dirs_result_array_1(out: bytearray, items: list[DescribeLogDirsResult]) -> None:
+    # DescribeLogDirsResult, versions 1
+    for item in items:
+        if item.unknown_tags:
+            raise not_in_version("DescribeLogDirsResult", "unknown_tags")
+        raw = item.log_dir.encode()
+        out += _pack_hh(item.error_code, len(raw))
+        out += raw
+        out += _pack_i(len(item.topics))
+        _write_describe_log_dirs_topic_array_1(out, item.topics)
+
+
+def _read_describe_log_dirs_response_1(data: bytes, pos: int) -> tuple[DescribeLogDirsResponse, int]:
+    # DescribeLogDirsResponse, versions 1
+    throttle_time_ms, n = _unpack_ii(data, pos)
+    pos += 8
+    results, pos = _read_describe_log_dirs_result_array_1(data, pos, n)
+    return DescribeLogDirsResponse(throttle_time_ms, 0, results), pos
+
+
+def _write_describe_log_dirs_response_1(out: bytearray, item: DescribeLogDirsResponse) -> None:
+    # DescribeLogDirsResponse, versions 1
+    if item.unknown_tags:
+        raise not_in_version("DescribeLogDirsResponse", "unknown_tags")
+    out += _pack_ii(item.throttle_time_ms, len(item.results))
+    _write_describe_log_dirs_result_array_1(out, item.results)
+
+
+def _read_describe_log_dirs_partition_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
+    # DescribeLogDirsPartition, versions 2-5
+    if not 0 <= count * 22 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribeLogDirsPartition] = []
+    for _ in range(count):
+        partition_index, partition_size, offset_lag, is_future_key, n = _unpack_iqqtB(data, pos)
+        pos += 22
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DescribeLogDirsPartition(partition_index, partition_size, offset_lag, is_future_key, unknown_tags))
+    return items, pos
+
+
+def _write_describe_log_dirs_partition_array_2(out: bytearray, items: list[DescribeLogDirsPartition]) -> None:
+    # DescribeLogDirsPartition, versions 2-5
+    for item in items:
+        out += _pack_iqqt(item.partition_index, item.partition_size, item.offset_lag, item.is_future_key)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_log_dirs_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsTopic], int]:
+    # DescribeLogDirsTopic, versions 2-5
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribeLogDirsTopic] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_describe_log_dirs_partition_array_2(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DescribeLogDirsTopic(name, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_describe_log_dirs_topic_array_2(out: bytearray, items: list[DescribeLogDirsTopic]) -> None:
+    # DescribeLogDirsTopic, versions 2-5
+    for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_describe_log_dirs_partition_array_2(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_log_dirs_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
+    # DescribeLogDirsResult, versions 2-3
+    if not 0 <= count * 5 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribeLogDirsResult] = []
+    for _ in range(count):
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        log_dir = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        topics, pos = _read_describe_log_dirs_topic_array_2(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DescribeLogDirsResult(error_code, log_dir, topics, -1, -1, False, unknown_tags))
+    return items, pos
+
+
+def _write_describe_log_dirs_result_array_2(out: bytearray, items: list[DescribeLogDirsResult]) -> None:
+    # DescribeLogDirsResult, versions 2-3
+    for item in items:
+        raw = item.log_dir.encode()
+        out += _pack_h(item.error_code)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_describe_log_dirs_topic_array_2(out, item.topics)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_log_dirs_response_2(data: bytes, pos: int) -> tuple[DescribeLogDirsResponse, int]:
+    # DescribeLogDirsResponse, versions 2
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_describe_log_dirs_result_array_2(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeLogDirsResponse(throttle_time_ms, 0, results, unknown_tags), pos
+
+
+def _write_describe_log_dirs_response_2(out: bytearray, item: DescribeLogDirsResponse) -> None:
+    # DescribeLogDirsResponse, versions 2
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.results) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_describe_log_dirs_result_array_2(out, item.results)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_describe_log_dirs_response_3(data: bytes, pos: int) -> tuple[DescribeLogDirsResponse, int]:
+    # DescribeLogDirsResponse, versions 3
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_describe_log_dirs_result_array_2(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeLogDirsResponse(throttle_time_ms, error_code, results, unknown_tags), pos
+
+
+def _write_describe_log_dirs_response_3(out: bytearray, item: DescribeLogDirsResponse) -> None:
+    # DescribeLogDirsResponse, versions 3
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    n = len(item.results) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_describe_log_dirs_result_array_2(out, item.results)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_describe_log_dirs_result_array_4(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
+    # DescribeLogDirsResult, versions 4
+    if not 0 <= count * 21 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribeLogDirsResult] = []
+    for _ in range(count):
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        log_dir = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        topics, pos = _read_describe_log_dirs_topic_array_2(data, pos, n - 1)
+        total_bytes, usable_bytes, n = _unpack_qqB(data, pos)
+        pos += 17
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DescribeLogDirsResult(error_code, log_dir, topics, total_bytes, usable_bytes, False, unknown_tags))
+    return items, pos
+
+
+def _write_describe_log_dirs_result_array_4(out: bytearray, items: list[DescribeLogDirsResult]) -> None:
+    # DescribeLogDirsResult, versions 4
+    for item in items:
+        raw = item.log_dir.encode()
+        out += _pack_h(item.error_code)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_describe_log_dirs_topic_array_2(out, item.topics)
+        out += _pack_qq(item.total_bytes, item.usable_bytes)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_log_dirs_response_4(data: bytes, pos: int) -> tuple[DescribeLogDirsResponse, int]:
+    # DescribeLogDirsResponse, versions 4
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_describe_log_dirs_result_array_4(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeLogDirsResponse(throttle_time_ms, error_code, results, unknown_tags), pos
+
+
+def _write_describe_log_dirs_response_4(out: bytearray, item: DescribeLogDirsResponse) -> None:
+    # DescribeLogDirsResponse, versions 4
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    n = len(item.results) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_describe_log_dirs_result_array_4(out, item.results)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_describe_log_dirs_result_array_5(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
+    # DescribeLogDirsResult, versions 5
+    if not 0 <= count * 22 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribeLogDirsResult] = []
+    for _ in range(count):
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        log_dir = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        topics, pos = _read_describe_log_dirs_topic_array_2(data, pos, n - 1)
+        total_bytes, usable_bytes, is_cordoned, n = _unpack_qqtB(data, pos)
+        pos += 18
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DescribeLogDirsResult(
+            error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned, unknown_tags
+        ))
+    return items, pos
+
+
+def _write_describe_log_dirs_result_array_5(out: bytearray, items: list[DescribeLogDirsResult]) -> None:
+    # DescribeLogDirsResult, versions 5
+    for item in items:
+        raw = item.log_dir.encode()
+        out += _pack_h(item.error_code)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_describe_log_dirs_topic_array_2(out, item.topics)
+        out += _pack_qqt(item.total_bytes, item.usable_bytes, item.is_cordoned)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_log_dirs_response_5(data: bytes, pos: int) -> tuple[DescribeLogDirsResponse, int]:
+    # DescribeLogDirsResponse, versions 5
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_describe_log_dirs_result_array_5(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeLogDirsResponse(throttle_time_ms, error_code, results, unknown_tags), pos
+
+
+def _write_describe_log_dirs_response_5(out: bytearray, item: DescribeLogDirsResponse) -> None:
+    # DescribeLogDirsResponse, versions 5
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    n = len(item.results) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_describe_log_dirs_result_array_5(out, item.results)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DescribeLogDirsResponse(Message):
+    """DescribeLogDirsResponse, versions 1-5."""
+
+    API_KEY = 35
+    MIN_VERSION = 1
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 2
+    DECODERS = {
+        1: _read_describe_log_dirs_response_1,
+        2: _read_describe_log_dirs_response_2,
+        3: _read_describe_log_dirs_response_3,
+        4: _read_describe_log_dirs_response_4,
+        5: _read_describe_log_dirs_response_5,
+    }
+    ENCODERS = {
+        1: _write_describe_log_dirs_response_1,
+        2: _write_describe_log_dirs_response_2,
+        3: _write_describe_log_dirs_response_3,
+        4: _write_describe_log_dirs_response_4,
+        5: _write_describe_log_dirs_response_5,
+    }
+
+    __slots__ = ("throttle_time_ms", "error_code", "results", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        results: list[DescribeLogDirsResult] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.results = [] if results is UNSET else results
+        self.unknown_tags = unknown_tags

@@ -1,0 +1,416 @@
+"""DescribeProducersRequest 0 and DescribeProducersResponse 0.
+
+Generated from schemas/rpc/DescribeProducersRequest.json and schemas/rpc/DescribeProducersResponse.json (Apache Kafka
+4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    put_numbers,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_numbers,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_unpack_qiiqiqB = Struct(">qiiqiqB").unpack_from
+_pack_i = Struct(">i").pack
+_pack_ih = Struct(">ih").pack
+_pack_qiiqiq = Struct(">qiiqiq").pack
+
+
+class TopicRequest(Structure):
+    """An element of DescribeProducersRequest.Topics."""
+
+    __slots__ = ("name", "partition_indexes", "unknown_tags")
+
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
+        self.unknown_tags = unknown_tags
+
+
+def _read_topic_request_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicRequest], int]:
+    # TopicRequest, versions 0
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopicRequest] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partition_indexes, pos = read_numbers(data, pos, n - 1, "i")
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TopicRequest(name, partition_indexes, unknown_tags))
+    return items, pos
+
+
+def _write_topic_request_array_0(out: bytearray, items: list[TopicRequest]) -> None:
+    # TopicRequest, versions 0
+    for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partition_indexes) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_numbers(out, item.partition_indexes, "i")
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_producers_request_0(data: bytes, pos: int) -> tuple[DescribeProducersRequest, int]:
+    # DescribeProducersRequest, versions 0
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_topic_request_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeProducersRequest(topics, unknown_tags), pos
+
+
+def _write_describe_producers_request_0(out: bytearray, item: DescribeProducersRequest) -> None:
+    # DescribeProducersRequest, versions 0
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_topic_request_array_0(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DescribeProducersRequest(Message):
+    """DescribeProducersRequest, versions 0."""
+
+    API_KEY = 61
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_describe_producers_request_0}
+    ENCODERS = {0: _write_describe_producers_request_0}
+
+    __slots__ = ("topics", "unknown_tags")
+
+    def __init__(self, topics: list[TopicRequest] = UNSET, unknown_tags: Tags = ()) -> None:
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags
+
+
+class TopicResponse(Structure):
+    """An element of DescribeProducersResponse.Topics."""
+
+    __slots__ = ("name", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[PartitionResponse] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class PartitionResponse(Structure):
+    """An element of TopicResponse.Partitions."""
+
+    __slots__ = ("partition_index", "error_code", "error_message", "active_producers", "unknown_tags")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        active_producers: list[ProducerState] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.active_producers = [] if active_producers is UNSET else active_producers
+        self.unknown_tags = unknown_tags
+
+
+class ProducerState(Structure):
+    """An element of PartitionResponse.ActiveProducers."""
+
+    __slots__ = (
+        "producer_id",
+        "producer_epoch",
+        "last_sequence",
+        "last_timestamp",
+        "coordinator_epoch",
+        "current_txn_start_offset",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        last_sequence: int = -1,
+        last_timestamp: int = -1,
+        coordinator_epoch: int = 0,
+        current_txn_start_offset: int = -1,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.last_sequence = last_sequence
+        self.last_timestamp = last_timestamp
+        self.coordinator_epoch = coordinator_epoch
+        self.current_txn_start_offset = current_txn_start_offset
+        self.unknown_tags = unknown_tags
+
+
+def _read_producer_state_array_0(data: bytes, pos: int, count: int) -> tuple[list[ProducerState], int]:
+    # ProducerState, versions 0
+    if not 0 <= count * 37 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[ProducerState] = []
+    for _ in range(count):
+        (
+            producer_id,
+            producer_epoch,
+            last_sequence,
+            last_timestamp,
+            coordinator_epoch,
+            current_txn_start_offset,
+            n,
+        ) = _unpack_qiiqiqB(data, pos)
+        pos += 37
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(ProducerState(
+            producer_id,
+            producer_epoch,
+            last_sequence,
+            last_timestamp,
+            coordinator_epoch,
+            current_txn_start_offset,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_producer_state_array_0(out: bytearray, items: list[ProducerState]) -> None:
+    # ProducerState, versions 0
+    for item in items:
+        out += _pack_qiiqiq(
+            item.producer_id,
+            item.producer_epoch,
+            item.last_sequence,
+            item.last_timestamp,
+            item.coordinator_epoch,
+            item.current_txn_start_offset,
+        )
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_partition_response_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionResponse], int]:
+    # PartitionResponse, versions 0
+    if not 0 <= count * 9 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[PartitionResponse] = []
+    for _ in range(count):
+        partition_index, error_code, n = _unpack_ihB(data, pos)
+        pos += 7
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        active_producers, pos = _read_producer_state_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(PartitionResponse(partition_index, error_code, error_message, active_producers, unknown_tags))
+    return items, pos
+
+
+def _write_partition_response_array_0(out: bytearray, items: list[PartitionResponse]) -> None:
+    # PartitionResponse, versions 0
+    for item in items:
+        out += _pack_ih(item.partition_index, item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        n = len(item.active_producers) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_producer_state_array_0(out, item.active_producers)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_topic_response_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicResponse], int]:
+    # TopicResponse, versions 0
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopicResponse] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_partition_response_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TopicResponse(name, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_topic_response_array_0(out: bytearray, items: list[TopicResponse]) -> None:
+    # TopicResponse, versions 0
+    for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_partition_response_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_producers_response_0(data: bytes, pos: int) -> tuple[DescribeProducersResponse, int]:
+    # DescribeProducersResponse, versions 0
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_topic_response_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeProducersResponse(throttle_time_ms, topics, unknown_tags), pos
+
+
+def _write_describe_producers_response_0(out: bytearray, item: DescribeProducersResponse) -> None:
+    # DescribeProducersResponse, versions 0
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_topic_response_array_0(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DescribeProducersResponse(Message):
+    """DescribeProducersResponse, versions 0."""
+
+    API_KEY = 61
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_describe_producers_response_0}
+    ENCODERS = {0: _write_describe_producers_response_0}
+
+    __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[TopicResponse] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags

@@ -1,0 +1,313 @@
+"""DescribeTransactionsRequest 0 and DescribeTransactionsResponse 0.
+
+Generated from schemas/rpc/DescribeTransactionsRequest.json and schemas/rpc/DescribeTransactionsResponse.json (Apache
+Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    put_compact_strings,
+    put_numbers,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_compact_strings,
+    read_length,
+    read_numbers,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_iqqhB = Struct(">iqqhB").unpack_from
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_iqqh = Struct(">iqqh").pack
+
+
+def _read_describe_transactions_request_0(data: bytes, pos: int) -> tuple[DescribeTransactionsRequest, int]:
+    # DescribeTransactionsRequest, versions 0
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    transactional_ids, pos = read_compact_strings(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeTransactionsRequest(transactional_ids, unknown_tags), pos
+
+
+def _write_describe_transactions_request_0(out: bytearray, item: DescribeTransactionsRequest) -> None:
+    # DescribeTransactionsRequest, versions 0
+    n = len(item.transactional_ids) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    put_compact_strings(out, item.transactional_ids)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DescribeTransactionsRequest(Message):
+    """DescribeTransactionsRequest, versions 0."""
+
+    API_KEY = 65
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_describe_transactions_request_0}
+    ENCODERS = {0: _write_describe_transactions_request_0}
+
+    __slots__ = ("transactional_ids", "unknown_tags")
+
+    def __init__(self, transactional_ids: list[str] = UNSET, unknown_tags: Tags = ()) -> None:
+        self.transactional_ids = [] if transactional_ids is UNSET else transactional_ids
+        self.unknown_tags = unknown_tags
+
+
+class TransactionState(Structure):
+    """An element of DescribeTransactionsResponse.TransactionStates."""
+
+    __slots__ = (
+        "error_code",
+        "transactional_id",
+        "transaction_state",
+        "transaction_timeout_ms",
+        "transaction_start_time_ms",
+        "producer_id",
+        "producer_epoch",
+        "topics",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        transactional_id: str = "",
+        transaction_state: str = "",
+        transaction_timeout_ms: int = 0,
+        transaction_start_time_ms: int = 0,
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        topics: list[TopicData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.error_code = error_code
+        self.transactional_id = transactional_id
+        self.transaction_state = transaction_state
+        self.transaction_timeout_ms = transaction_timeout_ms
+        self.transaction_start_time_ms = transaction_start_time_ms
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags
+
+
+class TopicData(Structure):
+    """An element of TransactionState.Topics."""
+
+    __slots__ = ("topic", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic = topic
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+def _read_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
+    # TopicData, versions 0
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopicData] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        topic = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = read_numbers(data, pos, n - 1, "i")
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TopicData(topic, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_topic_data_array_0(out: bytearray, items: list[TopicData]) -> None:
+    # TopicData, versions 0
+    for item in items:
+        raw = item.topic.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_numbers(out, item.partitions, "i")
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_transaction_state_array_0(data: bytes, pos: int, count: int) -> tuple[list[TransactionState], int]:
+    # TransactionState, versions 0
+    if not 0 <= count * 28 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TransactionState] = []
+    for _ in range(count):
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        transactional_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        transaction_state = data[pos:end].decode()
+        pos = end
+        transaction_timeout_ms, transaction_start_time_ms, producer_id, producer_epoch, n = _unpack_iqqhB(data, pos)
+        pos += 23
+        if n > 127:
+            n, pos = read_length(data, pos)
+        topics, pos = _read_topic_data_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TransactionState(
+            error_code,
+            transactional_id,
+            transaction_state,
+            transaction_timeout_ms,
+            transaction_start_time_ms,
+            producer_id,
+            producer_epoch,
+            topics,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_transaction_state_array_0(out: bytearray, items: list[TransactionState]) -> None:
+    # TransactionState, versions 0
+    for item in items:
+        raw = item.transactional_id.encode()
+        out += _pack_h(item.error_code)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.transaction_state.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_iqqh(
+            item.transaction_timeout_ms, item.transaction_start_time_ms, item.producer_id, item.producer_epoch
+        )
+        n = len(item.topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_topic_data_array_0(out, item.topics)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_transactions_response_0(data: bytes, pos: int) -> tuple[DescribeTransactionsResponse, int]:
+    # DescribeTransactionsResponse, versions 0
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    transaction_states, pos = _read_transaction_state_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeTransactionsResponse(throttle_time_ms, transaction_states, unknown_tags), pos
+
+
+def _write_describe_transactions_response_0(out: bytearray, item: DescribeTransactionsResponse) -> None:
+    # DescribeTransactionsResponse, versions 0
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.transaction_states) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_transaction_state_array_0(out, item.transaction_states)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DescribeTransactionsResponse(Message):
+    """DescribeTransactionsResponse, versions 0."""
+
+    API_KEY = 65
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_describe_transactions_response_0}
+    ENCODERS = {0: _write_describe_transactions_response_0}
+
+    __slots__ = ("throttle_time_ms", "transaction_states", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        transaction_states: list[TransactionState] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.transaction_states = [] if transaction_states is UNSET else transaction_states
+        self.unknown_tags = unknown_tags

@@ -1,0 +1,338 @@
+"""DescribeUserScramCredentialsRequest 0 and DescribeUserScramCredentialsResponse 0.
+
+Generated from schemas/rpc/DescribeUserScramCredentialsRequest.json and
+schemas/rpc/DescribeUserScramCredentialsResponse.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do
+not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_biB = Struct(">biB").unpack_from
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_pack_bi = Struct(">bi").pack
+_pack_h = Struct(">h").pack
+_pack_ih = Struct(">ih").pack
+
+
+class UserName(Structure):
+    """An element of DescribeUserScramCredentialsRequest.Users."""
+
+    __slots__ = ("name", "unknown_tags")
+
+    def __init__(self, name: str = "", unknown_tags: Tags = ()) -> None:
+        self.name = name
+        self.unknown_tags = unknown_tags
+
+
+def _read_user_name_array_0(data: bytes, pos: int, count: int) -> tuple[list[UserName], int]:
+    # UserName, versions 0
+    if not 0 <= count * 2 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[UserName] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(UserName(name, unknown_tags))
+    return items, pos
+
+
+def _write_user_name_array_0(out: bytearray, items: list[UserName]) -> None:
+    # UserName, versions 0
+    for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_user_scram_credentials_request_0(data: bytes, pos: int) -> tuple[DescribeUserScramCredentialsRequest, int]:
+    # DescribeUserScramCredentialsRequest, versions 0
+    n = data[pos]
+    pos += 1
+    users: list[UserName] | None = None
+    if n:
+        if n > 127:
+            n, pos = read_length(data, pos)
+        users, pos = _read_user_name_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeUserScramCredentialsRequest(users, unknown_tags), pos
+
+
+def _write_describe_user_scram_credentials_request_0(out: bytearray, item: DescribeUserScramCredentialsRequest) -> None:
+    # DescribeUserScramCredentialsRequest, versions 0
+    if item.users is None:
+        out.append(0)
+    else:
+        n = len(item.users) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_user_name_array_0(out, item.users)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DescribeUserScramCredentialsRequest(Message):
+    """DescribeUserScramCredentialsRequest, versions 0."""
+
+    API_KEY = 50
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_describe_user_scram_credentials_request_0}
+    ENCODERS = {0: _write_describe_user_scram_credentials_request_0}
+
+    __slots__ = ("users", "unknown_tags")
+
+    def __init__(self, users: list[UserName] | None = UNSET, unknown_tags: Tags = ()) -> None:
+        self.users = [] if users is UNSET else users
+        self.unknown_tags = unknown_tags
+
+
+class DescribeUserScramCredentialsResult(Structure):
+    """An element of DescribeUserScramCredentialsResponse.Results."""
+
+    __slots__ = ("user", "error_code", "error_message", "credential_infos", "unknown_tags")
+
+    def __init__(
+        self,
+        user: str = "",
+        error_code: int = 0,
+        error_message: str | None = "",
+        credential_infos: list[CredentialInfo] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.user = user
+        self.error_code = error_code
+        self.error_message = error_message
+        self.credential_infos = [] if credential_infos is UNSET else credential_infos
+        self.unknown_tags = unknown_tags
+
+
+class CredentialInfo(Structure):
+    """An element of DescribeUserScramCredentialsResult.CredentialInfos."""
+
+    __slots__ = ("mechanism", "iterations", "unknown_tags")
+
+    def __init__(
+        self,
+        mechanism: int = 0,
+        iterations: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.mechanism = mechanism
+        self.iterations = iterations
+        self.unknown_tags = unknown_tags
+
+
+def _read_credential_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[CredentialInfo], int]:
+    # CredentialInfo, versions 0
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[CredentialInfo] = []
+    for _ in range(count):
+        mechanism, iterations, n = _unpack_biB(data, pos)
+        pos += 6
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(CredentialInfo(mechanism, iterations, unknown_tags))
+    return items, pos
+
+
+def _write_credential_info_array_0(out: bytearray, items: list[CredentialInfo]) -> None:
+    # CredentialInfo, versions 0
+    for item in items:
+        out += _pack_bi(item.mechanism, item.iterations)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_user_scram_credentials_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeUserScramCredentialsResult], int]:
+    # DescribeUserScramCredentialsResult, versions 0
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribeUserScramCredentialsResult] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        user = data[pos:end].decode()
+        pos = end
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        credential_infos, pos = _read_credential_info_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DescribeUserScramCredentialsResult(
+            user, error_code, error_message, credential_infos, unknown_tags
+        ))
+    return items, pos
+
+
+def _write_describe_user_scram_credentials_result_array_0(out: bytearray, items: list[DescribeUserScramCredentialsResult]) -> None:
+    # DescribeUserScramCredentialsResult, versions 0
+    for item in items:
+        raw = item.user.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_h(item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        n = len(item.credential_infos) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_credential_info_array_0(out, item.credential_infos)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_describe_user_scram_credentials_response_0(data: bytes, pos: int) -> tuple[DescribeUserScramCredentialsResponse, int]:
+    # DescribeUserScramCredentialsResponse, versions 0
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    error_message: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        error_message = data[pos:end].decode()
+        pos = end
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_describe_user_scram_credentials_result_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return DescribeUserScramCredentialsResponse(throttle_time_ms, error_code, error_message, results, unknown_tags), pos
+
+
+def _write_describe_user_scram_credentials_response_0(out: bytearray, item: DescribeUserScramCredentialsResponse) -> None:
+    # DescribeUserScramCredentialsResponse, versions 0
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    if item.error_message is None:
+        out.append(0)
+    else:
+        raw = item.error_message.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    n = len(item.results) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_describe_user_scram_credentials_result_array_0(out, item.results)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class DescribeUserScramCredentialsResponse(Message):
+    """DescribeUserScramCredentialsResponse, versions 0."""
+
+    API_KEY = 50
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_describe_user_scram_credentials_response_0}
+    ENCODERS = {0: _write_describe_user_scram_credentials_response_0}
+
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        results: list[DescribeUserScramCredentialsResult] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.results = [] if results is UNSET else results
+        self.unknown_tags = unknown_tags

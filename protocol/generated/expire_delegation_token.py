@@ -1,0 +1,165 @@
+"""ExpireDelegationTokenRequest 1-2 and ExpireDelegationTokenResponse 1-2.
+
+Generated from schemas/rpc/ExpireDelegationTokenRequest.json and schemas/rpc/ExpireDelegationTokenResponse.json (Apache
+Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    Message,
+    Tags,
+    bad_length,
+    not_in_version,
+    put_tags,
+    put_uvarint,
+    read_bytes_length,
+    read_tags,
+)
+
+_unpack_hqi = Struct(">hqi").unpack_from
+_unpack_hqiB = Struct(">hqiB").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_q = Struct(">q").unpack_from
+_unpack_qB = Struct(">qB").unpack_from
+_pack_hqi = Struct(">hqi").pack
+_pack_i = Struct(">i").pack
+_pack_q = Struct(">q").pack
+
+
+def _read_expire_delegation_token_request_1(data: bytes, pos: int) -> tuple[ExpireDelegationTokenRequest, int]:
+    # ExpireDelegationTokenRequest, versions 1
+    (n,) = _unpack_i(data, pos)
+    pos += 4
+    if n < 0:
+        raise bad_length(n)
+    end = pos + n
+    hmac = data[pos:end]
+    pos = end
+    (expiry_time_period_ms,) = _unpack_q(data, pos)
+    pos += 8
+    return ExpireDelegationTokenRequest(hmac, expiry_time_period_ms), pos
+
+
+def _write_expire_delegation_token_request_1(out: bytearray, item: ExpireDelegationTokenRequest) -> None:
+    # ExpireDelegationTokenRequest, versions 1
+    if item.unknown_tags:
+        raise not_in_version("ExpireDelegationTokenRequest", "unknown_tags")
+    out += _pack_i(len(item.hmac))
+    out += item.hmac
+    out += _pack_q(item.expiry_time_period_ms)
+
+
+def _read_expire_delegation_token_request_2(data: bytes, pos: int) -> tuple[ExpireDelegationTokenRequest, int]:
+    # ExpireDelegationTokenRequest, versions 2
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_bytes_length(data, pos)
+    end = pos + n - 1
+    hmac = data[pos:end]
+    pos = end
+    expiry_time_period_ms, n = _unpack_qB(data, pos)
+    pos += 9
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ExpireDelegationTokenRequest(hmac, expiry_time_period_ms, unknown_tags), pos
+
+
+def _write_expire_delegation_token_request_2(out: bytearray, item: ExpireDelegationTokenRequest) -> None:
+    # ExpireDelegationTokenRequest, versions 2
+    n = len(item.hmac) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    out += item.hmac
+    out += _pack_q(item.expiry_time_period_ms)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ExpireDelegationTokenRequest(Message):
+    """ExpireDelegationTokenRequest, versions 1-2."""
+
+    API_KEY = 40
+    MIN_VERSION = 1
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 2
+    DECODERS = {1: _read_expire_delegation_token_request_1, 2: _read_expire_delegation_token_request_2}
+    ENCODERS = {1: _write_expire_delegation_token_request_1, 2: _write_expire_delegation_token_request_2}
+
+    __slots__ = ("hmac", "expiry_time_period_ms", "unknown_tags")
+
+    def __init__(
+        self,
+        hmac: bytes = b"",
+        expiry_time_period_ms: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.hmac = hmac
+        self.expiry_time_period_ms = expiry_time_period_ms
+        self.unknown_tags = unknown_tags
+
+
+def _read_expire_delegation_token_response_1(data: bytes, pos: int) -> tuple[ExpireDelegationTokenResponse, int]:
+    # ExpireDelegationTokenResponse, versions 1
+    error_code, expiry_timestamp_ms, throttle_time_ms = _unpack_hqi(data, pos)
+    pos += 14
+    return ExpireDelegationTokenResponse(error_code, expiry_timestamp_ms, throttle_time_ms), pos
+
+
+def _write_expire_delegation_token_response_1(out: bytearray, item: ExpireDelegationTokenResponse) -> None:
+    # ExpireDelegationTokenResponse, versions 1
+    if item.unknown_tags:
+        raise not_in_version("ExpireDelegationTokenResponse", "unknown_tags")
+    out += _pack_hqi(item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms)
+
+
+def _read_expire_delegation_token_response_2(data: bytes, pos: int) -> tuple[ExpireDelegationTokenResponse, int]:
+    # ExpireDelegationTokenResponse, versions 2
+    error_code, expiry_timestamp_ms, throttle_time_ms, n = _unpack_hqiB(data, pos)
+    pos += 15
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ExpireDelegationTokenResponse(error_code, expiry_timestamp_ms, throttle_time_ms, unknown_tags), pos
+
+
+def _write_expire_delegation_token_response_2(out: bytearray, item: ExpireDelegationTokenResponse) -> None:
+    # ExpireDelegationTokenResponse, versions 2
+    out += _pack_hqi(item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ExpireDelegationTokenResponse(Message):
+    """ExpireDelegationTokenResponse, versions 1-2."""
+
+    API_KEY = 40
+    MIN_VERSION = 1
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 2
+    DECODERS = {1: _read_expire_delegation_token_response_1, 2: _read_expire_delegation_token_response_2}
+    ENCODERS = {1: _write_expire_delegation_token_response_1, 2: _write_expire_delegation_token_response_2}
+
+    __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        expiry_timestamp_ms: int = 0,
+        throttle_time_ms: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.error_code = error_code
+        self.expiry_timestamp_ms = expiry_timestamp_ms
+        self.throttle_time_ms = throttle_time_ms
+        self.unknown_tags = unknown_tags

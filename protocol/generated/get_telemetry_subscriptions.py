@@ -1,0 +1,177 @@
+"""GetTelemetrySubscriptionsRequest 0 and GetTelemetrySubscriptionsResponse 0.
+
+Generated from schemas/rpc/GetTelemetrySubscriptionsRequest.json and schemas/rpc/GetTelemetrySubscriptionsResponse.json
+(Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Tags,
+    bad_uuid,
+    put_compact_strings,
+    put_int8s,
+    put_tags,
+    put_uvarint,
+    read_bytes_length,
+    read_compact_strings,
+    read_length,
+    read_tags,
+    signed_bytes,
+)
+
+_unpack_uB = Struct(">16sB").unpack_from
+_unpack_ihuiB = Struct(">ih16siB").unpack_from
+_unpack_iitB = Struct(">ii?B").unpack_from
+_pack_u = Struct(">16s").pack
+_pack_ihui = Struct(">ih16si").pack
+_pack_iit = Struct(">ii?").pack
+
+
+def _read_get_telemetry_subscriptions_request_0(data: bytes, pos: int) -> tuple[GetTelemetrySubscriptionsRequest, int]:
+    # GetTelemetrySubscriptionsRequest, versions 0
+    client_instance_id, n = _unpack_uB(data, pos)
+    pos += 17
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return GetTelemetrySubscriptionsRequest(client_instance_id, unknown_tags), pos
+
+
+def _write_get_telemetry_subscriptions_request_0(out: bytearray, item: GetTelemetrySubscriptionsRequest) -> None:
+    # GetTelemetrySubscriptionsRequest, versions 0
+    if len(item.client_instance_id) != 16:
+        raise bad_uuid(item.client_instance_id)
+    out += _pack_u(item.client_instance_id)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class GetTelemetrySubscriptionsRequest(Message):
+    """GetTelemetrySubscriptionsRequest, versions 0."""
+
+    API_KEY = 71
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_get_telemetry_subscriptions_request_0}
+    ENCODERS = {0: _write_get_telemetry_subscriptions_request_0}
+
+    __slots__ = ("client_instance_id", "unknown_tags")
+
+    def __init__(self, client_instance_id: bytes = ZERO_UUID, unknown_tags: Tags = ()) -> None:
+        self.client_instance_id = client_instance_id
+        self.unknown_tags = unknown_tags
+
+
+def _read_get_telemetry_subscriptions_response_0(data: bytes, pos: int) -> tuple[GetTelemetrySubscriptionsResponse, int]:
+    # GetTelemetrySubscriptionsResponse, versions 0
+    throttle_time_ms, error_code, client_instance_id, subscription_id, n = _unpack_ihuiB(data, pos)
+    pos += 27
+    if not 0 < n < 128:
+        n, pos = read_bytes_length(data, pos)
+    end = pos + n - 1
+    raw = data[pos:end]
+    accepted_compression_types = list(raw) if raw.isascii() else signed_bytes(raw)
+    pos = end
+    push_interval_ms, telemetry_max_bytes, delta_temporality, n = _unpack_iitB(data, pos)
+    pos += 10
+    if n > 127:
+        n, pos = read_length(data, pos)
+    requested_metrics, pos = read_compact_strings(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return GetTelemetrySubscriptionsResponse(
+        throttle_time_ms,
+        error_code,
+        client_instance_id,
+        subscription_id,
+        accepted_compression_types,
+        push_interval_ms,
+        telemetry_max_bytes,
+        delta_temporality,
+        requested_metrics,
+        unknown_tags,
+    ), pos
+
+
+def _write_get_telemetry_subscriptions_response_0(out: bytearray, item: GetTelemetrySubscriptionsResponse) -> None:
+    # GetTelemetrySubscriptionsResponse, versions 0
+    if len(item.client_instance_id) != 16:
+        raise bad_uuid(item.client_instance_id)
+    out += _pack_ihui(item.throttle_time_ms, item.error_code, item.client_instance_id, item.subscription_id)
+    n = len(item.accepted_compression_types) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    put_int8s(out, item.accepted_compression_types)
+    out += _pack_iit(item.push_interval_ms, item.telemetry_max_bytes, item.delta_temporality)
+    n = len(item.requested_metrics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    put_compact_strings(out, item.requested_metrics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class GetTelemetrySubscriptionsResponse(Message):
+    """GetTelemetrySubscriptionsResponse, versions 0."""
+
+    API_KEY = 71
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_get_telemetry_subscriptions_response_0}
+    ENCODERS = {0: _write_get_telemetry_subscriptions_response_0}
+
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "client_instance_id",
+        "subscription_id",
+        "accepted_compression_types",
+        "push_interval_ms",
+        "telemetry_max_bytes",
+        "delta_temporality",
+        "requested_metrics",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        client_instance_id: bytes = ZERO_UUID,
+        subscription_id: int = 0,
+        accepted_compression_types: list[int] = UNSET,
+        push_interval_ms: int = 0,
+        telemetry_max_bytes: int = 0,
+        delta_temporality: bool = False,
+        requested_metrics: list[str] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.client_instance_id = client_instance_id
+        self.subscription_id = subscription_id
+        self.accepted_compression_types = [] if accepted_compression_types is UNSET else accepted_compression_types
+        self.push_interval_ms = push_interval_ms
+        self.telemetry_max_bytes = telemetry_max_bytes
+        self.delta_temporality = delta_temporality
+        self.requested_metrics = [] if requested_metrics is UNSET else requested_metrics
+        self.unknown_tags = unknown_tags

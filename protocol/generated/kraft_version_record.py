@@ -1,0 +1,60 @@
+"""KRaftVersionRecord 0.
+
+Generated from schemas/records/KRaftVersionRecord.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do
+not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    Message,
+    Tags,
+    put_tags,
+    read_tags,
+)
+
+_unpack_hhB = Struct(">hhB").unpack_from
+_pack_hh = Struct(">hh").pack
+
+
+def _read_kraft_version_record_0(data: bytes, pos: int) -> tuple[KRaftVersionRecord, int]:
+    # KRaftVersionRecord, versions 0
+    version, kraft_version, n = _unpack_hhB(data, pos)
+    pos += 5
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return KRaftVersionRecord(version, kraft_version, unknown_tags), pos
+
+
+def _write_kraft_version_record_0(out: bytearray, item: KRaftVersionRecord) -> None:
+    # KRaftVersionRecord, versions 0
+    out += _pack_hh(item.version, item.kraft_version)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class KRaftVersionRecord(Message):
+    """KRaftVersionRecord, versions 0."""
+
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_kraft_version_record_0}
+    ENCODERS = {0: _write_kraft_version_record_0}
+
+    __slots__ = ("version", "kraft_version", "unknown_tags")
+
+    def __init__(
+        self,
+        version: int = 0,
+        kraft_version: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.version = version
+        self.kraft_version = kraft_version
+        self.unknown_tags = unknown_tags

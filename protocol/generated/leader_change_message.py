@@ -1,0 +1,209 @@
+"""LeaderChangeMessage 0-1.
+
+Generated from schemas/records/LeaderChangeMessage.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`.
+Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_uuid,
+    not_in_version,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_tags,
+)
+
+_unpack_hiB = Struct(">hiB").unpack_from
+_unpack_iuB = Struct(">i16sB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_pack_hi = Struct(">hi").pack
+_pack_i = Struct(">i").pack
+_pack_iu = Struct(">i16s").pack
+
+
+class Voter(Structure):
+    """An element of LeaderChangeMessage.Voters."""
+
+    __slots__ = ("voter_id", "voter_directory_id", "unknown_tags")
+
+    def __init__(
+        self,
+        voter_id: int = 0,
+        voter_directory_id: bytes = ZERO_UUID,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.unknown_tags = unknown_tags
+
+
+def _read_voter_array_0(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
+    # Voter, versions 0
+    if not 0 <= count * 5 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[Voter] = []
+    for _ in range(count):
+        voter_id, n = _unpack_iB(data, pos)
+        pos += 5
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(Voter(voter_id, ZERO_UUID, unknown_tags))
+    return items, pos
+
+
+def _write_voter_array_0(out: bytearray, items: list[Voter]) -> None:
+    # Voter, versions 0
+    for item in items:
+        if item.voter_directory_id != ZERO_UUID:
+            raise not_in_version("Voter", "voter_directory_id")
+        out += _pack_i(item.voter_id)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_leader_change_message_0(data: bytes, pos: int) -> tuple[LeaderChangeMessage, int]:
+    # LeaderChangeMessage, versions 0
+    version, leader_id, n = _unpack_hiB(data, pos)
+    pos += 7
+    if n > 127:
+        n, pos = read_length(data, pos)
+    voters, pos = _read_voter_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    granting_voters, pos = _read_voter_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return LeaderChangeMessage(version, leader_id, voters, granting_voters, unknown_tags), pos
+
+
+def _write_leader_change_message_0(out: bytearray, item: LeaderChangeMessage) -> None:
+    # LeaderChangeMessage, versions 0
+    out += _pack_hi(item.version, item.leader_id)
+    n = len(item.voters) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_voter_array_0(out, item.voters)
+    n = len(item.granting_voters) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_voter_array_0(out, item.granting_voters)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_voter_array_1(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
+    # Voter, versions 1
+    if not 0 <= count * 21 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[Voter] = []
+    for _ in range(count):
+        voter_id, voter_directory_id, n = _unpack_iuB(data, pos)
+        pos += 21
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(Voter(voter_id, voter_directory_id, unknown_tags))
+    return items, pos
+
+
+def _write_voter_array_1(out: bytearray, items: list[Voter]) -> None:
+    # Voter, versions 1
+    for item in items:
+        if len(item.voter_directory_id) != 16:
+            raise bad_uuid(item.voter_directory_id)
+        out += _pack_iu(item.voter_id, item.voter_directory_id)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_leader_change_message_1(data: bytes, pos: int) -> tuple[LeaderChangeMessage, int]:
+    # LeaderChangeMessage, versions 1
+    version, leader_id, n = _unpack_hiB(data, pos)
+    pos += 7
+    if n > 127:
+        n, pos = read_length(data, pos)
+    voters, pos = _read_voter_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    granting_voters, pos = _read_voter_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return LeaderChangeMessage(version, leader_id, voters, granting_voters, unknown_tags), pos
+
+
+def _write_leader_change_message_1(out: bytearray, item: LeaderChangeMessage) -> None:
+    # LeaderChangeMessage, versions 1
+    out += _pack_hi(item.version, item.leader_id)
+    n = len(item.voters) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_voter_array_1(out, item.voters)
+    n = len(item.granting_voters) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_voter_array_1(out, item.granting_voters)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class LeaderChangeMessage(Message):
+    """LeaderChangeMessage, versions 0-1."""
+
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_leader_change_message_0, 1: _read_leader_change_message_1}
+    ENCODERS = {0: _write_leader_change_message_0, 1: _write_leader_change_message_1}
+
+    __slots__ = ("version", "leader_id", "voters", "granting_voters", "unknown_tags")
+
+    def __init__(
+        self,
+        version: int = 0,
+        leader_id: int = 0,
+        voters: list[Voter] = UNSET,
+        granting_voters: list[Voter] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.version = version
+        self.leader_id = leader_id
+        self.voters = [] if voters is UNSET else voters
+        self.granting_voters = [] if granting_voters is UNSET else granting_voters
+        self.unknown_tags = unknown_tags

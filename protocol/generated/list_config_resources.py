@@ -1,0 +1,279 @@
+"""ListConfigResourcesRequest 0-1 and ListConfigResourcesResponse 0-1.
+
+Generated from schemas/rpc/ListConfigResourcesRequest.json and schemas/rpc/ListConfigResourcesResponse.json (Apache
+Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    not_in_version,
+    put_int8s,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_bytes_length,
+    read_length,
+    read_string_length,
+    read_tags,
+    signed_bytes,
+)
+
+_unpack_bB = Struct(">bB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_pack_b = Struct(">b").pack
+_pack_ih = Struct(">ih").pack
+
+
+def _read_list_config_resources_request_0(data: bytes, pos: int) -> tuple[ListConfigResourcesRequest, int]:
+    # ListConfigResourcesRequest, versions 0
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ListConfigResourcesRequest([], unknown_tags), pos
+
+
+def _write_list_config_resources_request_0(out: bytearray, item: ListConfigResourcesRequest) -> None:
+    # ListConfigResourcesRequest, versions 0
+    if item.resource_types:
+        raise not_in_version("ListConfigResourcesRequest", "resource_types")
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_list_config_resources_request_1(data: bytes, pos: int) -> tuple[ListConfigResourcesRequest, int]:
+    # ListConfigResourcesRequest, versions 1
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_bytes_length(data, pos)
+    end = pos + n - 1
+    raw = data[pos:end]
+    resource_types = list(raw) if raw.isascii() else signed_bytes(raw)
+    pos = end
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ListConfigResourcesRequest(resource_types, unknown_tags), pos
+
+
+def _write_list_config_resources_request_1(out: bytearray, item: ListConfigResourcesRequest) -> None:
+    # ListConfigResourcesRequest, versions 1
+    n = len(item.resource_types) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    put_int8s(out, item.resource_types)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ListConfigResourcesRequest(Message):
+    """ListConfigResourcesRequest, versions 0-1."""
+
+    API_KEY = 74
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_list_config_resources_request_0, 1: _read_list_config_resources_request_1}
+    ENCODERS = {0: _write_list_config_resources_request_0, 1: _write_list_config_resources_request_1}
+
+    __slots__ = ("resource_types", "unknown_tags")
+
+    def __init__(self, resource_types: list[int] = UNSET, unknown_tags: Tags = ()) -> None:
+        self.resource_types = [] if resource_types is UNSET else resource_types
+        self.unknown_tags = unknown_tags
+
+
+class ConfigResource(Structure):
+    """An element of ListConfigResourcesResponse.ConfigResources."""
+
+    __slots__ = ("resource_name", "resource_type", "unknown_tags")
+
+    def __init__(
+        self,
+        resource_name: str = "",
+        resource_type: int = 16,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.resource_name = resource_name
+        self.resource_type = resource_type
+        self.unknown_tags = unknown_tags
+
+
+def _read_config_resource_array_0(data: bytes, pos: int, count: int) -> tuple[list[ConfigResource], int]:
+    # ConfigResource, versions 0
+    if not 0 <= count * 2 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[ConfigResource] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        resource_name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(ConfigResource(resource_name, 16, unknown_tags))
+    return items, pos
+
+
+def _write_config_resource_array_0(out: bytearray, items: list[ConfigResource]) -> None:
+    # ConfigResource, versions 0
+    for item in items:
+        raw = item.resource_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_list_config_resources_response_0(data: bytes, pos: int) -> tuple[ListConfigResourcesResponse, int]:
+    # ListConfigResourcesResponse, versions 0
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    if n > 127:
+        n, pos = read_length(data, pos)
+    config_resources, pos = _read_config_resource_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ListConfigResourcesResponse(throttle_time_ms, error_code, config_resources, unknown_tags), pos
+
+
+def _write_list_config_resources_response_0(out: bytearray, item: ListConfigResourcesResponse) -> None:
+    # ListConfigResourcesResponse, versions 0
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    n = len(item.config_resources) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_config_resource_array_0(out, item.config_resources)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_config_resource_array_1(data: bytes, pos: int, count: int) -> tuple[list[ConfigResource], int]:
+    # ConfigResource, versions 1
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[ConfigResource] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        resource_name = data[pos:end].decode()
+        pos = end
+        resource_type, n = _unpack_bB(data, pos)
+        pos += 2
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(ConfigResource(resource_name, resource_type, unknown_tags))
+    return items, pos
+
+
+def _write_config_resource_array_1(out: bytearray, items: list[ConfigResource]) -> None:
+    # ConfigResource, versions 1
+    for item in items:
+        raw = item.resource_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_b(item.resource_type)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_list_config_resources_response_1(data: bytes, pos: int) -> tuple[ListConfigResourcesResponse, int]:
+    # ListConfigResourcesResponse, versions 1
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    if n > 127:
+        n, pos = read_length(data, pos)
+    config_resources, pos = _read_config_resource_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ListConfigResourcesResponse(throttle_time_ms, error_code, config_resources, unknown_tags), pos
+
+
+def _write_list_config_resources_response_1(out: bytearray, item: ListConfigResourcesResponse) -> None:
+    # ListConfigResourcesResponse, versions 1
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    n = len(item.config_resources) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_config_resource_array_1(out, item.config_resources)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ListConfigResourcesResponse(Message):
+    """ListConfigResourcesResponse, versions 0-1."""
+
+    API_KEY = 74
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_list_config_resources_response_0, 1: _read_list_config_resources_response_1}
+    ENCODERS = {0: _write_list_config_resources_response_0, 1: _write_list_config_resources_response_1}
+
+    __slots__ = ("throttle_time_ms", "error_code", "config_resources", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        config_resources: list[ConfigResource] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.config_resources = [] if config_resources is UNSET else config_resources
+        self.unknown_tags = unknown_tags

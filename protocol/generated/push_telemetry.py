@@ -1,0 +1,132 @@
+"""PushTelemetryRequest 0 and PushTelemetryResponse 0.
+
+Generated from schemas/rpc/PushTelemetryRequest.json and schemas/rpc/PushTelemetryResponse.json (Apache Kafka 4.3.1) by
+`python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    ZERO_UUID,
+    Message,
+    Tags,
+    bad_uuid,
+    put_tags,
+    put_uvarint,
+    read_bytes_length,
+    read_tags,
+)
+
+_unpack_uitbB = Struct(">16si?bB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_pack_uitb = Struct(">16si?b").pack
+_pack_ih = Struct(">ih").pack
+
+
+def _read_push_telemetry_request_0(data: bytes, pos: int) -> tuple[PushTelemetryRequest, int]:
+    # PushTelemetryRequest, versions 0
+    client_instance_id, subscription_id, terminating, compression_type, n = _unpack_uitbB(data, pos)
+    pos += 23
+    if not 0 < n < 128:
+        n, pos = read_bytes_length(data, pos)
+    end = pos + n - 1
+    metrics = data[pos:end]
+    pos = end
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return PushTelemetryRequest(
+        client_instance_id, subscription_id, terminating, compression_type, metrics, unknown_tags
+    ), pos
+
+
+def _write_push_telemetry_request_0(out: bytearray, item: PushTelemetryRequest) -> None:
+    # PushTelemetryRequest, versions 0
+    if len(item.client_instance_id) != 16:
+        raise bad_uuid(item.client_instance_id)
+    out += _pack_uitb(item.client_instance_id, item.subscription_id, item.terminating, item.compression_type)
+    n = len(item.metrics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    out += item.metrics
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class PushTelemetryRequest(Message):
+    """PushTelemetryRequest, versions 0."""
+
+    API_KEY = 72
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_push_telemetry_request_0}
+    ENCODERS = {0: _write_push_telemetry_request_0}
+
+    __slots__ = ("client_instance_id", "subscription_id", "terminating", "compression_type", "metrics", "unknown_tags")
+
+    def __init__(
+        self,
+        client_instance_id: bytes = ZERO_UUID,
+        subscription_id: int = 0,
+        terminating: bool = False,
+        compression_type: int = 0,
+        metrics: bytes = b"",
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.client_instance_id = client_instance_id
+        self.subscription_id = subscription_id
+        self.terminating = terminating
+        self.compression_type = compression_type
+        self.metrics = metrics
+        self.unknown_tags = unknown_tags
+
+
+def _read_push_telemetry_response_0(data: bytes, pos: int) -> tuple[PushTelemetryResponse, int]:
+    # PushTelemetryResponse, versions 0
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return PushTelemetryResponse(throttle_time_ms, error_code, unknown_tags), pos
+
+
+def _write_push_telemetry_response_0(out: bytearray, item: PushTelemetryResponse) -> None:
+    # PushTelemetryResponse, versions 0
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class PushTelemetryResponse(Message):
+    """PushTelemetryResponse, versions 0."""
+
+    API_KEY = 72
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_push_telemetry_response_0}
+    ENCODERS = {0: _write_push_telemetry_response_0}
+
+    __slots__ = ("throttle_time_ms", "error_code", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.unknown_tags = unknown_tags

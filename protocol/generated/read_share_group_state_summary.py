@@ -1,0 +1,503 @@
+"""ReadShareGroupStateSummaryRequest 0-1 and ReadShareGroupStateSummaryResponse 0-1.
+
+Generated from schemas/rpc/ReadShareGroupStateSummaryRequest.json and
+schemas/rpc/ReadShareGroupStateSummaryResponse.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do
+not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_uuid,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_uB = Struct(">16sB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_unpack_iiB = Struct(">iiB").unpack_from
+_unpack_iiqB = Struct(">iiqB").unpack_from
+_unpack_iiqiB = Struct(">iiqiB").unpack_from
+_pack_u = Struct(">16s").pack
+_pack_ih = Struct(">ih").pack
+_pack_ii = Struct(">ii").pack
+_pack_iiq = Struct(">iiq").pack
+_pack_iiqi = Struct(">iiqi").pack
+
+
+class ReadStateSummaryData(Structure):
+    """An element of ReadShareGroupStateSummaryRequest.Topics."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class PartitionData(Structure):
+    """An element of ReadStateSummaryData.Partitions."""
+
+    __slots__ = ("partition", "leader_epoch", "unknown_tags")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        leader_epoch: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition = partition
+        self.leader_epoch = leader_epoch
+        self.unknown_tags = unknown_tags
+
+
+def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+    # PartitionData, versions 0-1
+    if not 0 <= count * 9 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[PartitionData] = []
+    for _ in range(count):
+        partition, leader_epoch, n = _unpack_iiB(data, pos)
+        pos += 9
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(PartitionData(partition, leader_epoch, unknown_tags))
+    return items, pos
+
+
+def _write_partition_data_array_0(out: bytearray, items: list[PartitionData]) -> None:
+    # PartitionData, versions 0-1
+    for item in items:
+        out += _pack_ii(item.partition, item.leader_epoch)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_read_state_summary_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[ReadStateSummaryData], int]:
+    # ReadStateSummaryData, versions 0-1
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[ReadStateSummaryData] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_partition_data_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(ReadStateSummaryData(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_read_state_summary_data_array_0(out: bytearray, items: list[ReadStateSummaryData]) -> None:
+    # ReadStateSummaryData, versions 0-1
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_partition_data_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_read_share_group_state_summary_request_0(data: bytes, pos: int) -> tuple[ReadShareGroupStateSummaryRequest, int]:
+    # ReadShareGroupStateSummaryRequest, versions 0-1
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    group_id = data[pos:end].decode()
+    pos = end
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_read_state_summary_data_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ReadShareGroupStateSummaryRequest(group_id, topics, unknown_tags), pos
+
+
+def _write_read_share_group_state_summary_request_0(out: bytearray, item: ReadShareGroupStateSummaryRequest) -> None:
+    # ReadShareGroupStateSummaryRequest, versions 0-1
+    raw = item.group_id.encode()
+    n = len(raw) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_string_length(out, n)
+    out += raw
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_read_state_summary_data_array_0(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ReadShareGroupStateSummaryRequest(Message):
+    """ReadShareGroupStateSummaryRequest, versions 0-1."""
+
+    API_KEY = 87
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_read_share_group_state_summary_request_0, 1: _read_read_share_group_state_summary_request_0}
+    ENCODERS = {0: _write_read_share_group_state_summary_request_0, 1: _write_read_share_group_state_summary_request_0}
+
+    __slots__ = ("group_id", "topics", "unknown_tags")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[ReadStateSummaryData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags
+
+
+class ReadStateSummaryResult(Structure):
+    """An element of ReadShareGroupStateSummaryResponse.Results."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionResult] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class PartitionResult(Structure):
+    """An element of ReadStateSummaryResult.Partitions."""
+
+    __slots__ = (
+        "partition",
+        "error_code",
+        "error_message",
+        "state_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.unknown_tags = unknown_tags
+
+
+def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
+    # PartitionResult, versions 0
+    if not 0 <= count * 24 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[PartitionResult] = []
+    for _ in range(count):
+        partition, error_code, n = _unpack_ihB(data, pos)
+        pos += 7
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        state_epoch, leader_epoch, start_offset, n = _unpack_iiqB(data, pos)
+        pos += 17
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(PartitionResult(
+            partition, error_code, error_message, state_epoch, leader_epoch, start_offset, -1, unknown_tags
+        ))
+    return items, pos
+
+
+def _write_partition_result_array_0(out: bytearray, items: list[PartitionResult]) -> None:
+    # PartitionResult, versions 0
+    for item in items:
+        out += _pack_ih(item.partition, item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        out += _pack_iiq(item.state_epoch, item.leader_epoch, item.start_offset)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_read_state_summary_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[ReadStateSummaryResult], int]:
+    # ReadStateSummaryResult, versions 0
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[ReadStateSummaryResult] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_partition_result_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(ReadStateSummaryResult(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_read_state_summary_result_array_0(out: bytearray, items: list[ReadStateSummaryResult]) -> None:
+    # ReadStateSummaryResult, versions 0
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_partition_result_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_read_share_group_state_summary_response_0(data: bytes, pos: int) -> tuple[ReadShareGroupStateSummaryResponse, int]:
+    # ReadShareGroupStateSummaryResponse, versions 0
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_read_state_summary_result_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ReadShareGroupStateSummaryResponse(results, unknown_tags), pos
+
+
+def _write_read_share_group_state_summary_response_0(out: bytearray, item: ReadShareGroupStateSummaryResponse) -> None:
+    # ReadShareGroupStateSummaryResponse, versions 0
+    n = len(item.results) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_read_state_summary_result_array_0(out, item.results)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_partition_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
+    # PartitionResult, versions 1
+    if not 0 <= count * 28 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[PartitionResult] = []
+    for _ in range(count):
+        partition, error_code, n = _unpack_ihB(data, pos)
+        pos += 7
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        state_epoch, leader_epoch, start_offset, delivery_complete_count, n = _unpack_iiqiB(data, pos)
+        pos += 21
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(PartitionResult(
+            partition,
+            error_code,
+            error_message,
+            state_epoch,
+            leader_epoch,
+            start_offset,
+            delivery_complete_count,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_partition_result_array_1(out: bytearray, items: list[PartitionResult]) -> None:
+    # PartitionResult, versions 1
+    for item in items:
+        out += _pack_ih(item.partition, item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        out += _pack_iiqi(item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_read_state_summary_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[ReadStateSummaryResult], int]:
+    # ReadStateSummaryResult, versions 1
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[ReadStateSummaryResult] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_partition_result_array_1(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(ReadStateSummaryResult(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_read_state_summary_result_array_1(out: bytearray, items: list[ReadStateSummaryResult]) -> None:
+    # ReadStateSummaryResult, versions 1
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_partition_result_array_1(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_read_share_group_state_summary_response_1(data: bytes, pos: int) -> tuple[ReadShareGroupStateSummaryResponse, int]:
+    # ReadShareGroupStateSummaryResponse, versions 1
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_read_state_summary_result_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ReadShareGroupStateSummaryResponse(results, unknown_tags), pos
+
+
+def _write_read_share_group_state_summary_response_1(out: bytearray, item: ReadShareGroupStateSummaryResponse) -> None:
+    # ReadShareGroupStateSummaryResponse, versions 1
+    n = len(item.results) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_read_state_summary_result_array_1(out, item.results)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ReadShareGroupStateSummaryResponse(Message):
+    """ReadShareGroupStateSummaryResponse, versions 0-1."""
+
+    API_KEY = 87
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_read_share_group_state_summary_response_0, 1: _read_read_share_group_state_summary_response_1}
+    ENCODERS = {
+        0: _write_read_share_group_state_summary_response_0, 1: _write_read_share_group_state_summary_response_1
+    }
+
+    __slots__ = ("results", "unknown_tags")
+
+    def __init__(self, results: list[ReadStateSummaryResult] = UNSET, unknown_tags: Tags = ()) -> None:
+        self.results = [] if results is UNSET else results
+        self.unknown_tags = unknown_tags

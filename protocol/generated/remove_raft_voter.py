@@ -1,0 +1,153 @@
+"""RemoveRaftVoterRequest 0 and RemoveRaftVoterResponse 0.
+
+Generated from schemas/rpc/RemoveRaftVoterRequest.json and schemas/rpc/RemoveRaftVoterResponse.json (Apache Kafka 4.3.1)
+by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    ZERO_UUID,
+    Message,
+    Tags,
+    bad_uuid,
+    put_string_length,
+    put_tags,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_iuB = Struct(">i16sB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_pack_iu = Struct(">i16s").pack
+_pack_ih = Struct(">ih").pack
+
+
+def _read_remove_raft_voter_request_0(data: bytes, pos: int) -> tuple[RemoveRaftVoterRequest, int]:
+    # RemoveRaftVoterRequest, versions 0
+    n = data[pos]
+    pos += 1
+    cluster_id: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        cluster_id = data[pos:end].decode()
+        pos = end
+    voter_id, voter_directory_id, n = _unpack_iuB(data, pos)
+    pos += 21
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return RemoveRaftVoterRequest(cluster_id, voter_id, voter_directory_id, unknown_tags), pos
+
+
+def _write_remove_raft_voter_request_0(out: bytearray, item: RemoveRaftVoterRequest) -> None:
+    # RemoveRaftVoterRequest, versions 0
+    if item.cluster_id is None:
+        out.append(0)
+    else:
+        raw = item.cluster_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    if len(item.voter_directory_id) != 16:
+        raise bad_uuid(item.voter_directory_id)
+    out += _pack_iu(item.voter_id, item.voter_directory_id)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class RemoveRaftVoterRequest(Message):
+    """RemoveRaftVoterRequest, versions 0."""
+
+    API_KEY = 81
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_remove_raft_voter_request_0}
+    ENCODERS = {0: _write_remove_raft_voter_request_0}
+
+    __slots__ = ("cluster_id", "voter_id", "voter_directory_id", "unknown_tags")
+
+    def __init__(
+        self,
+        cluster_id: str | None = "",
+        voter_id: int = 0,
+        voter_directory_id: bytes = ZERO_UUID,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.unknown_tags = unknown_tags
+
+
+def _read_remove_raft_voter_response_0(data: bytes, pos: int) -> tuple[RemoveRaftVoterResponse, int]:
+    # RemoveRaftVoterResponse, versions 0
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    error_message: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        error_message = data[pos:end].decode()
+        pos = end
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return RemoveRaftVoterResponse(throttle_time_ms, error_code, error_message, unknown_tags), pos
+
+
+def _write_remove_raft_voter_response_0(out: bytearray, item: RemoveRaftVoterResponse) -> None:
+    # RemoveRaftVoterResponse, versions 0
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    if item.error_message is None:
+        out.append(0)
+    else:
+        raw = item.error_message.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class RemoveRaftVoterResponse(Message):
+    """RemoveRaftVoterResponse, versions 0."""
+
+    API_KEY = 81
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_remove_raft_voter_response_0}
+    ENCODERS = {0: _write_remove_raft_voter_response_0}
+
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = "",
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.unknown_tags = unknown_tags

@@ -1,0 +1,776 @@
+"""ShareAcknowledgeRequest 1-2 and ShareAcknowledgeResponse 1-2.
+
+Generated from schemas/rpc/ShareAcknowledgeRequest.json and schemas/rpc/ShareAcknowledgeResponse.json (Apache Kafka
+4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_uuid,
+    not_in_version,
+    put_int8s,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_bytes_length,
+    read_length,
+    read_string_length,
+    read_tags,
+    signed_bytes,
+)
+
+_unpack_uB = Struct(">16sB").unpack_from
+_unpack_itB = Struct(">i?B").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_unpack_iiB = Struct(">iiB").unpack_from
+_unpack_qqB = Struct(">qqB").unpack_from
+_pack_u = Struct(">16s").pack
+_pack_i = Struct(">i").pack
+_pack_it = Struct(">i?").pack
+_pack_ih = Struct(">ih").pack
+_pack_ii = Struct(">ii").pack
+_pack_qq = Struct(">qq").pack
+
+
+class AcknowledgeTopic(Structure):
+    """An element of ShareAcknowledgeRequest.Topics."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[AcknowledgePartition] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class AcknowledgePartition(Structure):
+    """An element of AcknowledgeTopic.Partitions."""
+
+    __slots__ = ("partition_index", "acknowledgement_batches", "unknown_tags")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        acknowledgement_batches: list[AcknowledgementBatch] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.acknowledgement_batches = [] if acknowledgement_batches is UNSET else acknowledgement_batches
+        self.unknown_tags = unknown_tags
+
+
+class AcknowledgementBatch(Structure):
+    """An element of AcknowledgePartition.AcknowledgementBatches."""
+
+    __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
+
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        acknowledge_types: list[int] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.acknowledge_types = [] if acknowledge_types is UNSET else acknowledge_types
+        self.unknown_tags = unknown_tags
+
+
+def _read_acknowledgement_batch_array_1(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgementBatch], int]:
+    # AcknowledgementBatch, versions 1-2
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[AcknowledgementBatch] = []
+    for _ in range(count):
+        first_offset, last_offset, n = _unpack_qqB(data, pos)
+        pos += 17
+        if not 0 < n < 128:
+            n, pos = read_bytes_length(data, pos)
+        end = pos + n - 1
+        raw = data[pos:end]
+        acknowledge_types = list(raw) if raw.isascii() else signed_bytes(raw)
+        pos = end
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(AcknowledgementBatch(first_offset, last_offset, acknowledge_types, unknown_tags))
+    return items, pos
+
+
+def _write_acknowledgement_batch_array_1(out: bytearray, items: list[AcknowledgementBatch]) -> None:
+    # AcknowledgementBatch, versions 1-2
+    for item in items:
+        out += _pack_qq(item.first_offset, item.last_offset)
+        n = len(item.acknowledge_types) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_int8s(out, item.acknowledge_types)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_acknowledge_partition_array_1(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgePartition], int]:
+    # AcknowledgePartition, versions 1-2
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[AcknowledgePartition] = []
+    for _ in range(count):
+        partition_index, n = _unpack_iB(data, pos)
+        pos += 5
+        if n > 127:
+            n, pos = read_length(data, pos)
+        acknowledgement_batches, pos = _read_acknowledgement_batch_array_1(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(AcknowledgePartition(partition_index, acknowledgement_batches, unknown_tags))
+    return items, pos
+
+
+def _write_acknowledge_partition_array_1(out: bytearray, items: list[AcknowledgePartition]) -> None:
+    # AcknowledgePartition, versions 1-2
+    for item in items:
+        out += _pack_i(item.partition_index)
+        n = len(item.acknowledgement_batches) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_acknowledgement_batch_array_1(out, item.acknowledgement_batches)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_acknowledge_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgeTopic], int]:
+    # AcknowledgeTopic, versions 1-2
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[AcknowledgeTopic] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_acknowledge_partition_array_1(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(AcknowledgeTopic(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_acknowledge_topic_array_1(out: bytearray, items: list[AcknowledgeTopic]) -> None:
+    # AcknowledgeTopic, versions 1-2
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_acknowledge_partition_array_1(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_share_acknowledge_request_1(data: bytes, pos: int) -> tuple[ShareAcknowledgeRequest, int]:
+    # ShareAcknowledgeRequest, versions 1
+    n = data[pos]
+    pos += 1
+    group_id: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_id = data[pos:end].decode()
+        pos = end
+    n = data[pos]
+    pos += 1
+    member_id: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        member_id = data[pos:end].decode()
+        pos = end
+    share_session_epoch, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_acknowledge_topic_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ShareAcknowledgeRequest(group_id, member_id, share_session_epoch, False, topics, unknown_tags), pos
+
+
+def _write_share_acknowledge_request_1(out: bytearray, item: ShareAcknowledgeRequest) -> None:
+    # ShareAcknowledgeRequest, versions 1
+    if item.is_renew_ack:
+        raise not_in_version("ShareAcknowledgeRequest", "is_renew_ack")
+    if item.group_id is None:
+        out.append(0)
+    else:
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    if item.member_id is None:
+        out.append(0)
+    else:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    out += _pack_i(item.share_session_epoch)
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_acknowledge_topic_array_1(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_share_acknowledge_request_2(data: bytes, pos: int) -> tuple[ShareAcknowledgeRequest, int]:
+    # ShareAcknowledgeRequest, versions 2
+    n = data[pos]
+    pos += 1
+    group_id: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_id = data[pos:end].decode()
+        pos = end
+    n = data[pos]
+    pos += 1
+    member_id: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        member_id = data[pos:end].decode()
+        pos = end
+    share_session_epoch, is_renew_ack, n = _unpack_itB(data, pos)
+    pos += 6
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_acknowledge_topic_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ShareAcknowledgeRequest(group_id, member_id, share_session_epoch, is_renew_ack, topics, unknown_tags), pos
+
+
+def _write_share_acknowledge_request_2(out: bytearray, item: ShareAcknowledgeRequest) -> None:
+    # ShareAcknowledgeRequest, versions 2
+    if item.group_id is None:
+        out.append(0)
+    else:
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    if item.member_id is None:
+        out.append(0)
+    else:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    out += _pack_it(item.share_session_epoch, item.is_renew_ack)
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_acknowledge_topic_array_1(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ShareAcknowledgeRequest(Message):
+    """ShareAcknowledgeRequest, versions 1-2."""
+
+    API_KEY = 79
+    MIN_VERSION = 1
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    DECODERS = {1: _read_share_acknowledge_request_1, 2: _read_share_acknowledge_request_2}
+    ENCODERS = {1: _write_share_acknowledge_request_1, 2: _write_share_acknowledge_request_2}
+
+    __slots__ = ("group_id", "member_id", "share_session_epoch", "is_renew_ack", "topics", "unknown_tags")
+
+    def __init__(
+        self,
+        group_id: str | None = None,
+        member_id: str | None = "",
+        share_session_epoch: int = 0,
+        is_renew_ack: bool = False,
+        topics: list[AcknowledgeTopic] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+        self.share_session_epoch = share_session_epoch
+        self.is_renew_ack = is_renew_ack
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags
+
+
+class ShareAcknowledgeTopicResponse(Structure):
+    """An element of ShareAcknowledgeResponse.Responses."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class PartitionData(Structure):
+    """An element of ShareAcknowledgeTopicResponse.Partitions."""
+
+    __slots__ = ("partition_index", "error_code", "error_message", "current_leader", "unknown_tags")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        current_leader: LeaderIdAndEpoch = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.current_leader = LeaderIdAndEpoch() if current_leader is UNSET else current_leader
+        self.unknown_tags = unknown_tags
+
+
+class LeaderIdAndEpoch(Structure):
+    """The value of PartitionData.CurrentLeader."""
+
+    __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
+
+    def __init__(
+        self,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.unknown_tags = unknown_tags
+
+
+class NodeEndpoint(Structure):
+    """An element of ShareAcknowledgeResponse.NodeEndpoints."""
+
+    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        rack: str | None = None,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        self.unknown_tags = unknown_tags
+
+
+def _read_leader_id_and_epoch_1(data: bytes, pos: int) -> tuple[LeaderIdAndEpoch, int]:
+    # LeaderIdAndEpoch, versions 1-2
+    leader_id, leader_epoch, n = _unpack_iiB(data, pos)
+    pos += 9
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return LeaderIdAndEpoch(leader_id, leader_epoch, unknown_tags), pos
+
+
+def _write_leader_id_and_epoch_1(out: bytearray, item: LeaderIdAndEpoch) -> None:
+    # LeaderIdAndEpoch, versions 1-2
+    out += _pack_ii(item.leader_id, item.leader_epoch)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+    # PartitionData, versions 1-2
+    if not 0 <= count * 17 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[PartitionData] = []
+    for _ in range(count):
+        partition_index, error_code, n = _unpack_ihB(data, pos)
+        pos += 7
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        current_leader, pos = _read_leader_id_and_epoch_1(data, pos)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(PartitionData(partition_index, error_code, error_message, current_leader, unknown_tags))
+    return items, pos
+
+
+def _write_partition_data_array_1(out: bytearray, items: list[PartitionData]) -> None:
+    # PartitionData, versions 1-2
+    for item in items:
+        out += _pack_ih(item.partition_index, item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        _write_leader_id_and_epoch_1(out, item.current_leader)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_share_acknowledge_topic_response_array_1(data: bytes, pos: int, count: int) -> tuple[list[ShareAcknowledgeTopicResponse], int]:
+    # ShareAcknowledgeTopicResponse, versions 1-2
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[ShareAcknowledgeTopicResponse] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_partition_data_array_1(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(ShareAcknowledgeTopicResponse(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_share_acknowledge_topic_response_array_1(out: bytearray, items: list[ShareAcknowledgeTopicResponse]) -> None:
+    # ShareAcknowledgeTopicResponse, versions 1-2
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_partition_data_array_1(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
+    # NodeEndpoint, versions 1-2
+    if not 0 <= count * 11 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[NodeEndpoint] = []
+    for _ in range(count):
+        node_id, n = _unpack_iB(data, pos)
+        pos += 5
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        host = data[pos:end].decode()
+        pos = end
+        port, n = _unpack_iB(data, pos)
+        pos += 5
+        rack: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            rack = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(NodeEndpoint(node_id, host, port, rack, unknown_tags))
+    return items, pos
+
+
+def _write_node_endpoint_array_1(out: bytearray, items: list[NodeEndpoint]) -> None:
+    # NodeEndpoint, versions 1-2
+    for item in items:
+        raw = item.host.encode()
+        out += _pack_i(item.node_id)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_i(item.port)
+        if item.rack is None:
+            out.append(0)
+        else:
+            raw = item.rack.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_share_acknowledge_response_1(data: bytes, pos: int) -> tuple[ShareAcknowledgeResponse, int]:
+    # ShareAcknowledgeResponse, versions 1
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    error_message: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        error_message = data[pos:end].decode()
+        pos = end
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    responses, pos = _read_share_acknowledge_topic_response_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    node_endpoints, pos = _read_node_endpoint_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ShareAcknowledgeResponse(
+        throttle_time_ms, error_code, error_message, 0, responses, node_endpoints, unknown_tags
+    ), pos
+
+
+def _write_share_acknowledge_response_1(out: bytearray, item: ShareAcknowledgeResponse) -> None:
+    # ShareAcknowledgeResponse, versions 1
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    if item.error_message is None:
+        out.append(0)
+    else:
+        raw = item.error_message.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    n = len(item.responses) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_share_acknowledge_topic_response_array_1(out, item.responses)
+    n = len(item.node_endpoints) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_node_endpoint_array_1(out, item.node_endpoints)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_share_acknowledge_response_2(data: bytes, pos: int) -> tuple[ShareAcknowledgeResponse, int]:
+    # ShareAcknowledgeResponse, versions 2
+    throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
+    pos += 7
+    error_message: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        error_message = data[pos:end].decode()
+        pos = end
+    acquisition_lock_timeout_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    responses, pos = _read_share_acknowledge_topic_response_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    node_endpoints, pos = _read_node_endpoint_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ShareAcknowledgeResponse(
+        throttle_time_ms,
+        error_code,
+        error_message,
+        acquisition_lock_timeout_ms,
+        responses,
+        node_endpoints,
+        unknown_tags,
+    ), pos
+
+
+def _write_share_acknowledge_response_2(out: bytearray, item: ShareAcknowledgeResponse) -> None:
+    # ShareAcknowledgeResponse, versions 2
+    out += _pack_ih(item.throttle_time_ms, item.error_code)
+    if item.error_message is None:
+        out.append(0)
+    else:
+        raw = item.error_message.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    out += _pack_i(item.acquisition_lock_timeout_ms)
+    n = len(item.responses) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_share_acknowledge_topic_response_array_1(out, item.responses)
+    n = len(item.node_endpoints) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_node_endpoint_array_1(out, item.node_endpoints)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ShareAcknowledgeResponse(Message):
+    """ShareAcknowledgeResponse, versions 1-2."""
+
+    API_KEY = 79
+    MIN_VERSION = 1
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    DECODERS = {1: _read_share_acknowledge_response_1, 2: _read_share_acknowledge_response_2}
+    ENCODERS = {1: _write_share_acknowledge_response_1, 2: _write_share_acknowledge_response_2}
+
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "acquisition_lock_timeout_ms",
+        "responses",
+        "node_endpoints",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        acquisition_lock_timeout_ms: int = 0,
+        responses: list[ShareAcknowledgeTopicResponse] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
+        self.responses = [] if responses is UNSET else responses
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.unknown_tags = unknown_tags

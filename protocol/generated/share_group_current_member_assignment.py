@@ -1,0 +1,192 @@
+"""ShareGroupCurrentMemberAssignmentKey 0 and ShareGroupCurrentMemberAssignmentValue 0.
+
+Generated from schemas/records/ShareGroupCurrentMemberAssignmentKey.json and
+schemas/records/ShareGroupCurrentMemberAssignmentValue.json (Apache Kafka 4.3.1) by `python -m
+shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_length,
+    bad_uuid,
+    put_numbers,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_numbers,
+    read_tags,
+)
+
+_unpack_uB = Struct(">16sB").unpack_from
+_unpack_h = Struct(">h").unpack_from
+_unpack_iibB = Struct(">iibB").unpack_from
+_pack_u = Struct(">16s").pack
+_pack_h = Struct(">h").pack
+_pack_iib = Struct(">iib").pack
+
+
+def _read_share_group_current_member_assignment_key_0(data: bytes, pos: int) -> tuple[ShareGroupCurrentMemberAssignmentKey, int]:
+    # ShareGroupCurrentMemberAssignmentKey, versions 0
+    (n,) = _unpack_h(data, pos)
+    pos += 2
+    if n < 0:
+        raise bad_length(n)
+    end = pos + n
+    group_id = data[pos:end].decode()
+    pos = end
+    (n,) = _unpack_h(data, pos)
+    pos += 2
+    if n < 0:
+        raise bad_length(n)
+    end = pos + n
+    member_id = data[pos:end].decode()
+    pos = end
+    return ShareGroupCurrentMemberAssignmentKey(group_id, member_id), pos
+
+
+def _write_share_group_current_member_assignment_key_0(out: bytearray, item: ShareGroupCurrentMemberAssignmentKey) -> None:
+    # ShareGroupCurrentMemberAssignmentKey, versions 0
+    raw = item.group_id.encode()
+    out += _pack_h(len(raw))
+    out += raw
+    raw = item.member_id.encode()
+    out += _pack_h(len(raw))
+    out += raw
+
+
+class ShareGroupCurrentMemberAssignmentKey(Message):
+    """ShareGroupCurrentMemberAssignmentKey, versions 0."""
+
+    API_KEY = 14
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    DECODERS = {0: _read_share_group_current_member_assignment_key_0}
+    ENCODERS = {0: _write_share_group_current_member_assignment_key_0}
+
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(self, group_id: str = "", member_id: str = "") -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+
+
+class TopicPartitions(Structure):
+    """An element of ShareGroupCurrentMemberAssignmentValue.AssignedPartitions."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[int] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+def _read_topic_partitions_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
+    # TopicPartitions, versions 0
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopicPartitions] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = read_numbers(data, pos, n - 1, "i")
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TopicPartitions(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_topic_partitions_array_0(out: bytearray, items: list[TopicPartitions]) -> None:
+    # TopicPartitions, versions 0
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_numbers(out, item.partitions, "i")
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_share_group_current_member_assignment_value_0(data: bytes, pos: int) -> tuple[ShareGroupCurrentMemberAssignmentValue, int]:
+    # ShareGroupCurrentMemberAssignmentValue, versions 0
+    member_epoch, previous_member_epoch, state, n = _unpack_iibB(data, pos)
+    pos += 10
+    if n > 127:
+        n, pos = read_length(data, pos)
+    assigned_partitions, pos = _read_topic_partitions_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ShareGroupCurrentMemberAssignmentValue(
+        member_epoch, previous_member_epoch, state, assigned_partitions, unknown_tags
+    ), pos
+
+
+def _write_share_group_current_member_assignment_value_0(out: bytearray, item: ShareGroupCurrentMemberAssignmentValue) -> None:
+    # ShareGroupCurrentMemberAssignmentValue, versions 0
+    out += _pack_iib(item.member_epoch, item.previous_member_epoch, item.state)
+    n = len(item.assigned_partitions) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_topic_partitions_array_0(out, item.assigned_partitions)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ShareGroupCurrentMemberAssignmentValue(Message):
+    """ShareGroupCurrentMemberAssignmentValue, versions 0."""
+
+    API_KEY = 14
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_share_group_current_member_assignment_value_0}
+    ENCODERS = {0: _write_share_group_current_member_assignment_value_0}
+
+    __slots__ = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        assigned_partitions: list[TopicPartitions] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
+        self.unknown_tags = unknown_tags

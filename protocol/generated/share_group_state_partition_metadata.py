@@ -1,0 +1,273 @@
+"""ShareGroupStatePartitionMetadataKey 0 and ShareGroupStatePartitionMetadataValue 0.
+
+Generated from schemas/records/ShareGroupStatePartitionMetadataKey.json and
+schemas/records/ShareGroupStatePartitionMetadataValue.json (Apache Kafka 4.3.1) by `python -m
+shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_length,
+    bad_uuid,
+    put_numbers,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_numbers,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_uB = Struct(">16sB").unpack_from
+_unpack_h = Struct(">h").unpack_from
+_pack_u = Struct(">16s").pack
+_pack_h = Struct(">h").pack
+
+
+def _read_share_group_state_partition_metadata_key_0(data: bytes, pos: int) -> tuple[ShareGroupStatePartitionMetadataKey, int]:
+    # ShareGroupStatePartitionMetadataKey, versions 0
+    (n,) = _unpack_h(data, pos)
+    pos += 2
+    if n < 0:
+        raise bad_length(n)
+    end = pos + n
+    group_id = data[pos:end].decode()
+    pos = end
+    return ShareGroupStatePartitionMetadataKey(group_id), pos
+
+
+def _write_share_group_state_partition_metadata_key_0(out: bytearray, item: ShareGroupStatePartitionMetadataKey) -> None:
+    # ShareGroupStatePartitionMetadataKey, versions 0
+    raw = item.group_id.encode()
+    out += _pack_h(len(raw))
+    out += raw
+
+
+class ShareGroupStatePartitionMetadataKey(Message):
+    """ShareGroupStatePartitionMetadataKey, versions 0."""
+
+    API_KEY = 15
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    DECODERS = {0: _read_share_group_state_partition_metadata_key_0}
+    ENCODERS = {0: _write_share_group_state_partition_metadata_key_0}
+
+    __slots__ = ("group_id",)
+
+    def __init__(self, group_id: str = "") -> None:
+        self.group_id = group_id
+
+
+class TopicPartitionsInfo(Structure):
+    """An element of ShareGroupStatePartitionMetadataValue.InitializingTopics."""
+
+    __slots__ = ("topic_id", "topic_name", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        topic_name: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class TopicInfo(Structure):
+    """An element of ShareGroupStatePartitionMetadataValue.DeletingTopics."""
+
+    __slots__ = ("topic_id", "topic_name", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        topic_name: str = "",
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.unknown_tags = unknown_tags
+
+
+def _read_topic_partitions_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitionsInfo], int]:
+    # TopicPartitionsInfo, versions 0
+    if not 0 <= count * 19 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopicPartitionsInfo] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        topic_name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = read_numbers(data, pos, n - 1, "i")
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TopicPartitionsInfo(topic_id, topic_name, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_topic_partitions_info_array_0(out: bytearray, items: list[TopicPartitionsInfo]) -> None:
+    # TopicPartitionsInfo, versions 0
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        raw = item.topic_name.encode()
+        out += _pack_u(item.topic_id)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_numbers(out, item.partitions, "i")
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
+    # TopicInfo, versions 0
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopicInfo] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        topic_name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TopicInfo(topic_id, topic_name, unknown_tags))
+    return items, pos
+
+
+def _write_topic_info_array_0(out: bytearray, items: list[TopicInfo]) -> None:
+    # TopicInfo, versions 0
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        raw = item.topic_name.encode()
+        out += _pack_u(item.topic_id)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_share_group_state_partition_metadata_value_0(data: bytes, pos: int) -> tuple[ShareGroupStatePartitionMetadataValue, int]:
+    # ShareGroupStatePartitionMetadataValue, versions 0
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    initializing_topics, pos = _read_topic_partitions_info_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    initialized_topics, pos = _read_topic_partitions_info_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    deleting_topics, pos = _read_topic_info_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return ShareGroupStatePartitionMetadataValue(
+        initializing_topics, initialized_topics, deleting_topics, unknown_tags
+    ), pos
+
+
+def _write_share_group_state_partition_metadata_value_0(out: bytearray, item: ShareGroupStatePartitionMetadataValue) -> None:
+    # ShareGroupStatePartitionMetadataValue, versions 0
+    n = len(item.initializing_topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_topic_partitions_info_array_0(out, item.initializing_topics)
+    n = len(item.initialized_topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_topic_partitions_info_array_0(out, item.initialized_topics)
+    n = len(item.deleting_topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_topic_info_array_0(out, item.deleting_topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class ShareGroupStatePartitionMetadataValue(Message):
+    """ShareGroupStatePartitionMetadataValue, versions 0."""
+
+    API_KEY = 15
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_share_group_state_partition_metadata_value_0}
+    ENCODERS = {0: _write_share_group_state_partition_metadata_value_0}
+
+    __slots__ = ("initializing_topics", "initialized_topics", "deleting_topics", "unknown_tags")
+
+    def __init__(
+        self,
+        initializing_topics: list[TopicPartitionsInfo] = UNSET,
+        initialized_topics: list[TopicPartitionsInfo] = UNSET,
+        deleting_topics: list[TopicInfo] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.initializing_topics = [] if initializing_topics is UNSET else initializing_topics
+        self.initialized_topics = [] if initialized_topics is UNSET else initialized_topics
+        self.deleting_topics = [] if deleting_topics is UNSET else deleting_topics
+        self.unknown_tags = unknown_tags

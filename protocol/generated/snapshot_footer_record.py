@@ -1,0 +1,54 @@
+"""SnapshotFooterRecord 0.
+
+Generated from schemas/records/SnapshotFooterRecord.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`.
+Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    Message,
+    Tags,
+    put_tags,
+    read_tags,
+)
+
+_unpack_hB = Struct(">hB").unpack_from
+_pack_h = Struct(">h").pack
+
+
+def _read_snapshot_footer_record_0(data: bytes, pos: int) -> tuple[SnapshotFooterRecord, int]:
+    # SnapshotFooterRecord, versions 0
+    version, n = _unpack_hB(data, pos)
+    pos += 3
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return SnapshotFooterRecord(version, unknown_tags), pos
+
+
+def _write_snapshot_footer_record_0(out: bytearray, item: SnapshotFooterRecord) -> None:
+    # SnapshotFooterRecord, versions 0
+    out += _pack_h(item.version)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class SnapshotFooterRecord(Message):
+    """SnapshotFooterRecord, versions 0."""
+
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_snapshot_footer_record_0}
+    ENCODERS = {0: _write_snapshot_footer_record_0}
+
+    __slots__ = ("version", "unknown_tags")
+
+    def __init__(self, version: int = 0, unknown_tags: Tags = ()) -> None:
+        self.version = version
+        self.unknown_tags = unknown_tags

@@ -1,0 +1,325 @@
+"""StreamsGroupCurrentMemberAssignmentKey 0 and StreamsGroupCurrentMemberAssignmentValue 0.
+
+Generated from schemas/records/StreamsGroupCurrentMemberAssignmentKey.json and
+schemas/records/StreamsGroupCurrentMemberAssignmentValue.json (Apache Kafka 4.3.1) by `python -m
+shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_length,
+    bad_tag_size,
+    put_numbers,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_numbers,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_h = Struct(">h").unpack_from
+_unpack_iibB = Struct(">iibB").unpack_from
+_pack_h = Struct(">h").pack
+_pack_iib = Struct(">iib").pack
+
+
+def _read_streams_group_current_member_assignment_key_0(data: bytes, pos: int) -> tuple[StreamsGroupCurrentMemberAssignmentKey, int]:
+    # StreamsGroupCurrentMemberAssignmentKey, versions 0
+    (n,) = _unpack_h(data, pos)
+    pos += 2
+    if n < 0:
+        raise bad_length(n)
+    end = pos + n
+    group_id = data[pos:end].decode()
+    pos = end
+    (n,) = _unpack_h(data, pos)
+    pos += 2
+    if n < 0:
+        raise bad_length(n)
+    end = pos + n
+    member_id = data[pos:end].decode()
+    pos = end
+    return StreamsGroupCurrentMemberAssignmentKey(group_id, member_id), pos
+
+
+def _write_streams_group_current_member_assignment_key_0(out: bytearray, item: StreamsGroupCurrentMemberAssignmentKey) -> None:
+    # StreamsGroupCurrentMemberAssignmentKey, versions 0
+    raw = item.group_id.encode()
+    out += _pack_h(len(raw))
+    out += raw
+    raw = item.member_id.encode()
+    out += _pack_h(len(raw))
+    out += raw
+
+
+class StreamsGroupCurrentMemberAssignmentKey(Message):
+    """StreamsGroupCurrentMemberAssignmentKey, versions 0."""
+
+    API_KEY = 22
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    DECODERS = {0: _read_streams_group_current_member_assignment_key_0}
+    ENCODERS = {0: _write_streams_group_current_member_assignment_key_0}
+
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(self, group_id: str = "", member_id: str = "") -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+
+
+class TaskIds(Structure):
+    """An element of StreamsGroupCurrentMemberAssignmentValue.ActiveTasks."""
+
+    __slots__ = ("subtopology_id", "partitions", "assignment_epochs", "unknown_tags")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = UNSET,
+        assignment_epochs: list[int] | None = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
+        self.unknown_tags = unknown_tags
+
+
+def _read_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
+    # TaskIds, versions 0
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TaskIds] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        subtopology_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = read_numbers(data, pos, n - 1, "i")
+        n = data[pos]
+        pos += 1
+        item = TaskIds(subtopology_id, partitions, [])
+        if n:
+            pos = _read_task_ids_tags_0(item, data, pos, n)
+        items.append(item)
+    return items, pos
+
+
+def _read_task_ids_tags_0(item: TaskIds, data: bytes, pos: int, first: int) -> int:
+    tags, after = read_tags(data, pos, first)
+    unknown: list[tuple[int, bytes]] = []
+    for tag, data in tags:
+        pos = 0
+        if tag == 0:
+            n = data[pos]
+            pos += 1
+            assignment_epochs: list[int] | None = None
+            if n:
+                if n > 127:
+                    n, pos = read_length(data, pos)
+                assignment_epochs, pos = read_numbers(data, pos, n - 1, "i")
+            item.assignment_epochs = assignment_epochs
+        else:
+            unknown.append((tag, data))
+            continue
+        if pos != len(data):
+            raise bad_tag_size("TaskIds", tag, len(data), pos)
+    item.unknown_tags = tuple(unknown)
+    return after
+
+
+def _write_task_ids_array_0(out: bytearray, items: list[TaskIds]) -> None:
+    # TaskIds, versions 0
+    for item in items:
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_numbers(out, item.partitions, "i")
+        tags = item.unknown_tags
+        if item.assignment_epochs != []:
+            body = bytearray()
+            if item.assignment_epochs is None:
+                body.append(0)
+            else:
+                n = len(item.assignment_epochs) + 1
+                if n < 128:
+                    body.append(n)
+                else:
+                    put_uvarint(body, n)
+                put_numbers(body, item.assignment_epochs, "i")
+            tags += ((0, bytes(body)),)
+        if tags:
+            put_tags(out, tags)
+        else:
+            out.append(0)
+
+
+def _read_streams_group_current_member_assignment_value_0(data: bytes, pos: int) -> tuple[StreamsGroupCurrentMemberAssignmentValue, int]:
+    # StreamsGroupCurrentMemberAssignmentValue, versions 0
+    member_epoch, previous_member_epoch, state, n = _unpack_iibB(data, pos)
+    pos += 10
+    if n > 127:
+        n, pos = read_length(data, pos)
+    active_tasks, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    standby_tasks, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    warmup_tasks, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    active_tasks_pending_revocation, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    standby_tasks_pending_revocation, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    warmup_tasks_pending_revocation, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return StreamsGroupCurrentMemberAssignmentValue(
+        member_epoch,
+        previous_member_epoch,
+        state,
+        active_tasks,
+        standby_tasks,
+        warmup_tasks,
+        active_tasks_pending_revocation,
+        standby_tasks_pending_revocation,
+        warmup_tasks_pending_revocation,
+        unknown_tags,
+    ), pos
+
+
+def _write_streams_group_current_member_assignment_value_0(out: bytearray, item: StreamsGroupCurrentMemberAssignmentValue) -> None:
+    # StreamsGroupCurrentMemberAssignmentValue, versions 0
+    out += _pack_iib(item.member_epoch, item.previous_member_epoch, item.state)
+    n = len(item.active_tasks) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.active_tasks)
+    n = len(item.standby_tasks) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.standby_tasks)
+    n = len(item.warmup_tasks) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.warmup_tasks)
+    n = len(item.active_tasks_pending_revocation) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.active_tasks_pending_revocation)
+    n = len(item.standby_tasks_pending_revocation) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.standby_tasks_pending_revocation)
+    n = len(item.warmup_tasks_pending_revocation) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.warmup_tasks_pending_revocation)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class StreamsGroupCurrentMemberAssignmentValue(Message):
+    """StreamsGroupCurrentMemberAssignmentValue, versions 0."""
+
+    API_KEY = 22
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_streams_group_current_member_assignment_value_0}
+    ENCODERS = {0: _write_streams_group_current_member_assignment_value_0}
+
+    __slots__ = (
+        "member_epoch",
+        "previous_member_epoch",
+        "state",
+        "active_tasks",
+        "standby_tasks",
+        "warmup_tasks",
+        "active_tasks_pending_revocation",
+        "standby_tasks_pending_revocation",
+        "warmup_tasks_pending_revocation",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        member_epoch: int = 0,
+        previous_member_epoch: int = 0,
+        state: int = 0,
+        active_tasks: list[TaskIds] = UNSET,
+        standby_tasks: list[TaskIds] = UNSET,
+        warmup_tasks: list[TaskIds] = UNSET,
+        active_tasks_pending_revocation: list[TaskIds] = UNSET,
+        standby_tasks_pending_revocation: list[TaskIds] = UNSET,
+        warmup_tasks_pending_revocation: list[TaskIds] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.active_tasks = [] if active_tasks is UNSET else active_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
+        self.active_tasks_pending_revocation = [] if active_tasks_pending_revocation is UNSET else active_tasks_pending_revocation
+        self.standby_tasks_pending_revocation = [] if standby_tasks_pending_revocation is UNSET else standby_tasks_pending_revocation
+        self.warmup_tasks_pending_revocation = [] if warmup_tasks_pending_revocation is UNSET else warmup_tasks_pending_revocation
+        self.unknown_tags = unknown_tags

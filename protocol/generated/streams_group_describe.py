@@ -1,0 +1,1087 @@
+"""StreamsGroupDescribeRequest 0 and StreamsGroupDescribeResponse 0.
+
+Generated from schemas/rpc/StreamsGroupDescribeRequest.json and schemas/rpc/StreamsGroupDescribeResponse.json (Apache
+Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    put_compact_strings,
+    put_numbers,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_compact_strings,
+    read_length,
+    read_numbers,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_tB = Struct(">?B").unpack_from
+_unpack_HB = Struct(">HB").unpack_from
+_unpack_b = Struct(">b").unpack_from
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_unpack_iib = Struct(">iib").unpack_from
+_unpack_iqB = Struct(">iqB").unpack_from
+_pack_t = Struct(">?").pack
+_pack_H = Struct(">H").pack
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ih = Struct(">ih").pack
+_pack_ii = Struct(">ii").pack
+_pack_iq = Struct(">iq").pack
+
+
+def _read_streams_group_describe_request_0(data: bytes, pos: int) -> tuple[StreamsGroupDescribeRequest, int]:
+    # StreamsGroupDescribeRequest, versions 0
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    group_ids, pos = read_compact_strings(data, pos, n - 1)
+    include_authorized_operations, n = _unpack_tB(data, pos)
+    pos += 2
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return StreamsGroupDescribeRequest(group_ids, include_authorized_operations, unknown_tags), pos
+
+
+def _write_streams_group_describe_request_0(out: bytearray, item: StreamsGroupDescribeRequest) -> None:
+    # StreamsGroupDescribeRequest, versions 0
+    n = len(item.group_ids) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    put_compact_strings(out, item.group_ids)
+    out += _pack_t(item.include_authorized_operations)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class StreamsGroupDescribeRequest(Message):
+    """StreamsGroupDescribeRequest, versions 0."""
+
+    API_KEY = 89
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_streams_group_describe_request_0}
+    ENCODERS = {0: _write_streams_group_describe_request_0}
+
+    __slots__ = ("group_ids", "include_authorized_operations", "unknown_tags")
+
+    def __init__(
+        self,
+        group_ids: list[str] = UNSET,
+        include_authorized_operations: bool = False,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.group_ids = [] if group_ids is UNSET else group_ids
+        self.include_authorized_operations = include_authorized_operations
+        self.unknown_tags = unknown_tags
+
+
+class Endpoint(Structure):
+    """The value of Member.UserEndpoint."""
+
+    __slots__ = ("host", "port", "unknown_tags")
+
+    def __init__(
+        self,
+        host: str = "",
+        port: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.host = host
+        self.port = port
+        self.unknown_tags = unknown_tags
+
+
+class TaskOffset(Structure):
+    """An element of Member.TaskOffsets."""
+
+    __slots__ = ("subtopology_id", "partition", "offset", "unknown_tags")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partition: int = 0,
+        offset: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partition = partition
+        self.offset = offset
+        self.unknown_tags = unknown_tags
+
+
+class Assignment(Structure):
+    """The value of Member.Assignment."""
+
+    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
+
+    def __init__(
+        self,
+        active_tasks: list[TaskIds] = UNSET,
+        standby_tasks: list[TaskIds] = UNSET,
+        warmup_tasks: list[TaskIds] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.active_tasks = [] if active_tasks is UNSET else active_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
+        self.unknown_tags = unknown_tags
+
+
+class TaskIds(Structure):
+    """An element of Assignment.ActiveTasks."""
+
+    __slots__ = ("subtopology_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class KeyValue(Structure):
+    """An element of TopicInfo.TopicConfigs."""
+
+    __slots__ = ("key", "value", "unknown_tags")
+
+    def __init__(
+        self,
+        key: str = "",
+        value: str = "",
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.unknown_tags = unknown_tags
+
+
+class TopicInfo(Structure):
+    """An element of Subtopology.StateChangelogTopics."""
+
+    __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: int = 0,
+        replication_factor: int = 0,
+        topic_configs: list[KeyValue] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.name = name
+        self.partitions = partitions
+        self.replication_factor = replication_factor
+        self.topic_configs = [] if topic_configs is UNSET else topic_configs
+        self.unknown_tags = unknown_tags
+
+
+class DescribedGroup(Structure):
+    """An element of StreamsGroupDescribeResponse.Groups."""
+
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "group_id",
+        "group_state",
+        "group_epoch",
+        "assignment_epoch",
+        "topology",
+        "members",
+        "authorized_operations",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = None,
+        group_id: str = "",
+        group_state: str = "",
+        group_epoch: int = 0,
+        assignment_epoch: int = 0,
+        topology: Topology | None = None,
+        members: list[Member] = UNSET,
+        authorized_operations: int = -2147483648,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.group_id = group_id
+        self.group_state = group_state
+        self.group_epoch = group_epoch
+        self.assignment_epoch = assignment_epoch
+        self.topology = topology
+        self.members = [] if members is UNSET else members
+        self.authorized_operations = authorized_operations
+        self.unknown_tags = unknown_tags
+
+
+class Topology(Structure):
+    """The value of DescribedGroup.Topology."""
+
+    __slots__ = ("epoch", "subtopologies", "unknown_tags")
+
+    def __init__(
+        self,
+        epoch: int = 0,
+        subtopologies: list[Subtopology] | None = None,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.epoch = epoch
+        self.subtopologies = subtopologies
+        self.unknown_tags = unknown_tags
+
+
+class Subtopology(Structure):
+    """An element of Topology.Subtopologies."""
+
+    __slots__ = (
+        "subtopology_id",
+        "source_topics",
+        "repartition_sink_topics",
+        "state_changelog_topics",
+        "repartition_source_topics",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        source_topics: list[str] = UNSET,
+        repartition_sink_topics: list[str] = UNSET,
+        state_changelog_topics: list[TopicInfo] = UNSET,
+        repartition_source_topics: list[TopicInfo] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is UNSET else repartition_sink_topics
+        self.state_changelog_topics = [] if state_changelog_topics is UNSET else state_changelog_topics
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        self.unknown_tags = unknown_tags
+
+
+class Member(Structure):
+    """An element of DescribedGroup.Members."""
+
+    __slots__ = (
+        "member_id",
+        "member_epoch",
+        "instance_id",
+        "rack_id",
+        "client_id",
+        "client_host",
+        "topology_epoch",
+        "process_id",
+        "user_endpoint",
+        "client_tags",
+        "task_offsets",
+        "task_end_offsets",
+        "assignment",
+        "target_assignment",
+        "is_classic",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        member_id: str = "",
+        member_epoch: int = 0,
+        instance_id: str | None = None,
+        rack_id: str | None = None,
+        client_id: str = "",
+        client_host: str = "",
+        topology_epoch: int = 0,
+        process_id: str = "",
+        user_endpoint: Endpoint | None = None,
+        client_tags: list[KeyValue] = UNSET,
+        task_offsets: list[TaskOffset] = UNSET,
+        task_end_offsets: list[TaskOffset] = UNSET,
+        assignment: Assignment = UNSET,
+        target_assignment: Assignment = UNSET,
+        is_classic: bool = False,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.topology_epoch = topology_epoch
+        self.process_id = process_id
+        self.user_endpoint = user_endpoint
+        self.client_tags = [] if client_tags is UNSET else client_tags
+        self.task_offsets = [] if task_offsets is UNSET else task_offsets
+        self.task_end_offsets = [] if task_end_offsets is UNSET else task_end_offsets
+        self.assignment = Assignment() if assignment is UNSET else assignment
+        self.target_assignment = Assignment() if target_assignment is UNSET else target_assignment
+        self.is_classic = is_classic
+        self.unknown_tags = unknown_tags
+
+
+def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
+    # KeyValue, versions 0
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[KeyValue] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        key = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        value = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(KeyValue(key, value, unknown_tags))
+    return items, pos
+
+
+def _write_key_value_array_0(out: bytearray, items: list[KeyValue]) -> None:
+    # KeyValue, versions 0
+    for item in items:
+        raw = item.key.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.value.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
+    # TopicInfo, versions 0
+    if not 0 <= count * 9 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TopicInfo] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        partitions, replication_factor, n = _unpack_ihB(data, pos)
+        pos += 7
+        if n > 127:
+            n, pos = read_length(data, pos)
+        topic_configs, pos = _read_key_value_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TopicInfo(name, partitions, replication_factor, topic_configs, unknown_tags))
+    return items, pos
+
+
+def _write_topic_info_array_0(out: bytearray, items: list[TopicInfo]) -> None:
+    # TopicInfo, versions 0
+    for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_ih(item.partitions, item.replication_factor)
+        n = len(item.topic_configs) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_key_value_array_0(out, item.topic_configs)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
+    # Subtopology, versions 0
+    if not 0 <= count * 6 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[Subtopology] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        subtopology_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        source_topics, pos = read_compact_strings(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        repartition_sink_topics, pos = read_compact_strings(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        state_changelog_topics, pos = _read_topic_info_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        repartition_source_topics, pos = _read_topic_info_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(Subtopology(
+            subtopology_id,
+            source_topics,
+            repartition_sink_topics,
+            state_changelog_topics,
+            repartition_source_topics,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_subtopology_array_0(out: bytearray, items: list[Subtopology]) -> None:
+    # Subtopology, versions 0
+    for item in items:
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_compact_strings(out, item.source_topics)
+        n = len(item.repartition_sink_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_compact_strings(out, item.repartition_sink_topics)
+        n = len(item.state_changelog_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_topic_info_array_0(out, item.state_changelog_topics)
+        n = len(item.repartition_source_topics) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_topic_info_array_0(out, item.repartition_source_topics)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_topology_0(data: bytes, pos: int) -> tuple[Topology, int]:
+    # Topology, versions 0
+    epoch, n = _unpack_iB(data, pos)
+    pos += 5
+    subtopologies: list[Subtopology] | None = None
+    if n:
+        if n > 127:
+            n, pos = read_length(data, pos)
+        subtopologies, pos = _read_subtopology_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return Topology(epoch, subtopologies, unknown_tags), pos
+
+
+def _write_topology_0(out: bytearray, item: Topology) -> None:
+    # Topology, versions 0
+    out += _pack_i(item.epoch)
+    if item.subtopologies is None:
+        out.append(0)
+    else:
+        n = len(item.subtopologies) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_subtopology_array_0(out, item.subtopologies)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_endpoint_0(data: bytes, pos: int) -> tuple[Endpoint, int]:
+    # Endpoint, versions 0
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    host = data[pos:end].decode()
+    pos = end
+    port, n = _unpack_HB(data, pos)
+    pos += 3
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return Endpoint(host, port, unknown_tags), pos
+
+
+def _write_endpoint_0(out: bytearray, item: Endpoint) -> None:
+    # Endpoint, versions 0
+    raw = item.host.encode()
+    n = len(raw) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_string_length(out, n)
+    out += raw
+    out += _pack_H(item.port)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_task_offset_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
+    # TaskOffset, versions 0
+    if not 0 <= count * 14 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TaskOffset] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        subtopology_id = data[pos:end].decode()
+        pos = end
+        partition, offset, n = _unpack_iqB(data, pos)
+        pos += 13
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TaskOffset(subtopology_id, partition, offset, unknown_tags))
+    return items, pos
+
+
+def _write_task_offset_array_0(out: bytearray, items: list[TaskOffset]) -> None:
+    # TaskOffset, versions 0
+    for item in items:
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_iq(item.partition, item.offset)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
+    # TaskIds, versions 0
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TaskIds] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        subtopology_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = read_numbers(data, pos, n - 1, "i")
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TaskIds(subtopology_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_task_ids_array_0(out: bytearray, items: list[TaskIds]) -> None:
+    # TaskIds, versions 0
+    for item in items:
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_numbers(out, item.partitions, "i")
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_assignment_0(data: bytes, pos: int) -> tuple[Assignment, int]:
+    # Assignment, versions 0
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    active_tasks, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    standby_tasks, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    warmup_tasks, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return Assignment(active_tasks, standby_tasks, warmup_tasks, unknown_tags), pos
+
+
+def _write_assignment_0(out: bytearray, item: Assignment) -> None:
+    # Assignment, versions 0
+    n = len(item.active_tasks) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.active_tasks)
+    n = len(item.standby_tasks) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.standby_tasks)
+    n = len(item.warmup_tasks) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.warmup_tasks)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_member_array_0(data: bytes, pos: int, count: int) -> tuple[list[Member], int]:
+    # Member, versions 0
+    if not 0 <= count * 28 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[Member] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        member_id = data[pos:end].decode()
+        pos = end
+        member_epoch, n = _unpack_iB(data, pos)
+        pos += 5
+        instance_id: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            instance_id = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        rack_id: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            rack_id = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        client_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        client_host = data[pos:end].decode()
+        pos = end
+        topology_epoch, n = _unpack_iB(data, pos)
+        pos += 5
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        process_id = data[pos:end].decode()
+        pos = end
+        (n,) = _unpack_b(data, pos)
+        pos += 1
+        user_endpoint: Endpoint | None = None
+        if n >= 0:
+            user_endpoint, pos = _read_endpoint_0(data, pos)
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        client_tags, pos = _read_key_value_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        task_offsets, pos = _read_task_offset_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        task_end_offsets, pos = _read_task_offset_array_0(data, pos, n - 1)
+        assignment, pos = _read_assignment_0(data, pos)
+        target_assignment, pos = _read_assignment_0(data, pos)
+        is_classic, n = _unpack_tB(data, pos)
+        pos += 2
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(Member(
+            member_id,
+            member_epoch,
+            instance_id,
+            rack_id,
+            client_id,
+            client_host,
+            topology_epoch,
+            process_id,
+            user_endpoint,
+            client_tags,
+            task_offsets,
+            task_end_offsets,
+            assignment,
+            target_assignment,
+            is_classic,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_member_array_0(out: bytearray, items: list[Member]) -> None:
+    # Member, versions 0
+    for item in items:
+        raw = item.member_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_i(item.member_epoch)
+        if item.instance_id is None:
+            out.append(0)
+        else:
+            raw = item.instance_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        if item.rack_id is None:
+            out.append(0)
+        else:
+            raw = item.rack_id.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        raw = item.client_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.client_host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.process_id.encode()
+        out += _pack_i(item.topology_epoch)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        if item.user_endpoint is None:
+            out.append(255)
+        else:
+            out.append(1)
+            _write_endpoint_0(out, item.user_endpoint)
+        n = len(item.client_tags) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_key_value_array_0(out, item.client_tags)
+        n = len(item.task_offsets) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_task_offset_array_0(out, item.task_offsets)
+        n = len(item.task_end_offsets) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_task_offset_array_0(out, item.task_end_offsets)
+        _write_assignment_0(out, item.assignment)
+        _write_assignment_0(out, item.target_assignment)
+        out += _pack_t(item.is_classic)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_described_group_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
+    # DescribedGroup, versions 0
+    if not 0 <= count * 20 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[DescribedGroup] = []
+    for _ in range(count):
+        error_code, n = _unpack_hB(data, pos)
+        pos += 3
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        group_state = data[pos:end].decode()
+        pos = end
+        group_epoch, assignment_epoch, n = _unpack_iib(data, pos)
+        pos += 9
+        topology: Topology | None = None
+        if n >= 0:
+            topology, pos = _read_topology_0(data, pos)
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        members, pos = _read_member_array_0(data, pos, n - 1)
+        authorized_operations, n = _unpack_iB(data, pos)
+        pos += 5
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(DescribedGroup(
+            error_code,
+            error_message,
+            group_id,
+            group_state,
+            group_epoch,
+            assignment_epoch,
+            topology,
+            members,
+            authorized_operations,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_described_group_array_0(out: bytearray, items: list[DescribedGroup]) -> None:
+    # DescribedGroup, versions 0
+    for item in items:
+        out += _pack_h(item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        raw = item.group_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.group_state.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_ii(item.group_epoch, item.assignment_epoch)
+        if item.topology is None:
+            out.append(255)
+        else:
+            out.append(1)
+            _write_topology_0(out, item.topology)
+        n = len(item.members) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_member_array_0(out, item.members)
+        out += _pack_i(item.authorized_operations)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_streams_group_describe_response_0(data: bytes, pos: int) -> tuple[StreamsGroupDescribeResponse, int]:
+    # StreamsGroupDescribeResponse, versions 0
+    throttle_time_ms, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    groups, pos = _read_described_group_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return StreamsGroupDescribeResponse(throttle_time_ms, groups, unknown_tags), pos
+
+
+def _write_streams_group_describe_response_0(out: bytearray, item: StreamsGroupDescribeResponse) -> None:
+    # StreamsGroupDescribeResponse, versions 0
+    out += _pack_i(item.throttle_time_ms)
+    n = len(item.groups) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_described_group_array_0(out, item.groups)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class StreamsGroupDescribeResponse(Message):
+    """StreamsGroupDescribeResponse, versions 0."""
+
+    API_KEY = 89
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_streams_group_describe_response_0}
+    ENCODERS = {0: _write_streams_group_describe_response_0}
+
+    __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribedGroup] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is UNSET else groups
+        self.unknown_tags = unknown_tags

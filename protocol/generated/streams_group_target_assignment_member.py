@@ -1,0 +1,216 @@
+"""StreamsGroupTargetAssignmentMemberKey 0 and StreamsGroupTargetAssignmentMemberValue 0.
+
+Generated from schemas/records/StreamsGroupTargetAssignmentMemberKey.json and
+schemas/records/StreamsGroupTargetAssignmentMemberValue.json (Apache Kafka 4.3.1) by `python -m
+shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_length,
+    put_numbers,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_numbers,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_h = Struct(">h").unpack_from
+_pack_h = Struct(">h").pack
+
+
+def _read_streams_group_target_assignment_member_key_0(data: bytes, pos: int) -> tuple[StreamsGroupTargetAssignmentMemberKey, int]:
+    # StreamsGroupTargetAssignmentMemberKey, versions 0
+    (n,) = _unpack_h(data, pos)
+    pos += 2
+    if n < 0:
+        raise bad_length(n)
+    end = pos + n
+    group_id = data[pos:end].decode()
+    pos = end
+    (n,) = _unpack_h(data, pos)
+    pos += 2
+    if n < 0:
+        raise bad_length(n)
+    end = pos + n
+    member_id = data[pos:end].decode()
+    pos = end
+    return StreamsGroupTargetAssignmentMemberKey(group_id, member_id), pos
+
+
+def _write_streams_group_target_assignment_member_key_0(out: bytearray, item: StreamsGroupTargetAssignmentMemberKey) -> None:
+    # StreamsGroupTargetAssignmentMemberKey, versions 0
+    raw = item.group_id.encode()
+    out += _pack_h(len(raw))
+    out += raw
+    raw = item.member_id.encode()
+    out += _pack_h(len(raw))
+    out += raw
+
+
+class StreamsGroupTargetAssignmentMemberKey(Message):
+    """StreamsGroupTargetAssignmentMemberKey, versions 0."""
+
+    API_KEY = 21
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    DECODERS = {0: _read_streams_group_target_assignment_member_key_0}
+    ENCODERS = {0: _write_streams_group_target_assignment_member_key_0}
+
+    __slots__ = ("group_id", "member_id")
+
+    def __init__(self, group_id: str = "", member_id: str = "") -> None:
+        self.group_id = group_id
+        self.member_id = member_id
+
+
+class TaskIds(Structure):
+    """An element of StreamsGroupTargetAssignmentMemberValue.ActiveTasks."""
+
+    __slots__ = ("subtopology_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        subtopology_id: str = "",
+        partitions: list[int] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+def _read_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
+    # TaskIds, versions 0
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[TaskIds] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        subtopology_id = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = read_numbers(data, pos, n - 1, "i")
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(TaskIds(subtopology_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_task_ids_array_0(out: bytearray, items: list[TaskIds]) -> None:
+    # TaskIds, versions 0
+    for item in items:
+        raw = item.subtopology_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        put_numbers(out, item.partitions, "i")
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_streams_group_target_assignment_member_value_0(data: bytes, pos: int) -> tuple[StreamsGroupTargetAssignmentMemberValue, int]:
+    # StreamsGroupTargetAssignmentMemberValue, versions 0
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    active_tasks, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    standby_tasks, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    warmup_tasks, pos = _read_task_ids_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return StreamsGroupTargetAssignmentMemberValue(active_tasks, standby_tasks, warmup_tasks, unknown_tags), pos
+
+
+def _write_streams_group_target_assignment_member_value_0(out: bytearray, item: StreamsGroupTargetAssignmentMemberValue) -> None:
+    # StreamsGroupTargetAssignmentMemberValue, versions 0
+    n = len(item.active_tasks) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.active_tasks)
+    n = len(item.standby_tasks) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.standby_tasks)
+    n = len(item.warmup_tasks) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_task_ids_array_0(out, item.warmup_tasks)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class StreamsGroupTargetAssignmentMemberValue(Message):
+    """StreamsGroupTargetAssignmentMemberValue, versions 0."""
+
+    API_KEY = 21
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_streams_group_target_assignment_member_value_0}
+    ENCODERS = {0: _write_streams_group_target_assignment_member_value_0}
+
+    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
+
+    def __init__(
+        self,
+        active_tasks: list[TaskIds] = UNSET,
+        standby_tasks: list[TaskIds] = UNSET,
+        warmup_tasks: list[TaskIds] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.active_tasks = [] if active_tasks is UNSET else active_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
+        self.unknown_tags = unknown_tags

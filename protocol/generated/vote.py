@@ -1,0 +1,872 @@
+"""VoteRequest 0-2 and VoteResponse 0-2.
+
+Generated from schemas/rpc/VoteRequest.json and schemas/rpc/VoteResponse.json (Apache Kafka 4.3.1) by `python -m
+shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_tag,
+    bad_tag_size,
+    bad_uuid,
+    not_in_version,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_HB = Struct(">HB").unpack_from
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_ihiitB = Struct(">ihii?B").unpack_from
+_unpack_iiiuuiqtB = Struct(">iii16s16siq?B").unpack_from
+_unpack_iiiuuiqB = Struct(">iii16s16siqB").unpack_from
+_unpack_iiiiqB = Struct(">iiiiqB").unpack_from
+_pack_H = Struct(">H").pack
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ihiit = Struct(">ihii?").pack
+_pack_iiiuuiq = Struct(">iii16s16siq").pack
+_pack_iiiuuiqt = Struct(">iii16s16siq?").pack
+_pack_iiiiq = Struct(">iiiiq").pack
+
+
+class VoteRequestTopicData(Structure):
+    """An element of VoteRequest.Topics."""
+
+    __slots__ = ("topic_name", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[VoteRequestPartitionData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class VoteRequestPartitionData(Structure):
+    """An element of TopicData.Partitions."""
+
+    __slots__ = (
+        "partition_index",
+        "replica_epoch",
+        "replica_id",
+        "replica_directory_id",
+        "voter_directory_id",
+        "last_offset_epoch",
+        "last_offset",
+        "pre_vote",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        replica_epoch: int = 0,
+        replica_id: int = 0,
+        replica_directory_id: bytes = ZERO_UUID,
+        voter_directory_id: bytes = ZERO_UUID,
+        last_offset_epoch: int = 0,
+        last_offset: int = 0,
+        pre_vote: bool = False,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.replica_epoch = replica_epoch
+        self.replica_id = replica_id
+        self.replica_directory_id = replica_directory_id
+        self.voter_directory_id = voter_directory_id
+        self.last_offset_epoch = last_offset_epoch
+        self.last_offset = last_offset
+        self.pre_vote = pre_vote
+        self.unknown_tags = unknown_tags
+
+
+def _read_vote_request_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestPartitionData], int]:
+    # PartitionData, versions 0
+    if not 0 <= count * 25 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[VoteRequestPartitionData] = []
+    for _ in range(count):
+        partition_index, replica_epoch, replica_id, last_offset_epoch, last_offset, n = _unpack_iiiiqB(data, pos)
+        pos += 25
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(VoteRequestPartitionData(
+            partition_index,
+            replica_epoch,
+            replica_id,
+            ZERO_UUID,
+            ZERO_UUID,
+            last_offset_epoch,
+            last_offset,
+            False,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_vote_request_partition_data_array_0(out: bytearray, items: list[VoteRequestPartitionData]) -> None:
+    # PartitionData, versions 0
+    for item in items:
+        if item.pre_vote:
+            raise not_in_version("VoteRequestPartitionData", "pre_vote")
+        out += _pack_iiiiq(
+            item.partition_index, item.replica_epoch, item.replica_id, item.last_offset_epoch, item.last_offset
+        )
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_vote_request_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestTopicData], int]:
+    # TopicData, versions 0
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[VoteRequestTopicData] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        topic_name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_vote_request_partition_data_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(VoteRequestTopicData(topic_name, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_vote_request_topic_data_array_0(out: bytearray, items: list[VoteRequestTopicData]) -> None:
+    # TopicData, versions 0
+    for item in items:
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_vote_request_partition_data_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_vote_request_0(data: bytes, pos: int) -> tuple[VoteRequest, int]:
+    # VoteRequest, versions 0
+    n = data[pos]
+    pos += 1
+    cluster_id: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        cluster_id = data[pos:end].decode()
+        pos = end
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_vote_request_topic_data_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return VoteRequest(cluster_id, -1, topics, unknown_tags), pos
+
+
+def _write_vote_request_0(out: bytearray, item: VoteRequest) -> None:
+    # VoteRequest, versions 0
+    if item.cluster_id is None:
+        out.append(0)
+    else:
+        raw = item.cluster_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_vote_request_topic_data_array_0(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_vote_request_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestPartitionData], int]:
+    # PartitionData, versions 1
+    if not 0 <= count * 57 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[VoteRequestPartitionData] = []
+    for _ in range(count):
+        (
+            partition_index,
+            replica_epoch,
+            replica_id,
+            replica_directory_id,
+            voter_directory_id,
+            last_offset_epoch,
+            last_offset,
+            n,
+        ) = _unpack_iiiuuiqB(data, pos)
+        pos += 57
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(VoteRequestPartitionData(
+            partition_index,
+            replica_epoch,
+            replica_id,
+            replica_directory_id,
+            voter_directory_id,
+            last_offset_epoch,
+            last_offset,
+            False,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_vote_request_partition_data_array_1(out: bytearray, items: list[VoteRequestPartitionData]) -> None:
+    # PartitionData, versions 1
+    for item in items:
+        if item.pre_vote:
+            raise not_in_version("VoteRequestPartitionData", "pre_vote")
+        if len(item.replica_directory_id) != 16:
+            raise bad_uuid(item.replica_directory_id)
+        if len(item.voter_directory_id) != 16:
+            raise bad_uuid(item.voter_directory_id)
+        out += _pack_iiiuuiq(
+            item.partition_index,
+            item.replica_epoch,
+            item.replica_id,
+            item.replica_directory_id,
+            item.voter_directory_id,
+            item.last_offset_epoch,
+            item.last_offset,
+        )
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_vote_request_topic_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestTopicData], int]:
+    # TopicData, versions 1
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[VoteRequestTopicData] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        topic_name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_vote_request_partition_data_array_1(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(VoteRequestTopicData(topic_name, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_vote_request_topic_data_array_1(out: bytearray, items: list[VoteRequestTopicData]) -> None:
+    # TopicData, versions 1
+    for item in items:
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_vote_request_partition_data_array_1(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_vote_request_1(data: bytes, pos: int) -> tuple[VoteRequest, int]:
+    # VoteRequest, versions 1
+    n = data[pos]
+    pos += 1
+    cluster_id: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        cluster_id = data[pos:end].decode()
+        pos = end
+    voter_id, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_vote_request_topic_data_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return VoteRequest(cluster_id, voter_id, topics, unknown_tags), pos
+
+
+def _write_vote_request_1(out: bytearray, item: VoteRequest) -> None:
+    # VoteRequest, versions 1
+    if item.cluster_id is None:
+        out.append(0)
+    else:
+        raw = item.cluster_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    out += _pack_i(item.voter_id)
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_vote_request_topic_data_array_1(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_vote_request_partition_data_array_2(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestPartitionData], int]:
+    # PartitionData, versions 2
+    if not 0 <= count * 58 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[VoteRequestPartitionData] = []
+    for _ in range(count):
+        (
+            partition_index,
+            replica_epoch,
+            replica_id,
+            replica_directory_id,
+            voter_directory_id,
+            last_offset_epoch,
+            last_offset,
+            pre_vote,
+            n,
+        ) = _unpack_iiiuuiqtB(data, pos)
+        pos += 58
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(VoteRequestPartitionData(
+            partition_index,
+            replica_epoch,
+            replica_id,
+            replica_directory_id,
+            voter_directory_id,
+            last_offset_epoch,
+            last_offset,
+            pre_vote,
+            unknown_tags,
+        ))
+    return items, pos
+
+
+def _write_vote_request_partition_data_array_2(out: bytearray, items: list[VoteRequestPartitionData]) -> None:
+    # PartitionData, versions 2
+    for item in items:
+        if len(item.replica_directory_id) != 16:
+            raise bad_uuid(item.replica_directory_id)
+        if len(item.voter_directory_id) != 16:
+            raise bad_uuid(item.voter_directory_id)
+        out += _pack_iiiuuiqt(
+            item.partition_index,
+            item.replica_epoch,
+            item.replica_id,
+            item.replica_directory_id,
+            item.voter_directory_id,
+            item.last_offset_epoch,
+            item.last_offset,
+            item.pre_vote,
+        )
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_vote_request_topic_data_array_2(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestTopicData], int]:
+    # TopicData, versions 2
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[VoteRequestTopicData] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        topic_name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_vote_request_partition_data_array_2(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(VoteRequestTopicData(topic_name, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_vote_request_topic_data_array_2(out: bytearray, items: list[VoteRequestTopicData]) -> None:
+    # TopicData, versions 2
+    for item in items:
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_vote_request_partition_data_array_2(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_vote_request_2(data: bytes, pos: int) -> tuple[VoteRequest, int]:
+    # VoteRequest, versions 2
+    n = data[pos]
+    pos += 1
+    cluster_id: str | None = None
+    if n:
+        if n > 127:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        cluster_id = data[pos:end].decode()
+        pos = end
+    voter_id, n = _unpack_iB(data, pos)
+    pos += 5
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_vote_request_topic_data_array_2(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return VoteRequest(cluster_id, voter_id, topics, unknown_tags), pos
+
+
+def _write_vote_request_2(out: bytearray, item: VoteRequest) -> None:
+    # VoteRequest, versions 2
+    if item.cluster_id is None:
+        out.append(0)
+    else:
+        raw = item.cluster_id.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+    out += _pack_i(item.voter_id)
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_vote_request_topic_data_array_2(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class VoteRequest(Message):
+    """VoteRequest, versions 0-2."""
+
+    API_KEY = 52
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_vote_request_0, 1: _read_vote_request_1, 2: _read_vote_request_2}
+    ENCODERS = {0: _write_vote_request_0, 1: _write_vote_request_1, 2: _write_vote_request_2}
+
+    __slots__ = ("cluster_id", "voter_id", "topics", "unknown_tags")
+
+    def __init__(
+        self,
+        cluster_id: str | None = None,
+        voter_id: int = -1,
+        topics: list[VoteRequestTopicData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags
+
+
+class VoteResponseTopicData(Structure):
+    """An element of VoteResponse.Topics."""
+
+    __slots__ = ("topic_name", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_name: str = "",
+        partitions: list[VoteResponsePartitionData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class VoteResponsePartitionData(Structure):
+    """An element of TopicData.Partitions."""
+
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "vote_granted", "unknown_tags")
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+        leader_id: int = 0,
+        leader_epoch: int = 0,
+        vote_granted: bool = False,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.vote_granted = vote_granted
+        self.unknown_tags = unknown_tags
+
+
+class NodeEndpoint(Structure):
+    """An element of VoteResponse.NodeEndpoints."""
+
+    __slots__ = ("node_id", "host", "port", "unknown_tags")
+
+    def __init__(
+        self,
+        node_id: int = 0,
+        host: str = "",
+        port: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.unknown_tags = unknown_tags
+
+
+def _read_vote_response_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[VoteResponsePartitionData], int]:
+    # PartitionData, versions 0-2
+    if not 0 <= count * 16 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[VoteResponsePartitionData] = []
+    for _ in range(count):
+        partition_index, error_code, leader_id, leader_epoch, vote_granted, n = _unpack_ihiitB(data, pos)
+        pos += 16
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(VoteResponsePartitionData(
+            partition_index, error_code, leader_id, leader_epoch, vote_granted, unknown_tags
+        ))
+    return items, pos
+
+
+def _write_vote_response_partition_data_array_0(out: bytearray, items: list[VoteResponsePartitionData]) -> None:
+    # PartitionData, versions 0-2
+    for item in items:
+        out += _pack_ihiit(item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.vote_granted)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_vote_response_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[VoteResponseTopicData], int]:
+    # TopicData, versions 0-2
+    if not 0 <= count * 3 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[VoteResponseTopicData] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        topic_name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_vote_response_partition_data_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(VoteResponseTopicData(topic_name, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_vote_response_topic_data_array_0(out: bytearray, items: list[VoteResponseTopicData]) -> None:
+    # TopicData, versions 0-2
+    for item in items:
+        raw = item.topic_name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_vote_response_partition_data_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_vote_response_0(data: bytes, pos: int) -> tuple[VoteResponse, int]:
+    # VoteResponse, versions 0
+    error_code, n = _unpack_hB(data, pos)
+    pos += 3
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_vote_response_topic_data_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    item = VoteResponse(error_code, topics, [])
+    if n:
+        pos = _read_vote_response_tags_0(item, data, pos, n)
+    return item, pos
+
+
+def _read_vote_response_tags_0(item: VoteResponse, data: bytes, pos: int, first: int) -> int:
+    tags, after = read_tags(data, pos, first)
+    unknown: list[tuple[int, bytes]] = []
+    for tag, data in tags:
+        if tag == 0:
+            raise bad_tag("VoteResponse", tag)
+        else:
+            unknown.append((tag, data))
+    item.unknown_tags = tuple(unknown)
+    return after
+
+
+def _write_vote_response_0(out: bytearray, item: VoteResponse) -> None:
+    # VoteResponse, versions 0
+    if item.node_endpoints:
+        raise not_in_version("VoteResponse", "node_endpoints")
+    out += _pack_h(item.error_code)
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_vote_response_topic_data_array_0(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
+    # NodeEndpoint, versions 1-2
+    if not 0 <= count * 8 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[NodeEndpoint] = []
+    for _ in range(count):
+        node_id, n = _unpack_iB(data, pos)
+        pos += 5
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        host = data[pos:end].decode()
+        pos = end
+        port, n = _unpack_HB(data, pos)
+        pos += 3
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(NodeEndpoint(node_id, host, port, unknown_tags))
+    return items, pos
+
+
+def _write_node_endpoint_array_1(out: bytearray, items: list[NodeEndpoint]) -> None:
+    # NodeEndpoint, versions 1-2
+    for item in items:
+        raw = item.host.encode()
+        out += _pack_i(item.node_id)
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_H(item.port)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_vote_response_1(data: bytes, pos: int) -> tuple[VoteResponse, int]:
+    # VoteResponse, versions 1-2
+    error_code, n = _unpack_hB(data, pos)
+    pos += 3
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_vote_response_topic_data_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    item = VoteResponse(error_code, topics, [])
+    if n:
+        pos = _read_vote_response_tags_1(item, data, pos, n)
+    return item, pos
+
+
+def _read_vote_response_tags_1(item: VoteResponse, data: bytes, pos: int, first: int) -> int:
+    tags, after = read_tags(data, pos, first)
+    unknown: list[tuple[int, bytes]] = []
+    for tag, data in tags:
+        pos = 0
+        if tag == 0:
+            n = data[pos]
+            pos += 1
+            if n > 127:
+                n, pos = read_length(data, pos)
+            node_endpoints, pos = _read_node_endpoint_array_1(data, pos, n - 1)
+            item.node_endpoints = node_endpoints
+        else:
+            unknown.append((tag, data))
+            continue
+        if pos != len(data):
+            raise bad_tag_size("VoteResponse", tag, len(data), pos)
+    item.unknown_tags = tuple(unknown)
+    return after
+
+
+def _write_vote_response_1(out: bytearray, item: VoteResponse) -> None:
+    # VoteResponse, versions 1-2
+    out += _pack_h(item.error_code)
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_vote_response_topic_data_array_0(out, item.topics)
+    tags = item.unknown_tags
+    if item.node_endpoints:
+        body = bytearray()
+        n = len(item.node_endpoints) + 1
+        if n < 128:
+            body.append(n)
+        else:
+            put_uvarint(body, n)
+        _write_node_endpoint_array_1(body, item.node_endpoints)
+        tags += ((0, bytes(body)),)
+    if tags:
+        put_tags(out, tags)
+    else:
+        out.append(0)
+
+
+class VoteResponse(Message):
+    """VoteResponse, versions 0-2."""
+
+    API_KEY = 52
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_vote_response_0, 1: _read_vote_response_1, 2: _read_vote_response_1}
+    ENCODERS = {0: _write_vote_response_0, 1: _write_vote_response_1, 2: _write_vote_response_1}
+
+    __slots__ = ("error_code", "topics", "node_endpoints", "unknown_tags")
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        topics: list[VoteResponseTopicData] = UNSET,
+        node_endpoints: list[NodeEndpoint] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.error_code = error_code
+        self.topics = [] if topics is UNSET else topics
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.unknown_tags = unknown_tags

@@ -1,0 +1,252 @@
+"""VotersRecord 0.
+
+Generated from schemas/records/VotersRecord.json (Apache Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not
+edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_uuid,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_HB = Struct(">HB").unpack_from
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_hhB = Struct(">hhB").unpack_from
+_unpack_iuB = Struct(">i16sB").unpack_from
+_pack_H = Struct(">H").pack
+_pack_h = Struct(">h").pack
+_pack_hh = Struct(">hh").pack
+_pack_iu = Struct(">i16s").pack
+
+
+class Voter(Structure):
+    """An element of VotersRecord.Voters."""
+
+    __slots__ = ("voter_id", "voter_directory_id", "endpoints", "kraft_version_feature", "unknown_tags")
+
+    def __init__(
+        self,
+        voter_id: int = 0,
+        voter_directory_id: bytes = ZERO_UUID,
+        endpoints: list[Endpoint] = UNSET,
+        kraft_version_feature: KRaftVersionFeature = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.endpoints = [] if endpoints is UNSET else endpoints
+        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is UNSET else kraft_version_feature
+        self.unknown_tags = unknown_tags
+
+
+class Endpoint(Structure):
+    """An element of Voter.Endpoints."""
+
+    __slots__ = ("name", "host", "port", "unknown_tags")
+
+    def __init__(
+        self,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.unknown_tags = unknown_tags
+
+
+class KRaftVersionFeature(Structure):
+    """The value of Voter.KRaftVersionFeature."""
+
+    __slots__ = ("min_supported_version", "max_supported_version", "unknown_tags")
+
+    def __init__(
+        self,
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
+        self.unknown_tags = unknown_tags
+
+
+def _read_endpoint_array_0(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
+    # Endpoint, versions 0
+    if not 0 <= count * 5 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[Endpoint] = []
+    for _ in range(count):
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        name = data[pos:end].decode()
+        pos = end
+        n = data[pos]
+        pos += 1
+        if not 0 < n < 128:
+            n, pos = read_string_length(data, pos)
+        end = pos + n - 1
+        host = data[pos:end].decode()
+        pos = end
+        port, n = _unpack_HB(data, pos)
+        pos += 3
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(Endpoint(name, host, port, unknown_tags))
+    return items, pos
+
+
+def _write_endpoint_array_0(out: bytearray, items: list[Endpoint]) -> None:
+    # Endpoint, versions 0
+    for item in items:
+        raw = item.name.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        raw = item.host.encode()
+        n = len(raw) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_string_length(out, n)
+        out += raw
+        out += _pack_H(item.port)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_kraft_version_feature_0(data: bytes, pos: int) -> tuple[KRaftVersionFeature, int]:
+    # KRaftVersionFeature, versions 0
+    min_supported_version, max_supported_version, n = _unpack_hhB(data, pos)
+    pos += 5
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return KRaftVersionFeature(min_supported_version, max_supported_version, unknown_tags), pos
+
+
+def _write_kraft_version_feature_0(out: bytearray, item: KRaftVersionFeature) -> None:
+    # KRaftVersionFeature, versions 0
+    out += _pack_hh(item.min_supported_version, item.max_supported_version)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_voter_array_0(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
+    # Voter, versions 0
+    if not 0 <= count * 27 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[Voter] = []
+    for _ in range(count):
+        voter_id, voter_directory_id, n = _unpack_iuB(data, pos)
+        pos += 21
+        if n > 127:
+            n, pos = read_length(data, pos)
+        endpoints, pos = _read_endpoint_array_0(data, pos, n - 1)
+        kraft_version_feature, pos = _read_kraft_version_feature_0(data, pos)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(Voter(voter_id, voter_directory_id, endpoints, kraft_version_feature, unknown_tags))
+    return items, pos
+
+
+def _write_voter_array_0(out: bytearray, items: list[Voter]) -> None:
+    # Voter, versions 0
+    for item in items:
+        if len(item.voter_directory_id) != 16:
+            raise bad_uuid(item.voter_directory_id)
+        out += _pack_iu(item.voter_id, item.voter_directory_id)
+        n = len(item.endpoints) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_endpoint_array_0(out, item.endpoints)
+        _write_kraft_version_feature_0(out, item.kraft_version_feature)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_voters_record_0(data: bytes, pos: int) -> tuple[VotersRecord, int]:
+    # VotersRecord, versions 0
+    version, n = _unpack_hB(data, pos)
+    pos += 3
+    if n > 127:
+        n, pos = read_length(data, pos)
+    voters, pos = _read_voter_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return VotersRecord(version, voters, unknown_tags), pos
+
+
+def _write_voters_record_0(out: bytearray, item: VotersRecord) -> None:
+    # VotersRecord, versions 0
+    out += _pack_h(item.version)
+    n = len(item.voters) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_voter_array_0(out, item.voters)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class VotersRecord(Message):
+    """VotersRecord, versions 0."""
+
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_voters_record_0}
+    ENCODERS = {0: _write_voters_record_0}
+
+    __slots__ = ("version", "voters", "unknown_tags")
+
+    def __init__(
+        self,
+        version: int = 0,
+        voters: list[Voter] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.version = version
+        self.voters = [] if voters is UNSET else voters
+        self.unknown_tags = unknown_tags

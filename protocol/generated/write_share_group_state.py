@@ -1,0 +1,552 @@
+"""WriteShareGroupStateRequest 0-1 and WriteShareGroupStateResponse 0-1.
+
+Generated from schemas/rpc/WriteShareGroupStateRequest.json and schemas/rpc/WriteShareGroupStateResponse.json (Apache
+Kafka 4.3.1) by `python -m shareq.protocol.generator`. Do not edit.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from shareq.protocol.primitives import (
+    UNSET,
+    ZERO_UUID,
+    Message,
+    Structure,
+    Tags,
+    bad_count,
+    bad_uuid,
+    put_string_length,
+    put_tags,
+    put_uvarint,
+    read_length,
+    read_string_length,
+    read_tags,
+)
+
+_unpack_uB = Struct(">16sB").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_unpack_iiiqB = Struct(">iiiqB").unpack_from
+_unpack_iiiqiB = Struct(">iiiqiB").unpack_from
+_unpack_qqbhB = Struct(">qqbhB").unpack_from
+_pack_u = Struct(">16s").pack
+_pack_ih = Struct(">ih").pack
+_pack_iiiq = Struct(">iiiq").pack
+_pack_iiiqi = Struct(">iiiqi").pack
+_pack_qqbh = Struct(">qqbh").pack
+
+
+class WriteStateData(Structure):
+    """An element of WriteShareGroupStateRequest.Topics."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class PartitionData(Structure):
+    """An element of WriteStateData.Partitions."""
+
+    __slots__ = (
+        "partition",
+        "state_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+        "state_batches",
+        "unknown_tags",
+    )
+
+    def __init__(
+        self,
+        partition: int = 0,
+        state_epoch: int = 0,
+        leader_epoch: int = 0,
+        start_offset: int = 0,
+        delivery_complete_count: int = -1,
+        state_batches: list[StateBatch] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition = partition
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        self.state_batches = [] if state_batches is UNSET else state_batches
+        self.unknown_tags = unknown_tags
+
+
+class StateBatch(Structure):
+    """An element of PartitionData.StateBatches."""
+
+    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
+
+    def __init__(
+        self,
+        first_offset: int = 0,
+        last_offset: int = 0,
+        delivery_state: int = 0,
+        delivery_count: int = 0,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
+        self.unknown_tags = unknown_tags
+
+
+def _read_state_batch_array_0(data: bytes, pos: int, count: int) -> tuple[list[StateBatch], int]:
+    # StateBatch, versions 0-1
+    if not 0 <= count * 20 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[StateBatch] = []
+    for _ in range(count):
+        first_offset, last_offset, delivery_state, delivery_count, n = _unpack_qqbhB(data, pos)
+        pos += 20
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(StateBatch(first_offset, last_offset, delivery_state, delivery_count, unknown_tags))
+    return items, pos
+
+
+def _write_state_batch_array_0(out: bytearray, items: list[StateBatch]) -> None:
+    # StateBatch, versions 0-1
+    for item in items:
+        out += _pack_qqbh(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+    # PartitionData, versions 0
+    if not 0 <= count * 22 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[PartitionData] = []
+    for _ in range(count):
+        partition, state_epoch, leader_epoch, start_offset, n = _unpack_iiiqB(data, pos)
+        pos += 21
+        if n > 127:
+            n, pos = read_length(data, pos)
+        state_batches, pos = _read_state_batch_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(PartitionData(partition, state_epoch, leader_epoch, start_offset, -1, state_batches, unknown_tags))
+    return items, pos
+
+
+def _write_partition_data_array_0(out: bytearray, items: list[PartitionData]) -> None:
+    # PartitionData, versions 0
+    for item in items:
+        out += _pack_iiiq(item.partition, item.state_epoch, item.leader_epoch, item.start_offset)
+        n = len(item.state_batches) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_state_batch_array_0(out, item.state_batches)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_write_state_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[WriteStateData], int]:
+    # WriteStateData, versions 0
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[WriteStateData] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_partition_data_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(WriteStateData(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_write_state_data_array_0(out: bytearray, items: list[WriteStateData]) -> None:
+    # WriteStateData, versions 0
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_partition_data_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_write_share_group_state_request_0(data: bytes, pos: int) -> tuple[WriteShareGroupStateRequest, int]:
+    # WriteShareGroupStateRequest, versions 0
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    group_id = data[pos:end].decode()
+    pos = end
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_write_state_data_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return WriteShareGroupStateRequest(group_id, topics, unknown_tags), pos
+
+
+def _write_write_share_group_state_request_0(out: bytearray, item: WriteShareGroupStateRequest) -> None:
+    # WriteShareGroupStateRequest, versions 0
+    raw = item.group_id.encode()
+    n = len(raw) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_string_length(out, n)
+    out += raw
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_write_state_data_array_0(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+def _read_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+    # PartitionData, versions 1
+    if not 0 <= count * 26 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[PartitionData] = []
+    for _ in range(count):
+        partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, n = _unpack_iiiqiB(data, pos)
+        pos += 25
+        if n > 127:
+            n, pos = read_length(data, pos)
+        state_batches, pos = _read_state_batch_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(PartitionData(
+            partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches, unknown_tags
+        ))
+    return items, pos
+
+
+def _write_partition_data_array_1(out: bytearray, items: list[PartitionData]) -> None:
+    # PartitionData, versions 1
+    for item in items:
+        out += _pack_iiiqi(
+            item.partition, item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count
+        )
+        n = len(item.state_batches) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_state_batch_array_0(out, item.state_batches)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_write_state_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[WriteStateData], int]:
+    # WriteStateData, versions 1
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[WriteStateData] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_partition_data_array_1(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(WriteStateData(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_write_state_data_array_1(out: bytearray, items: list[WriteStateData]) -> None:
+    # WriteStateData, versions 1
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_partition_data_array_1(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_write_share_group_state_request_1(data: bytes, pos: int) -> tuple[WriteShareGroupStateRequest, int]:
+    # WriteShareGroupStateRequest, versions 1
+    n = data[pos]
+    pos += 1
+    if not 0 < n < 128:
+        n, pos = read_string_length(data, pos)
+    end = pos + n - 1
+    group_id = data[pos:end].decode()
+    pos = end
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    topics, pos = _read_write_state_data_array_1(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return WriteShareGroupStateRequest(group_id, topics, unknown_tags), pos
+
+
+def _write_write_share_group_state_request_1(out: bytearray, item: WriteShareGroupStateRequest) -> None:
+    # WriteShareGroupStateRequest, versions 1
+    raw = item.group_id.encode()
+    n = len(raw) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_string_length(out, n)
+    out += raw
+    n = len(item.topics) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_write_state_data_array_1(out, item.topics)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class WriteShareGroupStateRequest(Message):
+    """WriteShareGroupStateRequest, versions 0-1."""
+
+    API_KEY = 85
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_write_share_group_state_request_0, 1: _read_write_share_group_state_request_1}
+    ENCODERS = {0: _write_write_share_group_state_request_0, 1: _write_write_share_group_state_request_1}
+
+    __slots__ = ("group_id", "topics", "unknown_tags")
+
+    def __init__(
+        self,
+        group_id: str = "",
+        topics: list[WriteStateData] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is UNSET else topics
+        self.unknown_tags = unknown_tags
+
+
+class WriteStateResult(Structure):
+    """An element of WriteShareGroupStateResponse.Results."""
+
+    __slots__ = ("topic_id", "partitions", "unknown_tags")
+
+    def __init__(
+        self,
+        topic_id: bytes = ZERO_UUID,
+        partitions: list[PartitionResult] = UNSET,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        self.unknown_tags = unknown_tags
+
+
+class PartitionResult(Structure):
+    """An element of WriteStateResult.Partitions."""
+
+    __slots__ = ("partition", "error_code", "error_message", "unknown_tags")
+
+    def __init__(
+        self,
+        partition: int = 0,
+        error_code: int = 0,
+        error_message: str | None = None,
+        unknown_tags: Tags = (),
+    ) -> None:
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.unknown_tags = unknown_tags
+
+
+def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
+    # PartitionResult, versions 0-1
+    if not 0 <= count * 8 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[PartitionResult] = []
+    for _ in range(count):
+        partition, error_code, n = _unpack_ihB(data, pos)
+        pos += 7
+        error_message: str | None = None
+        if n:
+            if n > 127:
+                n, pos = read_string_length(data, pos)
+            end = pos + n - 1
+            error_message = data[pos:end].decode()
+            pos = end
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(PartitionResult(partition, error_code, error_message, unknown_tags))
+    return items, pos
+
+
+def _write_partition_result_array_0(out: bytearray, items: list[PartitionResult]) -> None:
+    # PartitionResult, versions 0-1
+    for item in items:
+        out += _pack_ih(item.partition, item.error_code)
+        if item.error_message is None:
+            out.append(0)
+        else:
+            raw = item.error_message.encode()
+            n = len(raw) + 1
+            if n < 128:
+                out.append(n)
+            else:
+                put_string_length(out, n)
+            out += raw
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_write_state_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[WriteStateResult], int]:
+    # WriteStateResult, versions 0-1
+    if not 0 <= count * 18 <= len(data) - pos:
+        raise bad_count(count)
+    items: list[WriteStateResult] = []
+    for _ in range(count):
+        topic_id, n = _unpack_uB(data, pos)
+        pos += 17
+        if n > 127:
+            n, pos = read_length(data, pos)
+        partitions, pos = _read_partition_result_array_0(data, pos, n - 1)
+        n = data[pos]
+        pos += 1
+        unknown_tags: Tags = ()
+        if n:
+            unknown_tags, pos = read_tags(data, pos, n)
+        items.append(WriteStateResult(topic_id, partitions, unknown_tags))
+    return items, pos
+
+
+def _write_write_state_result_array_0(out: bytearray, items: list[WriteStateResult]) -> None:
+    # WriteStateResult, versions 0-1
+    for item in items:
+        if len(item.topic_id) != 16:
+            raise bad_uuid(item.topic_id)
+        out += _pack_u(item.topic_id)
+        n = len(item.partitions) + 1
+        if n < 128:
+            out.append(n)
+        else:
+            put_uvarint(out, n)
+        _write_partition_result_array_0(out, item.partitions)
+        if item.unknown_tags:
+            put_tags(out, item.unknown_tags)
+        else:
+            out.append(0)
+
+
+def _read_write_share_group_state_response_0(data: bytes, pos: int) -> tuple[WriteShareGroupStateResponse, int]:
+    # WriteShareGroupStateResponse, versions 0-1
+    n = data[pos]
+    pos += 1
+    if n > 127:
+        n, pos = read_length(data, pos)
+    results, pos = _read_write_state_result_array_0(data, pos, n - 1)
+    n = data[pos]
+    pos += 1
+    unknown_tags: Tags = ()
+    if n:
+        unknown_tags, pos = read_tags(data, pos, n)
+    return WriteShareGroupStateResponse(results, unknown_tags), pos
+
+
+def _write_write_share_group_state_response_0(out: bytearray, item: WriteShareGroupStateResponse) -> None:
+    # WriteShareGroupStateResponse, versions 0-1
+    n = len(item.results) + 1
+    if n < 128:
+        out.append(n)
+    else:
+        put_uvarint(out, n)
+    _write_write_state_result_array_0(out, item.results)
+    if item.unknown_tags:
+        put_tags(out, item.unknown_tags)
+    else:
+        out.append(0)
+
+
+class WriteShareGroupStateResponse(Message):
+    """WriteShareGroupStateResponse, versions 0-1."""
+
+    API_KEY = 85
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    DECODERS = {0: _read_write_share_group_state_response_0, 1: _read_write_share_group_state_response_0}
+    ENCODERS = {0: _write_write_share_group_state_response_0, 1: _write_write_share_group_state_response_0}
+
+    __slots__ = ("results", "unknown_tags")
+
+    def __init__(self, results: list[WriteStateResult] = UNSET, unknown_tags: Tags = ()) -> None:
+        self.results = [] if results is UNSET else results
+        self.unknown_tags = unknown_tags

@@ -1,0 +1,109 @@
+"""Specs to the text of a module: classes, decoding and encoding functions for all versions of one RPC or record."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.protocol.generator.classes import emit_default_checks, emit_message_class, emit_struct_class
+from shareq.protocol.generator.decode import DecodeEmitter
+from shareq.protocol.generator.emit import CodeBuffer
+from shareq.protocol.generator.encode import EncodeEmitter
+from shareq.protocol.generator.layout import StructLayout
+from shareq.protocol.generator.model import MessageCodec, Module, format_name
+from shareq.protocol.generator.spec import MessageSpec
+from shareq.protocol.generator.versions import describe
+
+COMMAND: Final = "python -m shareq.protocol.generator"
+
+
+def banner(files: list[str], kafka_version: str) -> str:
+    """Where a generated module comes from and how it is made again."""
+    return f"Generated from {' and '.join(files)} (Apache Kafka {kafka_version}) by `{COMMAND}`. Do not edit."
+
+
+def module_text(messages: list[MessageSpec], kafka_version: str) -> str:
+    """The generated module of messages that belong together (request and response, key and value)."""
+    module = Module(messages)
+    body = CodeBuffer()
+    for codec in module.codecs:
+        _emit_message(body, codec)
+    emit_default_checks(body, module.default_checks)
+    return (_header(module, kafka_version) + body.text()).rstrip("\n") + "\n"
+
+
+def _header(module: Module, kafka_version: str) -> str:
+    out = CodeBuffer()
+    names = [f"{message.name} {message.valid_versions}" for message in module.messages]
+    files = [f"schemas/{message.file}" for message in module.messages]
+    out.docstring(f"{' and '.join(names)}.\n\n{banner(files, kafka_version)}")
+    out.line()
+    out.line("from __future__ import annotations")
+    out.line()
+    if module.packers or module.unpackers:
+        out.line("from struct import Struct")
+        out.line()
+    if module.primitives:
+        names = sorted(module.primitives, key=lambda name: (not name.isupper(), name.lower() == name, name))
+        out.bracketed(
+            "from shareq.protocol.primitives import (" if len(names) > 1 else "from shareq.protocol.primitives import ",
+            names,
+            ")" if len(names) > 1 else "",
+            one_per_line=len(names) > 1,
+        )
+    if module.packers or module.unpackers:
+        out.line()
+        for codes in sorted(module.unpackers):
+            out.line(f'_unpack_{format_name(codes)} = Struct(">{codes}").unpack_from')
+        for codes in sorted(module.packers):
+            out.line(f'_pack_{format_name(codes)} = Struct(">{codes}").pack')
+    return out.text() + "\n\n"
+
+
+def _emit_message(out: CodeBuffer, codec: MessageCodec) -> None:
+    layouts = codec.layouts
+    abouts = _struct_abouts(codec)
+    for struct in layouts.structs_in_use():
+        out.blank()
+        emit_struct_class(out, codec, struct, abouts[struct.name])
+    singles, arrays = _uses(codec)
+    for layout in layouts.reachable():
+        comment = f"{layout.spec.name}, versions {describe(layouts.versions_of(layout))}"
+        decoder, encoder = DecodeEmitter(out, codec), EncodeEmitter(out, codec)
+        for array, wanted in ((False, singles), (True, arrays)):
+            if layout in wanted:
+                decoder.emit(layout, array=array, comment=comment)
+        if layout.flexible and (layout.tagged() or layout.foreign_tags()):
+            decoder.emit_tags(layout)
+        for array, wanted in ((False, singles), (True, arrays)):
+            if layout in wanted:
+                encoder.emit(layout, array=array, comment=comment)
+    out.blank()
+    tables = [
+        (str(version), codec.function("read", layout), codec.function("write", layout))
+        for version, layout in layouts.by_version.items()
+    ]
+    emit_message_class(out, codec, tables)
+
+
+def _uses(codec: MessageCodec) -> tuple[set[StructLayout], set[StructLayout]]:
+    """The layouts that are read one at a time, and those read as arrays."""
+    singles = set(codec.layouts.by_version.values())
+    arrays: set[StructLayout] = set()
+    for layout in codec.layouts.reachable():
+        for field in layout.fields:
+            if field.struct is not None:
+                (arrays if field.spec.type.array else singles).add(field.struct)
+    return singles, arrays
+
+
+def _struct_abouts(codec: MessageCodec) -> dict[str, str]:
+    """A sentence for each nested struct: what the field that holds it says, or where it is used."""
+    abouts: dict[str, str] = {}
+    structs = (codec.message.root, *codec.message.structs.values())
+    for struct in structs:
+        for field in struct.fields:
+            if field.type.struct:
+                where = f"{struct.name}.{field.name}"
+                role = "An element" if field.type.array else "The value"
+                abouts.setdefault(field.type.element, f"{role} of {where}.")
+    return abouts

@@ -1,0 +1,277 @@
+"""Layouts to decoding functions.
+
+A function reads one struct, or a whole array of them in one loop. Fixed-width fields in a row become one `unpack`; the
+first byte of what follows them (a compact length, the number of tags) or a classic length joins in, since at least that
+much must be there. `pos` only moves forward, so a value that runs past the end shows when the next field is read, or in
+`Message.decode`, and slices never take more than there is.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from shareq.protocol.generator.emit import CodeBuffer
+from shareq.protocol.generator.layout import FieldLayout, StructLayout
+from shareq.protocol.generator.model import FORMAT_CODES, MessageCodec
+from shareq.protocol.generator.names import snake
+
+_OUR_LOCALS: Final = {
+    *("data", "pos", "count", "n", "raw", "end", "items", "item", "tags", "tag", "after", "unknown", "unknown_tags"),
+    *("int", "str", "bytes", "list", "tuple", "len", "range", "memoryview", "bytearray"),
+}
+
+
+def local_name(field: FieldLayout) -> str:
+    """The local variable that holds a field."""
+    name = snake(field.spec.name)
+    return f"{name}_" if name in _OUR_LOCALS else name
+
+
+class DecodeEmitter:
+    """Writes the decoding functions of one message."""
+
+    def __init__(self, out: CodeBuffer, codec: MessageCodec) -> None:
+        self.out = out
+        self.codec = codec
+        self.module = codec.module
+        self._run: list[tuple[str, str]] = []  # (struct code, local variable) read in one go
+
+    def emit(self, layout: StructLayout, *, array: bool, comment: str) -> None:
+        """The function for one struct or an array of it, and the one for its tagged fields."""
+        cls = self.codec.class_of(layout.spec.name)
+        self.out.blank()
+        if array:
+            name = self.codec.function("read", layout, "_array")
+            signature = f"def {name}(data: bytes, pos: int, count: int) -> tuple[list[{cls}], int]:"
+        else:
+            name = self.codec.function("read", layout)
+            signature = f"def {name}(data: bytes, pos: int) -> tuple[{cls}, int]:"
+        with self.out.block(signature):
+            self.out.comment(comment)
+            if array:
+                self._array_body(layout, cls)
+            else:
+                self._fields(layout)
+                self._finish(layout, cls, "return {}, pos")
+
+    def _array_body(self, layout: StructLayout, cls: str) -> None:
+        size = max(layout.min_size, 1)
+        product = "count" if size == 1 else f"count * {size}"
+        with self.out.block(f"if not 0 <= {product} <= len(data) - pos:"):
+            self.out.line(f"raise {self.module.use('bad_count')}(count)")
+        self.out.line(f"items: list[{cls}] = []")
+        with self.out.block("for _ in range(count):"):
+            self._fields(layout)
+            self._finish(layout, cls, "items.append({})")
+        self.out.line("return items, pos")
+
+    def _fields(self, layout: StructLayout) -> None:
+        for field in layout.fields:
+            if field.positional:
+                self._positional(field)
+        if layout.flexible:
+            self._read_first("B")
+        else:
+            self._flush()
+
+    def _finish(self, layout: StructLayout, cls: str, use: str) -> None:
+        """Build the object, with its tags if the version has them, and hand it to `use`."""
+        out = self.out
+        known = layout.flexible and bool(layout.tagged() or layout.foreign_tags())
+        arguments = [
+            local_name(field) if field.positional else self.codec.fresh_default(field.spec)
+            for field in layout.fields
+            if field.spec in self.codec.fields(layout.spec)
+        ]
+        if known:
+            out.bracketed(f"item = {cls}(", arguments, ")")
+            with out.block("if n:"):
+                out.line(f"pos = {self.codec.function('read', layout, '_tags')}(item, data, pos, n)")
+            out.line(use.format("item"))
+            return
+        if layout.flexible:
+            out.line(f"unknown_tags: {self.module.use('Tags')} = ()")
+            with out.block("if n:"):
+                out.line(f"unknown_tags, pos = {self.module.use('read_tags')}(data, pos, n)")
+            arguments.append("unknown_tags")
+        head, tail = use.format(f"{cls}(\0)").split("\0")
+        out.bracketed(head, arguments, tail)
+
+    def emit_tags(self, layout: StructLayout) -> None:
+        """The function that reads the tag buffer into an object that holds defaults."""
+        out = self.out
+        cls = self.codec.class_of(layout.spec.name)
+        name = self.codec.function("read", layout, "_tags")
+        out.blank()
+        out.line(f"def {name}(item: {cls}, data: bytes, pos: int, first: int) -> int:")
+        with out.indented():
+            out.line(f"tags, after = {self.module.use('read_tags')}(data, pos, first)")
+            out.line("unknown: list[tuple[int, bytes]] = []")
+            with out.block("for tag, data in tags:"):
+                self._tag_branches(layout, cls)
+            out.line("item.unknown_tags = tuple(unknown)")
+            out.line("return after")
+
+    def _tag_branches(self, layout: StructLayout, cls: str) -> None:
+        out = self.out
+        tagged = layout.tagged()
+        if tagged:
+            out.line("pos = 0")
+        word = "if"
+        for field in tagged:
+            with out.block(f"{word} tag == {field.spec.tag}:"):
+                self._tagged(field)
+            word = "elif"
+        foreign = layout.foreign_tags()
+        if foreign:
+            condition = f"tag == {foreign[0]}" if len(foreign) == 1 else f"tag in ({', '.join(map(str, foreign))})"
+            with out.block(f"{word} {condition}:"):
+                out.line(f'raise {self.module.use("bad_tag")}("{cls}", tag)')
+        with out.block("else:"):
+            out.line("unknown.append((tag, data))")
+            if tagged:
+                out.line("continue")
+        if tagged:
+            with out.block("if pos != len(data):"):
+                out.line(f'raise {self.module.use("bad_tag_size")}("{cls}", tag, len(data), pos)')
+
+    def _tagged(self, field: FieldLayout) -> None:
+        local = local_name(field)
+        if field.spec.type.struct and not field.spec.type.array and field.nullable:
+            self.out.line(f"{local}: {self.codec.python_type(field.spec)} = None")
+            self.out.line(f"n, pos = {self.module.use('read_uvarint')}(data, pos)")
+            with self.out.block("if n:"):
+                self._struct(field, local)
+        else:
+            self._positional(field)
+            self._flush()
+        self.out.line(f"item.{snake(field.spec.name)} = {local}")
+
+    # One field
+
+    def _positional(self, field: FieldLayout) -> None:
+        of = field.spec.type
+        local = local_name(field)
+        if of.fixed_size is not None:
+            self._run.append((FORMAT_CODES[of.element], local))
+        elif of.struct and not of.array:
+            self._single_struct(field, local)
+        elif field.compact:
+            self._compact(field, local)
+        else:
+            self._classic(field, local)
+
+    def _single_struct(self, field: FieldLayout, local: str) -> None:
+        if not field.nullable:
+            self._flush()
+            self._struct(field, local)
+            return
+        self._read_first("b")
+        self.out.line(f"{local}: {self.codec.python_type(field.spec)} = None")
+        with self.out.block("if n >= 0:"):
+            self._struct(field, local)
+
+    def _struct(self, field: FieldLayout, local: str) -> None:
+        assert field.struct is not None
+        self.out.line(f"{local}, pos = {self.codec.function('read', field.struct)}(data, pos)")
+
+    def _compact(self, field: FieldLayout, local: str) -> None:
+        self._read_first("B")
+        out = self.out
+        if field.nullable:
+            out.line(f"{local}: {self.codec.python_type(field.spec)} = None")
+            with out.block("if n:"):
+                self._compact_value(field, local, "n > 127")
+        else:
+            self._compact_value(field, local, "not 0 < n < 128")
+
+    def _compact_value(self, field: FieldLayout, local: str, rare: str) -> None:
+        of = field.spec.type
+        if of.array and of.element != "int8":  # their readers refuse the count -1
+            reader, rare = "read_length", "n > 127"
+        elif of.element == "string":
+            reader = "read_string_length"
+        else:
+            reader = "read_bytes_length"
+        with self.out.block(f"if {rare}:"):
+            self.out.line(f"n, pos = {self.module.use(reader)}(data, pos)")
+        self._value(field, local, "n - 1")
+
+    def _classic(self, field: FieldLayout, local: str) -> None:
+        out = self.out
+        of = field.spec.type
+        self._read_first("h" if of.element == "string" and not of.array else "i")
+        checks_itself = of.array and of.element != "int8"
+        if not field.nullable:
+            if not checks_itself:
+                with out.block("if n < 0:"):
+                    out.line(f"raise {self.module.use('bad_length')}(n)")
+            self._value(field, local, "n")
+            return
+        out.line(f"{local}: {self.codec.python_type(field.spec)} = None")
+        with out.block("if n != -1:" if checks_itself else "if n >= 0:"):
+            self._value(field, local, "n")
+        if not checks_itself:
+            with out.block("elif n != -1:"):
+                out.line(f"raise {self.module.use('bad_length')}(n)")
+
+    def _value(self, field: FieldLayout, local: str, count: str) -> None:
+        """What follows the length; `count` is the expression for it."""
+        of = field.spec.type
+        if of.array and of.element != "int8":
+            self.out.line(f"{local}, pos = {self._array_reader(field, count)}")
+            return
+        self.out.line(f"end = pos + {count}")
+        if of.array:
+            self.out.line("raw = data[pos:end]")
+            self.out.line(f"{local} = list(raw) if raw.isascii() else {self.module.use('signed_bytes')}(raw)")
+        else:
+            slices = {
+                "string": "data[pos:end].decode()",
+                "bytes": "data[pos:end]",
+                "records": "memoryview(data)[pos:end]",
+            }
+            self.out.line(f"{local} = {slices[of.element]}")
+        self.out.line("pos = end")
+
+    def _array_reader(self, field: FieldLayout, count: str) -> str:
+        of = field.spec.type
+        if of.struct:
+            assert field.struct is not None
+            return f"{self.codec.function('read', field.struct, '_array')}(data, pos, {count})"
+        if of.element == "string":
+            name = "read_compact_strings" if field.compact else "read_strings"
+        elif of.element == "bytes":
+            name = "read_compact_byte_strings" if field.compact else "read_byte_strings"
+        elif of.element == "uuid":
+            name = "read_uuids"
+        else:
+            return f'{self.module.use("read_numbers")}(data, pos, {count}, "{FORMAT_CODES[of.element]}")'
+        return f"{self.module.use(name)}(data, pos, {count})"
+
+    # Fixed-width runs
+
+    def _read_first(self, code: str) -> None:
+        """End a run with a number that decides what comes next, in the local variable `n`."""
+        self._run.append((code, "n"))
+        self._flush()
+
+    def _flush(self) -> None:
+        run, self._run = self._run, []
+        if not run:
+            return
+        codes = "".join(code for code, _ in run)
+        locals_ = [name for _, name in run]
+        if codes == "B":
+            self.out.line(f"{locals_[0]} = data[pos]")
+        elif codes == "?":
+            self.out.line(f"{locals_[0]} = data[pos] != 0")
+        else:
+            target = f"({locals_[0]},)" if len(run) == 1 else ", ".join(locals_)
+            tail = f" = {self.module.unpack(codes)}(data, pos)"
+            if len(target) + len(tail) + 8 > 120:
+                self.out.bracketed("(", locals_, ")" + tail, one_per_line=True)
+            else:
+                self.out.line(target + tail)
+        self.out.line(f"pos += {struct.calcsize('>' + codes)}")

@@ -1,0 +1,95 @@
+"""Lines of Python with indentation, wrapped as the formatter would."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+WIDTH: Final = 120
+_STEP: Final = 4
+
+
+class CodeBuffer:
+    """Collects lines; knows the current indentation."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._depth = 0
+
+    def line(self, text: str = "") -> None:
+        """One line at the current indentation; an empty one stays empty."""
+        self._lines.append(" " * (self._depth * _STEP) + text if text else "")
+
+    @contextmanager
+    def block(self, header: str) -> Iterator[None]:
+        """`header` (with its colon) and, inside the `with`, the lines below it."""
+        self.line(header)
+        with self.indented():
+            yield
+
+    @contextmanager
+    def indented(self) -> Iterator[None]:
+        """Lines one step further in."""
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def blank(self, count: int = 2) -> None:
+        """Empty lines, unless nothing stands above."""
+        if self._lines:
+            self._lines.extend([""] * count)
+
+    def bracketed(self, head: str, items: Sequence[str], tail: str, *, one_per_line: bool = False) -> None:
+        """`head` + comma-separated items + `tail`; on several lines if it is too long for one."""
+        joined = ", ".join(items)
+        indent = self._depth * _STEP
+        if not one_per_line and indent + len(head) + len(joined) + len(tail) <= WIDTH:
+            self.line(head + joined + tail)
+            return
+        self.line(head)
+        with self.indented():
+            if not one_per_line and indent + _STEP + len(joined) <= WIDTH:
+                self.line(joined)
+            else:
+                for item in items:
+                    self.line(f"{item},")
+        self.line(tail)
+
+    def docstring(self, text: str) -> None:
+        """A docstring, its lines wrapped. The text's own line breaks stay."""
+        width = WIDTH - self._depth * _STEP
+        if "\n" not in text and len(text) + 6 <= width:
+            self.line(f'"""{text}"""')
+            return
+        wrapped: list[str] = []
+        for paragraph in ('"""' + text).split("\n"):
+            wrapped.extend(textwrap.wrap(paragraph, width) or [""])
+        for line in wrapped:
+            self.line(line)
+        self.line('"""')
+
+    def comment(self, text: str) -> None:
+        """A `#` comment, wrapped."""
+        for line in textwrap.wrap(text, WIDTH - self._depth * _STEP - 2):
+            self.line(f"# {line}")
+
+    def extend(self, other: CodeBuffer) -> None:
+        """Everything of another buffer, at its own indentation."""
+        self._lines.extend(other._lines)
+
+    def text(self) -> str:
+        """The whole text, ending in one newline."""
+        return "\n".join(self._lines).rstrip("\n") + "\n"
+
+
+def literal(value: bool | int | float | str | bytes | None) -> str:
+    """A Python literal with the formatter's quotes."""
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, bytes):
+        if not any(value) and len(value) == 16:
+            return "ZERO_UUID"
+        return 'b"' + "".join(f"\\x{byte:02x}" for byte in value) + '"'
+    return repr(value)

@@ -1,0 +1,188 @@
+"""Layouts to encoding functions: the mirror of `decode`, plus the checks that a value can be expressed at all."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.protocol.generator.emit import CodeBuffer
+from shareq.protocol.generator.layout import FieldLayout, StructLayout
+from shareq.protocol.generator.model import FORMAT_CODES, MessageCodec
+from shareq.protocol.generator.names import snake
+
+_ARRAY_WRITERS: Final = {
+    # element: (classic, compact)
+    "string": ("put_strings", "put_compact_strings"),
+    "bytes": ("put_byte_strings", "put_compact_byte_strings"),
+    "uuid": ("put_uuids", "put_uuids"),
+    "int8": ("put_int8s", "put_int8s"),
+}
+
+
+class EncodeEmitter:
+    """Writes the encoding functions of one message."""
+
+    def __init__(self, out: CodeBuffer, codec: MessageCodec) -> None:
+        self.out = out
+        self.codec = codec
+        self.module = codec.module
+        self.target = "out"  # the bytearray written to; tagged fields go to one of their own first
+        self._run: list[tuple[str, str]] = []  # (struct code, expression) written in one go
+
+    def emit(self, layout: StructLayout, *, array: bool, comment: str) -> None:
+        """The function for one struct or an array of it."""
+        cls = self.codec.class_of(layout.spec.name)
+        self.out.blank()
+        if array:
+            name = self.codec.function("write", layout, "_array")
+            signature = f"def {name}(out: bytearray, items: list[{cls}]) -> None:"
+        else:
+            name = self.codec.function("write", layout)
+            signature = f"def {name}(out: bytearray, item: {cls}) -> None:"
+        with self.out.block(signature):
+            self.out.comment(comment)
+            if not self._has_body(layout):
+                self.out.line("pass")
+            elif array:
+                with self.out.block("for item in items:"):
+                    self._body(layout, cls)
+            else:
+                self._body(layout, cls)
+
+    def _has_body(self, layout: StructLayout) -> bool:
+        return layout.flexible or self.codec.layouts.ever_flexible or bool(self.codec.fields(layout.spec))
+
+    def _body(self, layout: StructLayout, cls: str) -> None:
+        out = self.out
+        for field in layout.fields:
+            if field.absent and not field.spec.ignorable and field.spec in self.codec.fields(layout.spec):
+                name = snake(field.spec.name)
+                with out.block(f"if {self.codec.is_set(field.spec, f'item.{name}')}:"):
+                    out.line(f'raise {self.module.use("not_in_version")}("{cls}", "{name}")')
+        if self.codec.layouts.ever_flexible and not layout.flexible:
+            with out.block("if item.unknown_tags:"):
+                out.line(f'raise {self.module.use("not_in_version")}("{cls}", "unknown_tags")')
+        for field in layout.fields:
+            if field.positional:
+                self._field(field, cls)
+        self._flush()
+        if layout.flexible:
+            self._tags(layout, cls)
+
+    def _tags(self, layout: StructLayout, cls: str) -> None:
+        out = self.out
+        tagged = layout.tagged()
+        tags = "item.unknown_tags"
+        if tagged:
+            tags = "tags"
+            out.line("tags = item.unknown_tags")
+        for field in tagged:
+            with out.block(f"if {self.codec.is_set(field.spec, f'item.{snake(field.spec.name)}')}:"):
+                out.line("body = bytearray()")
+                self.target = "body"
+                self._tagged(field, cls)
+                self.target = "out"
+                out.line(f"tags += (({field.spec.tag}, bytes(body)),)")
+        with out.block(f"if {tags}:"):
+            out.line(f"{self.module.use('put_tags')}(out, {tags})")
+        with out.block("else:"):
+            out.line("out.append(0)")
+
+    def _tagged(self, field: FieldLayout, cls: str) -> None:
+        if field.spec.type.struct and not field.spec.type.array and field.nullable:
+            value = f"item.{snake(field.spec.name)}"
+            with self.out.block(f"if {value} is None:"):
+                self.out.line(f"{self.target}.append(0)")
+            with self.out.block("else:"):
+                self.out.line(f"{self.target}.append(1)")
+                self._struct(field, value)
+        else:
+            self._field(field, cls)
+            self._flush()
+
+    # One field
+
+    def _field(self, field: FieldLayout, cls: str) -> None:
+        of = field.spec.type
+        value = f"item.{snake(field.spec.name)}"
+        if of.fixed_size is not None:
+            if of.element == "uuid":
+                with self.out.block(f"if len({value}) != 16:"):
+                    self.out.line(f"raise {self.module.use('bad_uuid')}({value})")
+            self._run.append((FORMAT_CODES[of.element], value))
+        elif not self.codec.nullable(field.spec):
+            self._variable(field, value)
+        elif field.nullable:
+            self._nullable(field, value)
+        else:
+            with self.out.block(f"if {value} is None:"):
+                self.out.line(f'raise {self.module.use("null_not_allowed")}("{cls}", "{snake(field.spec.name)}")')
+            self._variable(field, value)
+
+    def _nullable(self, field: FieldLayout, value: str) -> None:
+        of = field.spec.type
+        self._flush()
+        with self.out.block(f"if {value} is None:"):
+            if of.struct and not of.array:
+                self.out.line(f"{self.target}.append(255)")
+            elif field.compact:
+                self.out.line(f"{self.target}.append(0)")
+            else:
+                self._run.append(("h" if of.element == "string" and not of.array else "i", "-1"))
+                self._flush()
+        with self.out.block("else:"):
+            if of.struct and not of.array:
+                self.out.line(f"{self.target}.append(1)")
+            self._variable(field, value)
+            self._flush()
+
+    def _variable(self, field: FieldLayout, value: str) -> None:
+        """Length and payload of a value that is not null."""
+        of = field.spec.type
+        if of.struct and not of.array:
+            self._flush()
+            self._struct(field, value)
+            return
+        payload = value
+        if of.element == "string" and not of.array:
+            self.out.line(f"raw = {value}.encode()")
+            payload = "raw"
+        if field.compact:
+            self._compact_length(payload, "put_string_length" if payload == "raw" else "put_uvarint")
+        else:
+            self._run.append(("h" if payload == "raw" else "i", f"len({payload})"))
+            self._flush()
+        if of.array:
+            self._array(field, value)
+        else:
+            self.out.line(f"{self.target} += {payload}")
+
+    def _compact_length(self, payload: str, writer: str) -> None:
+        self._flush()
+        self.out.line(f"n = len({payload}) + 1")
+        with self.out.block("if n < 128:"):
+            self.out.line(f"{self.target}.append(n)")
+        with self.out.block("else:"):
+            self.out.line(f"{self.module.use(writer)}({self.target}, n)")
+
+    def _struct(self, field: FieldLayout, value: str) -> None:
+        assert field.struct is not None
+        self.out.line(f"{self.codec.function('write', field.struct)}({self.target}, {value})")
+
+    def _array(self, field: FieldLayout, value: str) -> None:
+        of = field.spec.type
+        if of.struct:
+            assert field.struct is not None
+            self.out.line(f"{self.codec.function('write', field.struct, '_array')}({self.target}, {value})")
+        elif of.element in _ARRAY_WRITERS:
+            writer = self.module.use(_ARRAY_WRITERS[of.element][field.compact])
+            self.out.line(f"{writer}({self.target}, {value})")
+        else:
+            code = FORMAT_CODES[of.element]
+            self.out.line(f'{self.module.use("put_numbers")}({self.target}, {value}, "{code}")')
+
+    def _flush(self) -> None:
+        run, self._run = self._run, []
+        if run:
+            codes = "".join(code for code, _ in run)
+            head = f"{self.target} += {self.module.pack(codes)}("
+            self.out.bracketed(head, [expression for _, expression in run], ")")

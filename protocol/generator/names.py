@@ -1,0 +1,28 @@
+"""Kafka's names to Python's."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Final
+
+_ODD: Final = {"KRaft": "Kraft", "2Pc": "_2pc"}  # where the rule below would tear a word apart
+
+
+def snake(name: str) -> str:
+    """`ShareSessionEpoch` and `shareSessionEpoch` to `share_session_epoch`; `V3AndBelow` to `v3_and_below`."""
+    for odd, replacement in _ODD.items():
+        name = name.replace(odd, replacement)
+    name = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
+    name = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def module_name(message: str, suffixes: tuple[str, ...] = ("Request", "Response", "Key", "Value")) -> str:
+    """The generated module a message belongs to: its name without the role, so both sides share one."""
+    if message in ("RequestHeader", "ResponseHeader"):
+        return snake(message)
+    for suffix in suffixes:
+        if message.endswith(suffix) and message != suffix:
+            return snake(message.removesuffix(suffix))
+    return snake(message)
