@@ -1,0 +1,85 @@
+# Everything one does with this repository. Needs Python 3.11 or later and make; the rest is installed into .venv.
+
+PYTHON ?=
+SEEDS  ?= 1000
+ARGS   ?=
+
+BIN    := .venv/bin
+READY  := .venv/.ready
+RUN    := $(BIN)/python
+WITHIN := $(RUN) scripts/within.py
+SOURCES := tests bench examples scripts
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types imports gen-check links gen interop sim bench dist clean
+
+help:
+	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
+	@echo
+	@echo "  make demo        336,776 flights through one share group, the broker killed half way (2 minutes)"
+	@echo "  make test        every test that needs only Python (6 minutes at most)"
+	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
+	@echo "  make interop     the clients of other languages; needs Java, Maven and more, skips what is missing"
+	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
+	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
+	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
+	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
+	@echo "  make clean       remove what was built; .venv and .cache (downloads) stay"
+	@echo
+	@echo "  parts of check:  make lint | types | imports | gen-check | links"
+	@echo "  one test:        .venv/bin/pytest tests/unit -k lock_expiry     (after any make target)"
+	@echo "  run the broker:  .venv/bin/shareq serve --data-dir /tmp/shareq-data"
+	@echo "  another Python:  make PYTHON=/usr/bin/python3.12 test"
+
+# One virtual environment for all targets; made again when pyproject.toml changes.
+$(READY): pyproject.toml scripts/find_python.sh
+	@python=$$(sh scripts/find_python.sh "$(PYTHON)") || exit 1; \
+	echo "setting up .venv with $$python"; \
+	"$$python" -m venv .venv
+	@$(RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(RUN) -m pip install --quiet --editable . --group dev
+	@touch $(READY)
+
+demo: $(READY)
+	@$(RUN) -m examples.flights_demo $(ARGS)
+
+test: $(READY)
+	$(WITHIN) 360 $(BIN)/pytest -q -m "not interop" $(ARGS)
+
+check: lint types imports gen-check links
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(READY)
+	$(BIN)/mypy
+	$(BIN)/mypy --explicit-package-bases $(wildcard $(SOURCES))
+
+imports: $(READY)
+	$(BIN)/lint-imports
+
+gen-check: $(READY)
+	$(RUN) -m shareq.protocol.generator --check
+
+links: $(READY)
+	$(RUN) scripts/check_links.py
+
+gen: $(READY)
+	$(RUN) -m shareq.protocol.generator
+
+interop: $(READY)
+	$(WITHIN) 480 $(BIN)/pytest -q -rs -m interop $(ARGS)
+
+sim: $(READY)
+	SHAREQ_SIM_SEEDS=$(SEEDS) $(BIN)/pytest -q tests/simulation $(ARGS)
+
+bench: $(READY)
+	@$(RUN) -m bench $(ARGS)
+
+dist: $(READY)
+	$(RUN) scripts/check_wheel.py
+
+clean:
+	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+	find . -name .venv -prune -o -name .cache -prune -o -type d -name __pycache__ -print | xargs rm -rf

@@ -1,0 +1,119 @@
+"""shareq and Apache Kafka 4.3.1 on this machine, same clients, one table: `python -m bench`.
+
+Both brokers run at once, each idle while the other is measured; figures alternate between them and the median of the
+repetitions is told. Clients are processes of their own. Without Java, shareq's column stands alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import confluent_kafka
+import shareq
+
+from bench.brokers import Kind
+from bench.figure import FULL, QUICK, Figure, Sample, Scale, Stage
+from bench.proc import load_average, machine
+from bench.report import Run, as_json, as_markdown, collect, write_between_markers
+from tests.support.apache_kafka import KAFKA_VERSION, why_unavailable
+
+ROOT = Path(__file__).resolve().parents[1]
+FIGURES = ("throughput", "pipelined", "mixed_acks", "end_to_end", "first_record", "footprint")
+
+
+def main() -> int:
+    options = _options()
+    scale = QUICK if options.quick else FULL
+    kinds: list[Kind] = [kind for kind in ("shareq", "apache") if options.only in (None, kind)]
+    missing = why_unavailable()
+    if "apache" in kinds and missing:
+        _tell(f"without Apache Kafka: {missing}")
+        kinds.remove("apache")
+    figures: list[Figure] = [importlib.import_module(f"bench.figures.{name}") for name in options.figures]
+    started = time.monotonic()
+    samples = _measure(kinds, figures, scale)
+    rows = [row for figure in figures for row in figure.ROWS]
+    run = Run(_about(scale, time.monotonic() - started), rows, samples)
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(as_json(run))
+    _tell(f"every repetition is in {options.json}")
+    print(as_markdown(run))
+    if options.write:
+        write_between_markers(options.write, as_markdown(run))
+    return 0
+
+
+def _measure(kinds: Sequence[Kind], figures: Sequence[Figure], scale: Scale) -> dict[str, dict[str, list[float]]]:
+    samples: dict[str, dict[str, list[float]]] = {kind: {} for kind in kinds}
+    with ExitStack() as stack:
+        stages = [Stage(kind, stack) for kind in kinds]
+        for stage in stages:
+            _warm_up(stage)
+        for figure in figures:
+            taken: dict[str, list[Sample]] = {kind: [] for kind in kinds}
+            for _ in range(scale.repeats if figure.REPEATED else 1):
+                for stage in stages:
+                    began = time.monotonic()
+                    taken[stage.kind].append(figure.measure(stage, scale))
+                    name = figure.ROWS[0].label
+                    _tell(
+                        f"{stage.kind}: {name} ...: {_short(taken[stage.kind][-1])} ({time.monotonic() - began:.1f} s)"
+                    )
+            for kind, repetitions in taken.items():
+                samples[kind].update(collect(repetitions))
+    return samples
+
+
+def _warm_up(stage: Stage) -> None:
+    """Compiled code, internal topics, page cache: the first figure must not pay for them."""
+    topic = stage.topic(4)
+    stage.client("produce", topic=topic, partitions=4, records=200_000)
+    stage.client("fetch", topic=topic, partitions=4, records=200_000)
+    stage.client("share", topic=topic, group=stage.group(), records=200_000)
+    _tell(f"{stage.kind}: warm")
+
+
+def _about(scale: Scale, elapsed_s: float) -> dict[str, str]:
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, check=False, capture_output=True, text=True
+    ).stdout.strip()
+    return {
+        "machine": machine(),
+        "versions": (
+            f"shareq {shareq.__version__}, Apache Kafka {KAFKA_VERSION}, Python {platform.python_version()}, "
+            f"librdkafka {confluent_kafka.libversion()[0]}"
+        ),
+        "commit": commit or "unknown",
+        "run": (
+            f"{time.strftime('%Y-%m-%d')}, {elapsed_s:.0f} s, {scale.records:,} records, "
+            f"median of {scale.repeats}, load average {load_average():.1f}"
+        ),
+    }
+
+
+def _tell(text: str) -> None:
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small numbers, each figure once: two minutes")
+    parser.add_argument("--only", choices=["shareq", "apache"], help="one broker alone")
+    parser.add_argument("--figures", nargs="+", choices=FIGURES, default=FIGURES, help="some figures alone")
+    parser.add_argument(
+        "--json", type=Path, default=ROOT / ".cache" / "bench" / "last.json", help="where every repetition goes"
+    )
+    parser.add_argument("--write", type=Path, metavar="FILE.md", help="put the table between the document's markers")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""Wall clock and the broker's CPU time over one stretch of work."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from bench.proc import cpu_seconds
+
+SETTLE_S = 0.1  # lets the broker end what it does behind an answer; counted as CPU, not as time
+
+
+@dataclass(slots=True)
+class Meter:
+    """Starts when made."""
+
+    broker_pid: int
+    started: float
+    cpu_before: float
+
+    @classmethod
+    def start(cls, broker_pid: int) -> Meter:
+        return cls(broker_pid, time.perf_counter(), cpu_seconds(broker_pid))
+
+    def stop(self, count: int) -> dict[str, float]:
+        """`rate` in units per second and `cpu_us` of the broker per unit."""
+        elapsed = time.perf_counter() - self.started
+        time.sleep(SETTLE_S)
+        cpu = cpu_seconds(self.broker_pid) - self.cpu_before
+        return {"rate": count / elapsed, "cpu_us": cpu / count * 1e6, "count": float(count), "elapsed_s": elapsed}

@@ -1,0 +1,29 @@
+"""librdkafka producer: records of 100 bytes, acks=all, defaults otherwise."""
+
+from __future__ import annotations
+
+from confluent_kafka import Producer
+
+from bench.client.meter import Meter
+
+CHUNK = 10_000
+
+
+def run(address: str, broker_pid: int, topic: str, partitions: int, records: int) -> dict[str, float]:
+    """Time from the first produce call until the last record is confirmed."""
+    producer = Producer(
+        {
+            "bootstrap.servers": address,
+            "queue.buffering.max.messages": 2_000_000,
+            "queue.buffering.max.kbytes": 1_000_000,
+        }
+    )
+    producer.list_topics(topic, 10)  # connected, metadata known
+    chunk = [{"value": b"x" * 100} for _ in range(CHUNK)]
+    meter = Meter.start(broker_pid)
+    for start in range(0, records, CHUNK):
+        accepted = producer.produce_batch(topic, chunk, partition=start // CHUNK % partitions)
+        assert accepted == CHUNK, accepted
+    left = producer.flush(120)
+    assert left == 0, f"{left} records were not confirmed"
+    return meter.stop(records)

@@ -1,0 +1,17 @@
+"""Produce requests of one record each, pipelined over raw sockets: what one request costs."""
+
+from __future__ import annotations
+
+from bench.client.pipelined import CONNECTIONS
+from bench.figure import Row, Sample, Scale, Stage, Target
+
+REPEATED = True
+ROWS = (
+    Row("pipelined_rate", "one-record produce requests/s, pipelined", "{:,.0f}", Target("ratio", ">=", 3.0)),
+    Row("pipelined_cpu_us", "broker CPU per one-record produce, µs", "{:.1f}", Target("ratio", "<=", 0.4)),
+)
+
+
+def measure(stage: Stage, scale: Scale) -> Sample:
+    sample = stage.client("pipelined", topic=stage.topic(CONNECTIONS), requests=scale.requests)
+    return {"pipelined_rate": sample["rate"], "pipelined_cpu_us": sample["cpu_us"]}

@@ -1,0 +1,43 @@
+"""What the kernel tells about a process and this machine (Linux)."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid: int) -> float:
+    """utime + stime of a process with all its threads; steps of one clock tick (10 ms)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+
+
+def resident_mb(pid: int) -> float:
+    """VmRSS in 10^6 bytes."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024 / 1e6
+    raise RuntimeError(f"process {pid} has no VmRSS")
+
+
+def machine() -> str:
+    """Processor, cores and memory in one line."""
+    models = [line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    memory = next((int(line.split()[1]) for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), 0)
+    name = models[0] if models else platform.machine()
+    return f"{name}, {os.cpu_count()} cores, {memory / 2**20:.0f} GiB, Linux {platform.release().split('-')[0]}"
+
+
+def load_average() -> float:
+    """Of the last minute: what else was running."""
+    return os.getloadavg()[0]
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text().splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,73 @@
+"""The table of one run, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from bench.figure import Row, Sample
+
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was measured, where and with what. `samples`: broker kind -> figure's key -> every repetition."""
+
+    about: Mapping[str, str]
+    rows: Sequence[Row]
+    samples: Mapping[str, Mapping[str, Sequence[float]]]
+
+
+def collect(samples: Sequence[Sample]) -> dict[str, list[float]]:
+    """Repetitions of the same figures, gathered by key."""
+    return {key: [sample[key] for sample in samples] for key in samples[0]}
+
+
+def as_json(run: Run) -> str:
+    return json.dumps({"about": run.about, "samples": run.samples}, indent=1) + "\n"
+
+
+def as_markdown(run: Run) -> str:
+    """Ratio: shareq / Apache Kafka. Targets are for that ratio, or (with a unit) for shareq's own value."""
+    lines = ["| figure | shareq | Apache Kafka | ratio | target | |", "| --- | ---: | ---: | ---: | --- | --- |"]
+    lines += [_line(run, row) for row in run.rows]
+    return "\n".join([*lines, "", *(f"{name}: {value}  " for name, value in run.about.items()), ""])
+
+
+def write_between_markers(document: Path, text: str) -> None:
+    """Replace what stands between the two markers of the document. ValueError when it has none."""
+    before, begin, rest = document.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{document} has no {BEGIN} ... {END}")
+    document.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
+
+
+def _line(run: Run, row: Row) -> str:
+    ours, theirs = (_median(run, kind, row.key) for kind in ("shareq", "apache"))
+    ratio = ours / theirs if ours is not None and theirs else None
+    cells = [
+        row.label,
+        "-" if ours is None else row.form.format(ours),
+        "-" if theirs is None else row.form.format(theirs),
+        "-" if ratio is None else f"{ratio:.2f}x" if ratio >= 0.1 else f"{ratio:.3f}x",
+        *_target_cells(row, ours, ratio),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _target_cells(row: Row, ours: float | None, ratio: float | None) -> tuple[str, str]:
+    if row.target is None:
+        return "", ""
+    bound = f"{row.target.bound:g}x" if row.target.of == "ratio" else row.form.format(row.target.bound)
+    met = None if ours is None else row.target.met(ours, ratio)
+    return f"{row.target.relation} {bound}", "" if met is None else "met" if met else "missed"
+
+
+def _median(run: Run, kind: str, key: str) -> float | None:
+    values = run.samples.get(kind, {}).get(key)
+    return median(values) if values else None

@@ -1,0 +1,46 @@
+"""sdist -> wheel -> install into a fresh environment outside the checkout -> start once. Leaves both files in dist/.
+
+The step that catches a hollow wheel: the folders at the root become shareq.* only through the mapping in pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> int:
+    for old in (ROOT / "dist").glob("shareq-*"):
+        old.unlink()
+    # The wheel is built from the sdist, not from the checkout: that is what `build` does when told neither.
+    _run([sys.executable, "-m", "build", "--outdir", str(ROOT / "dist"), str(ROOT)], ROOT)
+    wheel = next((ROOT / "dist").glob("shareq-*.whl"))
+    with tempfile.TemporaryDirectory(prefix="shareq-wheel-") as folder:
+        outside = Path(folder)
+        _run([sys.executable, "-m", "venv", "venv"], outside)
+        python = outside / "venv" / "bin" / "python"
+        _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], outside)
+        versions = {
+            _run([str(outside / "venv" / "bin" / "shareq"), "--version"], outside),
+            _run([str(python), "-m", "shareq.broker", "--version"], outside),
+        }
+    if len(versions) != 1:
+        print(f"the two ways to start tell different versions: {versions}", file=sys.stderr)
+        return 1
+    print(f"{wheel.name}: {versions.pop().strip()}")
+    return 0
+
+
+def _run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed with code {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
