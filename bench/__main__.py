@@ -17,8 +17,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import confluent_kafka
-import shareq
 
+import shareq
 from bench.brokers import Kind
 from bench.figure import FULL, QUICK, Figure, Sample, Scale, Stage
 from bench.proc import load_average, machine
@@ -58,22 +58,27 @@ def _measure(kinds: Sequence[Kind], figures: Sequence[Figure], scale: Scale) -> 
         for stage in stages:
             _warm_up(stage)
         for figure in figures:
-            taken: dict[str, list[Sample]] = {kind: [] for kind in kinds}
-            for _ in range(scale.repeats if figure.REPEATED else 1):
+            taken: dict[Kind, list[Sample]] = {kind: [] for kind in kinds}
+            for repeat in range(scale.repeats if figure.REPEATED else 1):
                 for stage in stages:
-                    began = time.monotonic()
-                    taken[stage.kind].append(figure.measure(stage, scale))
-                    name = figure.ROWS[0].label
-                    _tell(
-                        f"{stage.kind}: {name} ...: {_short(taken[stage.kind][-1])} ({time.monotonic() - began:.1f} s)"
-                    )
+                    if figure.REPEATED and repeat == 0 and scale.warm_up:
+                        figure.measure(stage, QUICK)  # the JVM compiles what this figure makes it run
+                    taken[stage.kind].append(_timed(figure, stage, scale))
             for kind, repetitions in taken.items():
                 samples[kind].update(collect(repetitions))
     return samples
 
 
+def _timed(figure: Figure, stage: Stage, scale: Scale) -> Sample:
+    began = time.monotonic()
+    sample = figure.measure(stage, scale)
+    numbers = ", ".join(f"{key} {value:,.4g}" for key, value in sample.items())
+    _tell(f"{stage.kind}: {numbers} ({time.monotonic() - began:.1f} s)")
+    return sample
+
+
 def _warm_up(stage: Stage) -> None:
-    """Compiled code, internal topics, page cache: the first figure must not pay for them."""
+    """Internal topics, page cache, the first compiled code: the first figure must not pay for them."""
     topic = stage.topic(4)
     stage.client("produce", topic=topic, partitions=4, records=200_000)
     stage.client("fetch", topic=topic, partitions=4, records=200_000)
