@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar, cast
 
 T = TypeVar("T")
@@ -29,6 +29,13 @@ class Pending(Generic[T]):
     def done(self) -> bool:
         return self._value is not _UNSET
 
+    @property
+    def value(self) -> T:
+        """The value. RuntimeError while it is not there."""
+        if self._value is _UNSET:
+            raise RuntimeError("the answer is not there yet")
+        return cast(T, self._value)
+
     def complete(self, value: T) -> None:
         """Set the value and tell everyone who waits. RuntimeError the second time."""
         if self._value is not _UNSET:
@@ -52,4 +59,26 @@ class Pending(Generic[T]):
         return result
 
 
-Answer = T | Pending[T]
+def completed(value: T, *, parks: bool = True) -> Pending[T]:
+    """A pending answer that is there already."""
+    pending: Pending[T] = Pending(parks=parks)
+    pending.complete(value)
+    return pending
+
+
+def gather(answers: Sequence[Pending[T]]) -> Pending[list[T]]:
+    """All the answers, in order, once the last of them is there."""
+    result: Pending[list[T]] = Pending()
+    missing = len(answers)
+
+    def arrived(_value: T) -> None:
+        nonlocal missing
+        missing -= 1
+        if not missing:
+            result.complete([answer.value for answer in answers])
+
+    if not answers:
+        result.complete([])
+    for answer in answers:
+        answer.on_complete(arrived)
+    return result

@@ -1,0 +1,57 @@
+"""The partitions of one coordinator's internal topic: made on first use, all of them loaded before the broker listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from shareq.broker.coordinators import CoordinatorPartition
+from shareq.coordinator.shard import CoordinatorShard, RecordSerde
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+ShardT = TypeVar("ShardT", bound=CoordinatorShard)
+
+
+class CoordinatorPartitions(Generic[ShardT]):
+    """Owns the shards of `topic`, one for each of its partitions."""
+
+    def __init__(self, broker: Broker, topic: str, new_shard: Callable[[], ShardT], serde: RecordSerde) -> None:
+        self._broker = broker
+        self._topic = topic
+        self._new_shard = new_shard
+        self._serde = serde
+        self._partitions: dict[int, CoordinatorPartition[ShardT]] = {}
+
+    @property
+    def count(self) -> int:
+        """How many partitions the topic has; 0 while it does not exist."""
+        topic = self._broker.metadata.topic(self._topic)
+        return 0 if topic is None else topic.partitions
+
+    def load(self) -> None:
+        """Replay every partition that has records. Raises CoordinatorLoadError."""
+        for partition in range(self.count):
+            log = self._broker.logs.get(self._topic, partition)
+            if log.high_watermark > log.log_start_offset:
+                self.get(partition)
+
+    def get(self, partition: int) -> CoordinatorPartition[ShardT]:
+        """The partition's runtime; `partition` must be below `count`."""
+        found = self._partitions.get(partition)
+        if found is None:
+            broker = self._broker
+            log = broker.logs.get(self._topic, partition)
+            found = CoordinatorPartition(broker.env, broker.logs, log, self._new_shard, self._serde)
+            self._partitions[partition] = found
+        return found
+
+    def __iter__(self) -> Iterator[CoordinatorPartition[ShardT]]:
+        """The partitions in use; the others hold nothing."""
+        return iter(list(self._partitions.values()))
+
+    def close(self) -> None:
+        """Stop all timers."""
+        for partition in self._partitions.values():
+            partition.close()

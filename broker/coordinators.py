@@ -1,0 +1,245 @@
+"""The coordinator runtime: one queue for each partition of an internal topic; decide, append, replay, answer.
+
+Operations of one loop tick are decided one after the other on the replayed state and share one append. Their answers
+are given when that append is durable, so nobody sees what a crash could take back. An append that fails throws the
+shard away and replays its log: the state is then exactly what was written before.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from shareq.broker.environment import Environment, TimerHandle
+from shareq.broker.log.manager import LogManager
+from shareq.broker.log.partition_log import Origin, PartitionLog
+from shareq.broker.pending import Pending
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.records.batch import RecordData, build_batch, decode_records
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+ShardT = TypeVar("ShardT", bound=CoordinatorShard)
+
+MAX_BATCH_BYTES: Final = 900_000  # one coordinator batch; below the 1 MiB that readers of internal topics expect
+RECORD_OVERHEAD: Final = 32  # varints and deltas around one key and value, rounded up
+LOAD_CHUNK_BYTES: Final = 5 * 1024 * 1024  # share.coordinator.load.buffer.size, offsets.load.buffer.size
+
+
+class CoordinatorLoadError(Exception):
+    """A coordinator's log holds something this release cannot read. Names the topic, partition and offset."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """One operation that has been decided and waits for its records to be durable."""
+
+    answer: Callable[[], None]
+    fail: Callable[[ErrorCode], None]
+
+
+class CoordinatorPartition(Generic[ShardT]):
+    """One partition of a coordinator's topic: its shard, its log, and the operations under way.
+
+    Owns the shard; everything runs on the loop's thread.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        logs: LogManager,
+        log: PartitionLog,
+        new_shard: Callable[[], ShardT],
+        serde: RecordSerde,
+    ) -> None:
+        self._env = env
+        self._logs = logs
+        self._log = log
+        self._new_shard = new_shard
+        self._serde = serde
+        self._records: list[RecordData] = []
+        self._records_bytes = 0
+        self._collected: list[_Waiting] = []  # decided, records not yet handed to the log
+        self._in_flight: deque[list[_Waiting]] = deque()  # one list for each append that is not yet durable
+        self._hooked = False
+        self._generation = 0
+        self._timer: TimerHandle | None = None
+        self._timer_at: int | None = None
+        self.shard = self._load()
+
+    def schedule(self, operation: Callable[[], CoordinatorResult[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
+        """Run the operation now; its response comes when its records, and all before them, are durable.
+
+        `failed` makes the response when the append fails; the error is the one of Apache Kafka's coordinators
+        (NOT_COORDINATOR for a log that cannot be written).
+        """
+        pending: Pending[T] = Pending()
+        result = operation()
+        waiting = _Waiting(lambda: pending.complete(result.response), lambda error: pending.complete(failed(error)))
+        if result.records:
+            self._collect(result.records, waiting)
+        elif self._collected:
+            self._collected.append(waiting)  # it has seen what is not durable yet, so it waits for that
+        elif self._in_flight:
+            self._in_flight[-1].append(waiting)
+        else:
+            pending.complete(result.response)
+        self._arm()
+        return pending
+
+    def close(self) -> None:
+        """Stop the timer; what is under way is not answered."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _collect(self, records: tuple[CoordinatorRecord, ...], waiting: _Waiting) -> None:
+        encoded = [RecordData(*self._serde.encode(record)) for record in records]
+        size = sum(len(data.key or b"") + len(data.value or b"") + RECORD_OVERHEAD for data in encoded)
+        if self._records and self._records_bytes + size > MAX_BATCH_BYTES:
+            generation = self._generation
+            self._append()
+            if generation != self._generation:  # refused: this operation was decided on a state that is gone
+                waiting.fail(ErrorCode.NOT_COORDINATOR)
+                return
+        offset = self._log.log_end_offset + len(self._records)
+        for position, record in enumerate(records):
+            self.shard.replay(record, offset + position)
+        self._records.extend(encoded)
+        self._records_bytes += size
+        self._collected.append(waiting)
+        if not self._hooked:
+            self._hooked = True
+            self._logs.before_flush(self._on_flush)
+
+    def _on_flush(self) -> None:
+        self._hooked = False
+        if self._records:
+            self._append()
+
+    def _append(self) -> None:
+        records, self._records, self._records_bytes = self._records, [], 0
+        self._in_flight.append(self._collected)
+        self._collected = []
+        generation = self._generation
+        now = self._env.clock.wall_ms()
+        outcome = self._log.append(
+            build_batch(records, timestamp_ms=now),
+            origin=Origin.COORDINATOR,
+            now_wall_ms=now,
+            on_durable=lambda error: self._on_durable(generation, error),
+        )
+        if isinstance(outcome, ErrorCode):
+            self._fail(outcome)
+
+    def _on_durable(self, generation: int, error: ErrorCode) -> None:
+        if generation != self._generation:
+            return  # failed and reloaded already
+        if error is not ErrorCode.NONE:
+            self._fail(error)
+            return
+        for waiting in self._in_flight.popleft():  # appends become durable in order
+            waiting.answer()
+
+    def _fail(self, error: ErrorCode) -> None:
+        self._generation += 1
+        failed = [waiting for group in self._in_flight for waiting in group] + self._collected
+        self._in_flight.clear()
+        self._collected, self._records, self._records_bytes = [], [], 0
+        logger.error(
+            "%s-%d: coordinator append failed (%s); replaying the log, %d operations refused",
+            self._log.topic,
+            self._log.partition,
+            error.name,
+            len(failed),
+        )
+        self.shard = self._load()
+        surfaced = coordinator_error(error)
+        for waiting in failed:
+            waiting.fail(surfaced)
+        self._arm()
+
+    def _load(self) -> ShardT:
+        shard = self._new_shard()
+        replay_log(self._log, shard, self._serde)
+        shard.on_loaded(self._env.clock.now_ms())
+        return shard
+
+    def _arm(self) -> None:
+        """Keep one timer at the shard's next deadline."""
+        deadline = self.shard.next_deadline_ms()
+        if deadline == self._timer_at:
+            return
+        if deadline is not None and self._timer_at is not None and deadline > self._timer_at:
+            return  # the timer that is set looks again when it fires: sessions are prolonged far more often than they end
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_at = deadline
+        if deadline is not None:
+            self._timer = self._env.clock.call_at(deadline, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._timer_at = None
+        now = self._env.clock.now_ms()
+        deadline = self.shard.next_deadline_ms()
+        if deadline is not None and deadline <= now:
+            self.schedule(lambda: self.shard.on_deadline(now), lambda _error: None)
+        else:
+            self._arm()
+
+
+def coordinator_error(error: ErrorCode) -> ErrorCode:
+    """What a coordinator answers for a failed append (Apache Kafka: CoordinatorOperationExceptionHelper)."""
+    if error in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER):
+        return ErrorCode.NOT_COORDINATOR
+    if error in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def replay_log(log: PartitionLog, shard: CoordinatorShard, serde: RecordSerde) -> int:
+    """Replay every durable record of the log into the shard; returns how many there were.
+
+    Raises CoordinatorLoadError for a record that this release cannot read.
+    """
+    offset, replayed = log.log_start_offset, 0
+    while offset < log.high_watermark:
+        read = log.read(offset, LOAD_CHUNK_BYTES, upto=log.high_watermark)
+        if isinstance(read, ErrorCode):
+            raise CoordinatorLoadError(f"{log.topic}-{log.partition}: reading offset {offset} gave {read.name}")
+        if not read.batches:
+            break
+        for span in read.batches:
+            if not span.is_control:
+                data = read.records[span.position : span.position + span.size]
+                replayed += _replay_batch(log, data, shard, serde)
+            offset = span.last_offset + 1
+    return replayed
+
+
+def _replay_batch(log: PartitionLog, data: bytes | memoryview, shard: CoordinatorShard, serde: RecordSerde) -> int:
+    count = 0
+    for record in decode_records(data):
+        if record.key is None:
+            raise CoordinatorLoadError(f"{log.topic}-{log.partition}: record at offset {record.offset} has no key")
+        try:
+            decoded = serde.decode(record.key, record.value)
+        except MalformedMessage as error:
+            raise CoordinatorLoadError(
+                f"{log.topic}-{log.partition}: record at offset {record.offset} cannot be read: {error}"
+            ) from error
+        if decoded is None:
+            logger.warning(
+                "%s-%d: record of an unknown type at offset %d skipped", log.topic, log.partition, record.offset
+            )
+            continue
+        shard.replay(decoded, record.offset)
+        count += 1
+    return count

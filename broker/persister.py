@@ -1,0 +1,57 @@
+"""The share-group state persister: how a share-partition leader reads and writes its durable state (KIP-932).
+
+The port is what the leader needs; `LocalPersister` serves it from the share coordinator of this process, without a
+connection to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shareq.broker.pending import Pending
+from shareq.broker.share.effects import StateBatch, WriteState
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class PersistedState:
+    """What ReadShareGroupState answered. `start_offset` is -1 while it has never been set."""
+
+    error: ErrorCode
+    state_epoch: int = 0
+    start_offset: int = -1
+    batches: Sequence[StateBatch] = ()
+
+
+class Persister(Protocol):
+    """Reads and writes of share-partition state; answers are durable."""
+
+    def read_state(self, key: SharePartitionKey, leader_epoch: int) -> Pending[PersistedState]: ...
+
+    def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]: ...
+
+
+# What a consumer is told for the persister's errors (Apache Kafka 4.3.1: SharePartition.fetchPersisterError).
+_SURFACED = {
+    ErrorCode.NONE: ErrorCode.NONE,
+    ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.GROUP_ID_NOT_FOUND: ErrorCode.GROUP_ID_NOT_FOUND,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.FENCED_LEADER_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
+}
+
+# Errors after which a share partition is dropped and read anew at the next fetch.
+FENCING = frozenset(
+    {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+)
+
+
+def surfaced_error(error: ErrorCode) -> ErrorCode:
+    """The consumer's error code for a persister's; UNKNOWN_SERVER_ERROR for everything that is not in the table."""
+    return _SURFACED.get(error, ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -1,0 +1,128 @@
+"""The share coordinator of this broker: routes each share partition to its partition of `__share_group_state`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from shareq.broker.coordinator_partitions import CoordinatorPartitions
+from shareq.broker.pending import Pending, completed
+from shareq.broker.persister import PersistedState
+from shareq.broker.share.effects import StateBatch, WriteState
+from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.share.records import SHARE_STATE_SERDE
+from shareq.coordinator.share.shard import (
+    ReadResult,
+    ShareCoordinatorSettings,
+    ShareCoordinatorShard,
+    StateResult,
+    SummaryResult,
+)
+from shareq.coordinator.share.state_batches import StateBatchLike
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+T = TypeVar("T", StateResult, ReadResult, SummaryResult)
+
+SHARE_GROUP_STATE_TOPIC: Final = "__share_group_state"
+
+
+class ShareCoordinatorService:
+    """All operations on durable share-partition state; also this process's persister."""
+
+    def __init__(self, broker: Broker, settings: ShareCoordinatorSettings) -> None:
+        self._metadata = broker.metadata
+        self._routes: dict[SharePartitionKey, int] = {}
+        wall_ms = broker.env.clock.wall_ms
+        self.partitions: CoordinatorPartitions[ShareCoordinatorShard] = CoordinatorPartitions(
+            broker,
+            SHARE_GROUP_STATE_TOPIC,
+            lambda: ShareCoordinatorShard(self._metadata, wall_ms, settings),
+            SHARE_STATE_SERDE,
+        )
+
+    # -- the five operations; each answers when it is durable
+
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[StateResult]:
+        """InitializeShareGroupState."""
+        return self._schedule(key, lambda shard: shard.initialize(key, state_epoch, start_offset), StateResult)
+
+    def read(self, key: SharePartitionKey, leader_epoch: int) -> Pending[ReadResult]:
+        """ReadShareGroupState."""
+        return self._schedule(key, lambda shard: shard.read(key, leader_epoch), ReadResult)
+
+    def write(
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        leader_epoch: int,
+        start_offset: int,
+        delivery_complete_count: int,
+        batches: Iterable[StateBatchLike],
+    ) -> Pending[StateResult]:
+        """WriteShareGroupState."""
+
+        def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[StateResult]:
+            return shard.write(key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches)
+
+        return self._schedule(key, operation, StateResult)
+
+    def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
+        """ReadShareGroupStateSummary."""
+        return self._schedule(key, lambda shard: shard.read_summary(key), SummaryResult)
+
+    def delete(self, key: SharePartitionKey) -> Pending[StateResult]:
+        """DeleteShareGroupState."""
+        return self._schedule(key, lambda shard: shard.delete(key), StateResult)
+
+    def topics_deleted(self, topic_ids: frozenset[bytes]) -> None:
+        """Write tombstones for every state of the deleted topics."""
+        for partition in self.partitions:
+            shard = partition.shard
+            partition.schedule(lambda shard=shard: shard.topics_deleted(topic_ids), lambda _error: None)  # type: ignore[misc]
+        self._routes = {key: at for key, at in self._routes.items() if key.topic_id not in topic_ids}
+
+    # -- the persister
+
+    def read_state(self, key: SharePartitionKey, leader_epoch: int) -> Pending[PersistedState]:
+        """Persister port."""
+        return self.read(key, leader_epoch).then(
+            lambda result: PersistedState(
+                result.error,
+                result.state_epoch,
+                result.start_offset,
+                [StateBatch(*batch) for batch in result.batches],
+            )
+        )
+
+    def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]:
+        """Persister port."""
+        pending = self.write(
+            key,
+            write.state_epoch,
+            write.leader_epoch,
+            write.start_offset,
+            write.delivery_complete_count,
+            write.batches,
+        )
+        return pending.then(lambda result: result.error)
+
+    def _schedule(
+        self,
+        key: SharePartitionKey,
+        operation: Callable[[ShareCoordinatorShard], CoordinatorResult[T]],
+        result_type: Callable[[ErrorCode], T],
+    ) -> Pending[T]:
+        route = self._routes.get(key)
+        if route is None:
+            count = self.partitions.count
+            if not count:
+                return completed(result_type(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            route = partition_for(key, count)
+            if self._metadata.topic_by_id(key.topic_id) is not None:  # what an outsider makes up is not remembered
+                self._routes[key] = route
+        partition = self.partitions.get(route)
+        return partition.schedule(lambda: operation(partition.shard), result_type)

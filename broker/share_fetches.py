@@ -1,0 +1,211 @@
+"""A share fetch under way: look, read, acquire; park on the share partitions until there is something or time is up.
+
+Follows Apache Kafka 4.3.1's delayed share fetch, with one difference: a fetch that acquired nothing goes on waiting
+instead of answering empty-handed before its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shareq.broker.environment import TimerHandle
+from shareq.broker.pending import Pending
+from shareq.broker.share.fetch_plan import slice_bounds, split_bytes
+from shareq.broker.share.partition import AcquiredRange
+from shareq.broker.share.record_state import AcquireMode
+from shareq.broker.share_partitions import LeaderState, SharePartitionLeader
+from shareq.coordinator.ports import IsolationLevel
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+
+@dataclass(frozen=True, slots=True)
+class ShareFetchParams:
+    """What one ShareFetch asks for. Byte limits are totals over all its partitions; `max_records` too."""
+
+    group_id: str
+    member_id: str
+    mode: AcquireMode
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    batch_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPartition:
+    """A partition to fetch, in order. `topic` is None, and `error` says why, when it cannot be fetched at all."""
+
+    topic_id: bytes
+    partition: int
+    topic: str | None
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPartition:
+    """The fetch's result for one partition. `records` are whole batches around the acquired ranges."""
+
+    topic_id: bytes
+    partition: int
+    error: ErrorCode
+    records: bytes | memoryview = b""
+    acquired: Sequence[AcquiredRange] = ()
+
+
+class ShareFetch:
+    """One ShareFetch's search for records. `start` once; `cancel` when its connection is gone."""
+
+    def __init__(self, broker: Broker, params: ShareFetchParams, wanted: Sequence[WantedPartition]) -> None:
+        self._broker = broker
+        self._manager = broker.share_partitions
+        self._params = params
+        self._wanted = wanted
+        self._leaders: list[SharePartitionLeader] = []
+        self._refused: list[FetchedPartition] = []
+        self._timer: TimerHandle | None = None
+        self.pending: Pending[list[FetchedPartition]] = Pending()
+
+    def start(self) -> Pending[list[FetchedPartition]]:
+        """Try at once; park when there is nothing yet."""
+        params = self._params
+        if not self._wanted or params.max_records <= 0 or params.max_bytes <= 0:
+            self.pending.complete([])
+            return self.pending
+        for wanted in self._wanted:
+            if wanted.topic is None:
+                self._refused.append(FetchedPartition(wanted.topic_id, wanted.partition, wanted.error))
+            else:
+                key = SharePartitionKey(params.group_id, wanted.topic_id, wanted.partition)
+                self._leaders.append(self._manager.get_or_load(key, wanted.topic))
+        if not self._attempt(last=not self._leaders or params.max_wait_ms <= 0):
+            self._park()
+        return self.pending
+
+    def cancel(self) -> None:
+        """Stop waiting without an answer: nothing is acquired for a client that is gone."""
+        self._unpark()
+
+    # -- waiting
+
+    def _park(self) -> None:
+        for leader in self._leaders:
+            leader.waiters[self._look_again] = None
+        clock = self._broker.env.clock
+        self._timer = clock.call_at(clock.now_ms() + self._params.max_wait_ms, self._on_expiry)
+
+    def _unpark(self) -> None:
+        for leader in self._leaders:
+            leader.waiters.pop(self._look_again, None)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look_again(self) -> None:
+        if not self.pending.done:
+            self._attempt(last=False)
+
+    def _on_expiry(self) -> None:
+        self._timer = None
+        if not self.pending.done:
+            self._attempt(last=True)
+
+    def _complete(self, fetched: list[FetchedPartition]) -> bool:
+        self._unpark()
+        self.pending.complete(fetched)
+        return True
+
+    # -- one attempt
+
+    def _attempt(self, *, last: bool) -> bool:
+        """Fetch what can be fetched; True when the fetch is answered."""
+        ready = [leader for leader in self._leaders if self._is_ready(leader)]
+        if not ready:
+            return self._complete(self._errors()) if last else False
+        budgets = split_bytes(self._params.max_bytes, len(ready), self._broker.env.rng)
+        if not last and not self._enough_bytes(ready, budgets):
+            return False
+        fetched = self._fetch(ready, budgets)
+        if fetched or last or self._params.min_bytes <= 0:
+            return self._complete(self._errors() + fetched)
+        return False
+
+    def _is_ready(self, leader: SharePartitionLeader) -> bool:
+        if leader.state is not LeaderState.ACTIVE:
+            return False
+        self._manager.refresh_settings(leader)
+        if not leader.core.can_acquire():
+            return False
+        # Only now that there is something to acquire: an idle subscription writes nothing.
+        return leader.core.next_fetch_offset() >= self._upto(leader) or self._manager.start_is_durable(leader)
+
+    def _errors(self) -> list[FetchedPartition]:
+        failed = [
+            FetchedPartition(leader.key.topic_id, leader.key.partition, leader.error)
+            for leader in self._leaders
+            if leader.error is not ErrorCode.NONE
+        ]
+        return self._refused + failed
+
+    def _upto(self, leader: SharePartitionLeader) -> int:
+        """Readers see up to here (exclusive): the last stable offset for a read_committed group."""
+        if leader.core.settings.isolation_level is IsolationLevel.READ_COMMITTED:
+            return leader.log.last_stable_offset
+        return leader.log.high_watermark
+
+    def _enough_bytes(self, ready: list[SharePartitionLeader], budgets: list[int]) -> bool:
+        needed = min(self._params.min_bytes, self._params.max_bytes)
+        if needed <= 0:
+            return True
+        for leader, budget in zip(ready, budgets, strict=True):
+            offset, upto = leader.core.next_fetch_offset(), self._upto(leader)
+            if offset < leader.log.log_start_offset:
+                return True  # the read finds out, and moves the start offset
+            if offset < upto:
+                needed -= min(leader.log.available_bytes(offset, upto), budget) if needed > 1 else 1
+                if needed <= 0:
+                    return True
+        return False
+
+    def _fetch(self, ready: list[SharePartitionLeader], budgets: list[int]) -> list[FetchedPartition]:
+        fetched: list[FetchedPartition] = []
+        remaining = self._params.max_records
+        for leader, budget in zip(ready, budgets, strict=True):
+            if remaining <= 0:
+                break
+            result = self._fetch_one(leader, budget, remaining)
+            if result is not None:
+                fetched.append(result)
+                remaining -= sum(acquired.last_offset - acquired.first_offset + 1 for acquired in result.acquired)
+        return fetched
+
+    def _fetch_one(self, leader: SharePartitionLeader, max_bytes: int, max_records: int) -> FetchedPartition | None:
+        """Read and acquire from one share partition; None when nothing was acquired."""
+        core, log, params = leader.core, leader.log, self._params
+        now = self._broker.env.clock.now_ms()
+        offset = core.next_fetch_offset()
+        read = log.read(offset, max_bytes, upto=self._upto(leader), max_records=max_records)
+        if read is ErrorCode.OFFSET_OUT_OF_RANGE:
+            core.on_log_start_moved(log.log_start_offset, now)
+            offset = core.next_fetch_offset()
+            read = log.read(offset, max_bytes, upto=self._upto(leader), max_records=max_records)
+            if read is ErrorCode.OFFSET_OUT_OF_RANGE:
+                return None  # beyond the log end: never shown to a consumer
+        if isinstance(read, ErrorCode):
+            return FetchedPartition(leader.key.topic_id, leader.key.partition, read)
+        acquired = core.acquire(
+            params.member_id, params.mode, params.batch_size, max_records, offset, read.batches, now
+        )
+        self._manager.arm(leader)
+        if not acquired:
+            return None
+        start, end = slice_bounds(read.batches, acquired)
+        return FetchedPartition(
+            leader.key.topic_id, leader.key.partition, ErrorCode.NONE, memoryview(read.records)[start:end], acquired
+        )

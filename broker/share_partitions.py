@@ -1,0 +1,287 @@
+"""The share-partition leader's shell: loads share partitions, performs their effects, keeps their one timer.
+
+The rules live in `shareq.broker.share`; this file moves values between them, the persister and the logs.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from shareq.broker.environment import TimerHandle
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.pending import Pending, completed
+from shareq.broker.persister import FENCING, PersistedState, Persister, surfaced_error
+from shareq.broker.share.effects import Effect, WriteState
+from shareq.broker.share.partition import AckBatch, SharePartition
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+logger = logging.getLogger(__name__)
+
+
+class LeaderState(Enum):
+    """Life of a share partition in this broker's memory."""
+
+    LOADING = auto()
+    ACTIVE = auto()
+    FAILED = auto()  # could not be loaded; gone from the cache
+    FENCED = auto()  # dropped from the cache; references that are left finish what is under way
+
+
+class SharePartitionLeader:
+    """One share partition in memory, with whoever waits for it. Owned by `SharePartitionManager`."""
+
+    __slots__ = ("armed_at", "core", "error", "key", "log", "start_write_id", "state", "topic", "waiters", "writes")
+
+    def __init__(self, key: SharePartitionKey, topic: str, log: PartitionLog, core: SharePartition) -> None:
+        self.key = key
+        self.topic = topic
+        self.log = log
+        self.core = core
+        self.state = LeaderState.LOADING
+        self.error = ErrorCode.NONE
+        self.start_write_id: int | None = None  # the write of the resolved start offset, while under way
+        self.armed_at: int | None = None  # the earliest deadline that the manager will look at
+        self.waiters: dict[Callable[[], None], None] = {}  # parked fetches in the order they came
+        self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
+
+
+class SharePartitionManager:
+    """The cache of share partitions this broker leads, and everything that happens to them."""
+
+    def __init__(self, broker: Broker, persister: Persister) -> None:
+        self._broker = broker
+        self._env = broker.env
+        self._persister = persister
+        self._leaders: dict[SharePartitionKey, SharePartitionLeader] = {}
+        self._by_topic: dict[tuple[bytes, int], dict[SharePartitionKey, SharePartitionLeader]] = {}
+        self._deadlines: list[tuple[int, int, SharePartitionLeader]] = []
+        self._sequence = 0
+        self._timer: TimerHandle | None = None
+        self._timer_at = 0
+        self._to_wake: dict[SharePartitionLeader, None] = {}
+
+    # -- looking up and loading
+
+    def get(self, key: SharePartitionKey) -> SharePartitionLeader | None:
+        """The share partition if it is in memory."""
+        return self._leaders.get(key)
+
+    def get_or_load(self, key: SharePartitionKey, topic: str) -> SharePartitionLeader:
+        """The share partition; loading begins when it is not in memory."""
+        leader = self._leaders.get(key)
+        if leader is None:
+            log = self._broker.logs.get(topic, key.partition)
+            settings = self._broker.configs.share_group(key.group_id)
+            leader = SharePartitionLeader(key, topic, log, SharePartition(key, log.leader_epoch, settings))
+            self._leaders[key] = leader
+            self._by_topic.setdefault((key.topic_id, key.partition), {})[key] = leader
+            self._load(leader)
+        return leader
+
+    def _load(self, leader: SharePartitionLeader) -> None:
+        pending = self._persister.read_state(leader.key, leader.log.leader_epoch)
+        pending.on_complete(lambda state: self._loaded(leader, state))
+
+    def _loaded(self, leader: SharePartitionLeader, state: PersistedState) -> None:
+        if leader.state is not LeaderState.LOADING:
+            return  # dropped meanwhile
+        error = surfaced_error(state.error)
+        start_offset = state.start_offset
+        if error is ErrorCode.NONE and start_offset < 0:
+            resolved = self._reset_offset(leader)
+            error, start_offset = (resolved, -1) if isinstance(resolved, ErrorCode) else (ErrorCode.NONE, resolved)
+        if error is ErrorCode.NONE:
+            error = leader.core.load(
+                state.state_epoch,
+                start_offset,
+                state.batches,
+                log_start_offset=leader.log.log_start_offset,
+                log_end_offset=leader.log.high_watermark,
+                persisted=state.start_offset >= 0,
+            )
+        if error is not ErrorCode.NONE:
+            leader.error = error
+            self._drop(leader, LeaderState.FAILED)
+            return
+        leader.state = LeaderState.ACTIVE
+        self.wake(leader)
+
+    def _reset_offset(self, leader: SharePartitionLeader) -> int | ErrorCode:
+        """Where a share partition without a start offset begins: `share.auto.offset.reset`."""
+        reset = leader.core.settings.auto_offset_reset
+        if reset.strategy == "earliest":
+            return leader.log.log_start_offset
+        if reset.strategy == "latest":
+            return leader.log.high_watermark
+        found = leader.log.offset_for_timestamp(self._env.clock.wall_ms() - reset.duration_ms)
+        return ErrorCode.OFFSET_NOT_AVAILABLE if found is None else found.offset
+
+    def _drop(self, leader: SharePartitionLeader, state: LeaderState) -> None:
+        """Take a share partition out of memory; the next fetch loads it again."""
+        leader.state = state
+        if self._leaders.get(leader.key) is leader:
+            del self._leaders[leader.key]
+            siblings = self._by_topic[(leader.key.topic_id, leader.key.partition)]
+            siblings.pop(leader.key, None)
+            if not siblings:
+                del self._by_topic[(leader.key.topic_id, leader.key.partition)]
+        self.wake(leader)
+
+    def fence_if_needed(self, leader: SharePartitionLeader, error: ErrorCode) -> None:
+        """Drop the share partition when the error says that somebody else leads it, or that it is gone."""
+        if error in FENCING and leader.state is LeaderState.ACTIVE:
+            logger.info("%s: dropped after %s; the next fetch reads its state again", leader.key, error.name)
+            self._drop(leader, LeaderState.FENCED)
+
+    # -- acting on a share partition
+
+    def acknowledge(
+        self, leader: SharePartitionLeader, member_id: str, batches: Sequence[AckBatch]
+    ) -> Pending[ErrorCode]:
+        """Acknowledge; the code comes when the state is durable, at once when nothing had to be written."""
+        self.refresh_settings(leader)
+        outcome = leader.core.acknowledge(member_id, batches, self._env.clock.now_ms())
+        if outcome.write_id is None:
+            self.perform(leader, outcome.effects)
+            return completed(outcome.error)
+        pending: Pending[ErrorCode] = Pending()
+        leader.writes[outcome.write_id] = pending.complete
+        self.perform(leader, outcome.effects)
+        return pending
+
+    def release(self, key: SharePartitionKey, member_id: str) -> None:
+        """Give back what the member holds: its share session ended."""
+        leader = self._leaders.get(key)
+        if leader is not None and leader.state is LeaderState.ACTIVE:
+            self.perform(leader, leader.core.release_acquired_records(member_id, self._env.clock.now_ms()))
+
+    def refresh_settings(self, leader: SharePartitionLeader) -> None:
+        """Limits are looked up on every use, so that a changed group config takes effect at once."""
+        leader.core.settings = self._broker.configs.share_group(leader.key.group_id)
+
+    def group_empty(self, group_id: str) -> None:
+        """The group's last share session ended: forget its share partitions; their state is read again when needed."""
+        for leader in [leader for key, leader in self._leaders.items() if key.group_id == group_id]:
+            self._drop(leader, LeaderState.FENCED)
+
+    def topic_deleted(self, topic_id: bytes) -> None:
+        """Drop every share partition of a deleted topic."""
+        for leader in [leader for key, leader in self._leaders.items() if key.topic_id == topic_id]:
+            leader.error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            self._drop(leader, LeaderState.FENCED)
+
+    # -- effects and time
+
+    def perform(self, leader: SharePartitionLeader, effects: Sequence[Effect]) -> None:
+        """Do what the core asked for."""
+        for effect in effects:
+            if isinstance(effect, WriteState):
+                self._write(leader, effect)
+            else:
+                self.wake(leader)
+        self.arm(leader)
+
+    def _write(self, leader: SharePartitionLeader, write: WriteState) -> None:
+        pending = self._persister.write_state(leader.key, write)
+        pending.on_complete(lambda error: self._written(leader, write.write_id, error))
+
+    def _written(self, leader: SharePartitionLeader, write_id: int, persisted: ErrorCode) -> None:
+        error = surfaced_error(persisted)
+        effects = leader.core.on_state_written(write_id, error, self._env.clock.now_ms())
+        answer = leader.writes.pop(write_id, None)
+        if write_id == leader.start_write_id:
+            leader.start_write_id = None
+            if error is ErrorCode.NONE:
+                self.wake(leader)
+        self.perform(leader, effects)
+        if error is not ErrorCode.NONE:
+            logger.warning("%s: state write %d failed: %s", leader.key, write_id, persisted.name)
+            self.fence_if_needed(leader, error)
+        if answer is not None:
+            answer(error)
+
+    def start_is_durable(self, leader: SharePartitionLeader) -> bool:
+        """Whether records may be acquired: the resolved start offset is durable, so that a crash before the first
+        acknowledgement cannot resolve it anew and skip records. Begins the write when it is not; waiters are woken.
+        """
+        write = leader.core.pending_start_write()
+        if write is None:
+            return True
+        if leader.start_write_id is None:
+            leader.start_write_id = write.write_id
+            self._write(leader, write)
+        return False
+
+    def arm(self, leader: SharePartitionLeader) -> None:
+        """Note the share partition's next lock deadline; one loop timer serves all of them."""
+        deadline = leader.core.next_deadline_ms()
+        if deadline is None or (leader.armed_at is not None and leader.armed_at <= deadline):
+            return  # what is armed fires no later and looks again
+        leader.armed_at = deadline
+        self._sequence += 1
+        heapq.heappush(self._deadlines, (deadline, self._sequence, leader))
+        if self._timer is None or deadline < self._timer_at:
+            self._set_timer(deadline)
+
+    def _set_timer(self, deadline: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._env.clock.call_at(deadline, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        now = self._env.clock.now_ms()
+        while self._deadlines and self._deadlines[0][0] <= now:
+            armed_at, _, leader = heapq.heappop(self._deadlines)
+            if leader.armed_at == armed_at:
+                leader.armed_at = None
+            if leader.state is not LeaderState.ACTIVE:
+                continue
+            deadline = leader.core.next_deadline_ms()
+            if deadline is not None and deadline <= now:
+                self.perform(leader, leader.core.on_deadline(now))
+            else:
+                self.arm(leader)
+        if self._deadlines and self._timer is None:
+            self._set_timer(self._deadlines[0][0])
+
+    # -- parked fetches
+
+    def on_high_watermark(self, log: PartitionLog) -> None:
+        """New records: look again at the fetches parked on the partition's share partitions, at once."""
+        siblings = self._by_topic.get((log.topic_id, log.partition))
+        if siblings:
+            for leader in list(siblings.values()):
+                self._wake_now(leader)
+
+    def wake(self, leader: SharePartitionLeader) -> None:
+        """Look again at the parked fetches after what is being done now."""
+        if leader.waiters:
+            if not self._to_wake:
+                self._env.clock.call_soon(self._wake_all)
+            self._to_wake[leader] = None
+
+    def _wake_all(self) -> None:
+        woken, self._to_wake = self._to_wake, {}
+        for leader in woken:
+            self._wake_now(leader)
+
+    def _wake_now(self, leader: SharePartitionLeader) -> None:
+        for waiter in list(leader.waiters):
+            if waiter in leader.waiters:  # an earlier one may have completed it
+                waiter()
+
+    def close(self) -> None:
+        """Stop the timer; nothing is released: locks are not durable, so a restart gives the records out again."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
