@@ -198,12 +198,15 @@ def read_tags(data: bytes, pos: int, first: int) -> tuple[Tags, int]:
     return tuple(tags), pos
 
 
-def signed_bytes(raw: bytes) -> list[int]:
-    """Bytes as int8 numbers."""
-    return [byte - 256 if byte > 127 else byte for byte in raw]
+def read_compact_int8s(data: bytes, pos: int, first: int) -> tuple[list[int], int]:
+    """The array of int8 whose compact length starts with the byte `first`, before `pos`. It is not null."""
+    length = first
+    if not 0 < first < 128:
+        length, pos = read_bytes_length(data, pos)
+    return read_numbers(data, pos, length - 1, "b")
 
 
-_WIDTHS: Final = {"h": 2, "i": 4, "q": 8, "H": 2, "I": 4, "d": 8, "?": 1}
+_WIDTHS: Final = {"b": 1, "h": 2, "i": 4, "q": 8, "H": 2, "I": 4, "d": 8, "?": 1}
 
 
 def read_numbers(data: bytes, pos: int, count: int, code: str) -> tuple[list[Any], int]:
@@ -313,37 +316,56 @@ def bad_tag_size(name: str, tag: int, size: int, end: int) -> MalformedMessage:
 # Writing.
 
 
-def put_uvarint(out: bytearray, value: int) -> None:
-    """Append an unsigned number of at most 32 bits."""
+SMALL: Final = tuple(bytes((value,)) for value in range(128))
+"""The one-byte variable-length numbers."""
+
+NO_TAGS: Final = b"\0"
+"""An empty tag buffer."""
+
+
+def uvarint(value: int) -> bytes:
+    """An unsigned variable-length number. ValueError if it is negative."""
+    out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)
+    return bytes(out)
 
 
-def put_string_length(out: bytearray, length: int) -> None:
-    """Append a compact string's length (n + 1)."""
-    if length > MAX_STRING_BYTES + 1:
+def put_compact_string(out: bytearray, value: str) -> None:
+    """Append a string with a compact length."""
+    raw = value.encode()
+    length = len(raw) + 1
+    if length < 128:
+        out.append(length)
+    elif length <= MAX_STRING_BYTES + 1:
+        out += uvarint(length)
+    else:
         raise UnencodableMessage(f"string of {length - 1} bytes")
-    put_uvarint(out, length)
+    out += raw
 
 
-def put_tags(out: bytearray, tags: Tags) -> None:
-    """Append a tag buffer, sorted by tag."""
-    put_uvarint(out, len(tags))
+def tag_buffer(tags: Tags) -> bytes:
+    """A tag buffer, sorted by tag. A tag that is there twice is refused."""
+    out = bytearray(uvarint(len(tags)))
     last = -1
     for tag, value in sorted(tags):
         if tag <= last:
-            raise UnencodableMessage(f"tag {tag} twice")
-        put_uvarint(out, tag)
-        put_uvarint(out, len(value))
+            raise UnencodableMessage(f"tag {tag} is negative or there twice")
+        out += uvarint(tag)
+        out += uvarint(len(value))
         out += value
         last = tag
+    return bytes(out)
 
 
 def put_int8s(out: bytearray, values: list[int]) -> None:
     """Append int8 numbers, without a count."""
-    out += struct.pack(f">{len(values)}b", *values)
+    if len(values) == 1 and 0 <= values[0] < 128:
+        out.append(values[0])
+    else:
+        out += struct.pack(f">{len(values)}b", *values)
 
 
 def put_numbers(out: bytearray, values: list[Any], code: str) -> None:
@@ -362,9 +384,7 @@ def put_uuids(out: bytearray, values: list[bytes]) -> None:
 def put_compact_strings(out: bytearray, values: list[str]) -> None:
     """Append strings with compact lengths, without a count."""
     for value in values:
-        raw = value.encode()
-        put_string_length(out, len(raw) + 1)
-        out += raw
+        put_compact_string(out, value)
 
 
 def put_strings(out: bytearray, values: list[str]) -> None:
@@ -378,7 +398,7 @@ def put_strings(out: bytearray, values: list[str]) -> None:
 def put_compact_byte_strings(out: bytearray, values: list[bytes]) -> None:
     """Append byte strings with compact lengths, without a count."""
     for value in values:
-        put_uvarint(out, len(value) + 1)
+        out += uvarint(len(value) + 1)
         out += value
 
 
@@ -430,9 +450,7 @@ def uuid_from_text(text: str) -> bytes:
 
 def zigzag_varint(value: int) -> bytes:
     """A signed number (32 or 64 bits) in zig-zag form: small magnitudes take few bytes."""
-    out = bytearray()
-    put_uvarint(out, value << 1 if value >= 0 else (-value << 1) - 1)
-    return bytes(out)
+    return uvarint(value << 1 if value >= 0 else (-value << 1) - 1)
 
 
 def read_zigzag(data: bytes | bytearray | memoryview, pos: int, max_bytes: int = 5) -> tuple[int, int]:

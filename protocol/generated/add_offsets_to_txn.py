@@ -9,14 +9,15 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
+    put_compact_string,
     read_string_length,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -87,25 +88,10 @@ def _read_add_offsets_to_txn_request_3(data: bytes, pos: int) -> tuple[AddOffset
 
 def _write_add_offsets_to_txn_request_3(out: bytearray, item: AddOffsetsToTxnRequest) -> None:
     # AddOffsetsToTxnRequest, versions 3-4
-    raw = item.transactional_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.group_id.encode()
+    put_compact_string(out, item.transactional_id)
     out += _pack_qh(item.producer_id, item.producer_epoch)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    put_compact_string(out, item.group_id)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AddOffsetsToTxnRequest(Message):
@@ -174,10 +160,7 @@ def _read_add_offsets_to_txn_response_3(data: bytes, pos: int) -> tuple[AddOffse
 def _write_add_offsets_to_txn_response_3(out: bytearray, item: AddOffsetsToTxnResponse) -> None:
     # AddOffsetsToTxnResponse, versions 3-4
     out += _pack_ih(item.throttle_time_ms, item.error_code)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AddOffsetsToTxnResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,14 +18,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -82,7 +84,9 @@ class AddPartitionsToTxnTransaction(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_add_partitions_to_txn_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopic], int]:
+def _read_add_partitions_to_txn_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AddPartitionsToTxnTopic], int]:
     # AddPartitionsToTxnTopic, versions 0-2
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -126,9 +130,10 @@ def _read_add_partitions_to_txn_request_0(data: bytes, pos: int) -> tuple[AddPar
     v3_and_below_producer_id, v3_and_below_producer_epoch, n = _unpack_qhi(data, pos)
     pos += 14
     v3_and_below_topics, pos = _read_add_partitions_to_txn_topic_array_0(data, pos, n)
-    return AddPartitionsToTxnRequest(
+    item = AddPartitionsToTxnRequest(
         [], v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics
-    ), pos
+    )
+    return item, pos
 
 
 def _write_add_partitions_to_txn_request_0(out: bytearray, item: AddPartitionsToTxnRequest) -> None:
@@ -144,7 +149,9 @@ def _write_add_partitions_to_txn_request_0(out: bytearray, item: AddPartitionsTo
     _write_add_partitions_to_txn_topic_array_0(out, item.v3_and_below_topics)
 
 
-def _read_add_partitions_to_txn_topic_array_3(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopic], int]:
+def _read_add_partitions_to_txn_topic_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AddPartitionsToTxnTopic], int]:
     # AddPartitionsToTxnTopic, versions 3-5
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -174,27 +181,15 @@ def _read_add_partitions_to_txn_topic_array_3(data: bytes, pos: int, count: int)
 def _write_add_partitions_to_txn_topic_array_3(out: bytearray, items: list[AddPartitionsToTxnTopic]) -> None:
     # AddPartitionsToTxnTopic, versions 3-5
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_add_partitions_to_txn_request_3(data: bytes, pos: int) -> tuple[AddPartitionsToTxnRequest, int]:
-    # AddPartitionsToTxnRequest, versions 3
+    # AddPartitionsToTxnRequest, version 3
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -212,41 +207,32 @@ def _read_add_partitions_to_txn_request_3(data: bytes, pos: int) -> tuple[AddPar
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return AddPartitionsToTxnRequest(
+    item = AddPartitionsToTxnRequest(
         [],
         v3_and_below_transactional_id,
         v3_and_below_producer_id,
         v3_and_below_producer_epoch,
         v3_and_below_topics,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_add_partitions_to_txn_request_3(out: bytearray, item: AddPartitionsToTxnRequest) -> None:
-    # AddPartitionsToTxnRequest, versions 3
+    # AddPartitionsToTxnRequest, version 3
     if item.transactions:
         raise not_in_version("AddPartitionsToTxnRequest", "transactions")
-    raw = item.v3_and_below_transactional_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.v3_and_below_transactional_id)
     out += _pack_qh(item.v3_and_below_producer_id, item.v3_and_below_producer_epoch)
     n = len(item.v3_and_below_topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_add_partitions_to_txn_topic_array_3(out, item.v3_and_below_topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_add_partitions_to_txn_transaction_array_4(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTransaction], int]:
+def _read_add_partitions_to_txn_transaction_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AddPartitionsToTxnTransaction], int]:
     # AddPartitionsToTxnTransaction, versions 4-5
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
@@ -269,33 +255,24 @@ def _read_add_partitions_to_txn_transaction_array_4(data: bytes, pos: int, count
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(AddPartitionsToTxnTransaction(
+        item = AddPartitionsToTxnTransaction(
             transactional_id, producer_id, producer_epoch, verify_only, topics, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_add_partitions_to_txn_transaction_array_4(out: bytearray, items: list[AddPartitionsToTxnTransaction]) -> None:
+def _write_add_partitions_to_txn_transaction_array_4(
+    out: bytearray, items: list[AddPartitionsToTxnTransaction]
+) -> None:
     # AddPartitionsToTxnTransaction, versions 4-5
     for item in items:
-        raw = item.transactional_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.transactional_id)
         out += _pack_qht(item.producer_id, item.producer_epoch, item.verify_only)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_add_partitions_to_txn_topic_array_3(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_add_partitions_to_txn_request_4(data: bytes, pos: int) -> tuple[AddPartitionsToTxnRequest, int]:
@@ -324,15 +301,9 @@ def _write_add_partitions_to_txn_request_4(out: bytearray, item: AddPartitionsTo
     if item.v3_and_below_topics:
         raise not_in_version("AddPartitionsToTxnRequest", "v3_and_below_topics")
     n = len(item.transactions) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_add_partitions_to_txn_transaction_array_4(out, item.transactions)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AddPartitionsToTxnRequest(Message):
@@ -433,7 +404,9 @@ class AddPartitionsToTxnResult(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_add_partitions_to_txn_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
+def _read_add_partitions_to_txn_partition_result_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
     # AddPartitionsToTxnPartitionResult, versions 0-2
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -445,7 +418,9 @@ def _read_add_partitions_to_txn_partition_result_array_0(data: bytes, pos: int, 
     return items, pos
 
 
-def _write_add_partitions_to_txn_partition_result_array_0(out: bytearray, items: list[AddPartitionsToTxnPartitionResult]) -> None:
+def _write_add_partitions_to_txn_partition_result_array_0(
+    out: bytearray, items: list[AddPartitionsToTxnPartitionResult]
+) -> None:
     # AddPartitionsToTxnPartitionResult, versions 0-2
     for item in items:
         if item.unknown_tags:
@@ -453,7 +428,9 @@ def _write_add_partitions_to_txn_partition_result_array_0(out: bytearray, items:
         out += _pack_ih(item.partition_index, item.partition_error_code)
 
 
-def _read_add_partitions_to_txn_topic_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopicResult], int]:
+def _read_add_partitions_to_txn_topic_result_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AddPartitionsToTxnTopicResult], int]:
     # AddPartitionsToTxnTopicResult, versions 0-2
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -473,7 +450,9 @@ def _read_add_partitions_to_txn_topic_result_array_0(data: bytes, pos: int, coun
     return items, pos
 
 
-def _write_add_partitions_to_txn_topic_result_array_0(out: bytearray, items: list[AddPartitionsToTxnTopicResult]) -> None:
+def _write_add_partitions_to_txn_topic_result_array_0(
+    out: bytearray, items: list[AddPartitionsToTxnTopicResult]
+) -> None:
     # AddPartitionsToTxnTopicResult, versions 0-2
     for item in items:
         if item.unknown_tags:
@@ -503,7 +482,9 @@ def _write_add_partitions_to_txn_response_0(out: bytearray, item: AddPartitionsT
     _write_add_partitions_to_txn_topic_result_array_0(out, item.results_by_topic_v3_and_below)
 
 
-def _read_add_partitions_to_txn_partition_result_array_3(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
+def _read_add_partitions_to_txn_partition_result_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
     # AddPartitionsToTxnPartitionResult, versions 3-5
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
@@ -518,17 +499,18 @@ def _read_add_partitions_to_txn_partition_result_array_3(data: bytes, pos: int, 
     return items, pos
 
 
-def _write_add_partitions_to_txn_partition_result_array_3(out: bytearray, items: list[AddPartitionsToTxnPartitionResult]) -> None:
+def _write_add_partitions_to_txn_partition_result_array_3(
+    out: bytearray, items: list[AddPartitionsToTxnPartitionResult]
+) -> None:
     # AddPartitionsToTxnPartitionResult, versions 3-5
     for item in items:
         out += _pack_ih(item.partition_index, item.partition_error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_add_partitions_to_txn_topic_result_array_3(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopicResult], int]:
+def _read_add_partitions_to_txn_topic_result_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AddPartitionsToTxnTopicResult], int]:
     # AddPartitionsToTxnTopicResult, versions 3-5
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -555,30 +537,20 @@ def _read_add_partitions_to_txn_topic_result_array_3(data: bytes, pos: int, coun
     return items, pos
 
 
-def _write_add_partitions_to_txn_topic_result_array_3(out: bytearray, items: list[AddPartitionsToTxnTopicResult]) -> None:
+def _write_add_partitions_to_txn_topic_result_array_3(
+    out: bytearray, items: list[AddPartitionsToTxnTopicResult]
+) -> None:
     # AddPartitionsToTxnTopicResult, versions 3-5
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.results_by_partition) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_add_partitions_to_txn_partition_result_array_3(out, item.results_by_partition)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_add_partitions_to_txn_response_3(data: bytes, pos: int) -> tuple[AddPartitionsToTxnResponse, int]:
-    # AddPartitionsToTxnResponse, versions 3
+    # AddPartitionsToTxnResponse, version 3
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -593,23 +565,19 @@ def _read_add_partitions_to_txn_response_3(data: bytes, pos: int) -> tuple[AddPa
 
 
 def _write_add_partitions_to_txn_response_3(out: bytearray, item: AddPartitionsToTxnResponse) -> None:
-    # AddPartitionsToTxnResponse, versions 3
+    # AddPartitionsToTxnResponse, version 3
     if item.results_by_transaction:
         raise not_in_version("AddPartitionsToTxnResponse", "results_by_transaction")
     out += _pack_i(item.throttle_time_ms)
     n = len(item.results_by_topic_v3_and_below) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_add_partitions_to_txn_topic_result_array_3(out, item.results_by_topic_v3_and_below)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_add_partitions_to_txn_result_array_4(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnResult], int]:
+def _read_add_partitions_to_txn_result_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AddPartitionsToTxnResult], int]:
     # AddPartitionsToTxnResult, versions 4-5
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -639,23 +607,11 @@ def _read_add_partitions_to_txn_result_array_4(data: bytes, pos: int, count: int
 def _write_add_partitions_to_txn_result_array_4(out: bytearray, items: list[AddPartitionsToTxnResult]) -> None:
     # AddPartitionsToTxnResult, versions 4-5
     for item in items:
-        raw = item.transactional_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.transactional_id)
         n = len(item.topic_results) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_add_partitions_to_txn_topic_result_array_3(out, item.topic_results)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_add_partitions_to_txn_response_4(data: bytes, pos: int) -> tuple[AddPartitionsToTxnResponse, int]:
@@ -679,15 +635,9 @@ def _write_add_partitions_to_txn_response_4(out: bytearray, item: AddPartitionsT
         raise not_in_version("AddPartitionsToTxnResponse", "results_by_topic_v3_and_below")
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.results_by_transaction) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_add_partitions_to_txn_result_array_4(out, item.results_by_transaction)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AddPartitionsToTxnResponse(Message):
@@ -715,7 +665,11 @@ class AddPartitionsToTxnResponse(Message):
     }
 
     __slots__ = (
-        "throttle_time_ms", "error_code", "results_by_transaction", "results_by_topic_v3_and_below", "unknown_tags"
+        "throttle_time_ms",
+        "error_code",
+        "results_by_transaction",
+        "results_by_topic_v3_and_below",
+        "unknown_tags",
     )
 
     def __init__(
@@ -729,5 +683,7 @@ class AddPartitionsToTxnResponse(Message):
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.results_by_transaction = [] if results_by_transaction is UNSET else results_by_transaction
-        self.results_by_topic_v3_and_below = [] if results_by_topic_v3_and_below is UNSET else results_by_topic_v3_and_below
+        self.results_by_topic_v3_and_below = (
+            [] if results_by_topic_v3_and_below is UNSET else results_by_topic_v3_and_below
+        )
         self.unknown_tags = unknown_tags

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -17,12 +19,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_uuid,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -85,29 +87,14 @@ def _read_listener_array_0(data: bytes, pos: int, count: int) -> tuple[list[List
 def _write_listener_array_0(out: bytearray, items: list[Listener]) -> None:
     # Listener, versions 0-1
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
+        put_compact_string(out, item.host)
         out += _pack_H(item.port)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_add_raft_voter_request_0(data: bytes, pos: int) -> tuple[AddRaftVoterRequest, int]:
-    # AddRaftVoterRequest, versions 0
+    # AddRaftVoterRequest, version 0
     n = data[pos]
     pos += 1
     cluster_id: str | None = None
@@ -131,36 +118,24 @@ def _read_add_raft_voter_request_0(data: bytes, pos: int) -> tuple[AddRaftVoterR
 
 
 def _write_add_raft_voter_request_0(out: bytearray, item: AddRaftVoterRequest) -> None:
-    # AddRaftVoterRequest, versions 0
+    # AddRaftVoterRequest, version 0
     if not item.ack_when_committed:
         raise not_in_version("AddRaftVoterRequest", "ack_when_committed")
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     if len(item.voter_directory_id) != 16:
         raise bad_uuid(item.voter_directory_id)
     out += _pack_iiu(item.timeout_ms, item.voter_id, item.voter_directory_id)
     n = len(item.listeners) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listener_array_0(out, item.listeners)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_add_raft_voter_request_1(data: bytes, pos: int) -> tuple[AddRaftVoterRequest, int]:
-    # AddRaftVoterRequest, versions 1
+    # AddRaftVoterRequest, version 1
     n = data[pos]
     pos += 1
     cluster_id: str | None = None
@@ -180,37 +155,26 @@ def _read_add_raft_voter_request_1(data: bytes, pos: int) -> tuple[AddRaftVoterR
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return AddRaftVoterRequest(
+    item = AddRaftVoterRequest(
         cluster_id, timeout_ms, voter_id, voter_directory_id, listeners, ack_when_committed, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_add_raft_voter_request_1(out: bytearray, item: AddRaftVoterRequest) -> None:
-    # AddRaftVoterRequest, versions 1
+    # AddRaftVoterRequest, version 1
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     if len(item.voter_directory_id) != 16:
         raise bad_uuid(item.voter_directory_id)
     out += _pack_iiu(item.timeout_ms, item.voter_id, item.voter_directory_id)
     n = len(item.listeners) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listener_array_0(out, item.listeners)
     out += _pack_t(item.ack_when_committed)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AddRaftVoterRequest(Message):
@@ -224,7 +188,13 @@ class AddRaftVoterRequest(Message):
     ENCODERS = {0: _write_add_raft_voter_request_0, 1: _write_add_raft_voter_request_1}
 
     __slots__ = (
-        "cluster_id", "timeout_ms", "voter_id", "voter_directory_id", "listeners", "ack_when_committed", "unknown_tags"
+        "cluster_id",
+        "timeout_ms",
+        "voter_id",
+        "voter_directory_id",
+        "listeners",
+        "ack_when_committed",
+        "unknown_tags",
     )
 
     def __init__(
@@ -271,17 +241,8 @@ def _write_add_raft_voter_response_0(out: bytearray, item: AddRaftVoterResponse)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+        put_compact_string(out, item.error_message)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AddRaftVoterResponse(Message):

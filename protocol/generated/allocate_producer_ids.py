@@ -9,10 +9,11 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
-    put_tags,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_ihqiB = Struct(">ihqiB").unpack_from
@@ -22,7 +23,7 @@ _pack_iq = Struct(">iq").pack
 
 
 def _read_allocate_producer_ids_request_0(data: bytes, pos: int) -> tuple[AllocateProducerIdsRequest, int]:
-    # AllocateProducerIdsRequest, versions 0
+    # AllocateProducerIdsRequest, version 0
     broker_id, broker_epoch, n = _unpack_iqB(data, pos)
     pos += 13
     unknown_tags: Tags = ()
@@ -32,12 +33,9 @@ def _read_allocate_producer_ids_request_0(data: bytes, pos: int) -> tuple[Alloca
 
 
 def _write_allocate_producer_ids_request_0(out: bytearray, item: AllocateProducerIdsRequest) -> None:
-    # AllocateProducerIdsRequest, versions 0
+    # AllocateProducerIdsRequest, version 0
     out += _pack_iq(item.broker_id, item.broker_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AllocateProducerIdsRequest(Message):
@@ -64,24 +62,20 @@ class AllocateProducerIdsRequest(Message):
 
 
 def _read_allocate_producer_ids_response_0(data: bytes, pos: int) -> tuple[AllocateProducerIdsResponse, int]:
-    # AllocateProducerIdsResponse, versions 0
+    # AllocateProducerIdsResponse, version 0
     throttle_time_ms, error_code, producer_id_start, producer_id_len, n = _unpack_ihqiB(data, pos)
     pos += 19
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return AllocateProducerIdsResponse(
-        throttle_time_ms, error_code, producer_id_start, producer_id_len, unknown_tags
-    ), pos
+    item = AllocateProducerIdsResponse(throttle_time_ms, error_code, producer_id_start, producer_id_len, unknown_tags)
+    return item, pos
 
 
 def _write_allocate_producer_ids_response_0(out: bytearray, item: AllocateProducerIdsResponse) -> None:
-    # AllocateProducerIdsResponse, versions 0
+    # AllocateProducerIdsResponse, version 0
     out += _pack_ihqi(item.throttle_time_ms, item.error_code, item.producer_id_start, item.producer_id_len)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AllocateProducerIdsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -90,8 +92,10 @@ class OpData(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_client_quotas_request_entity_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterClientQuotasRequestEntityData], int]:
-    # EntityData, versions 0
+def _read_alter_client_quotas_request_entity_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterClientQuotasRequestEntityData], int]:
+    # EntityData, version 0
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterClientQuotasRequestEntityData] = []
@@ -116,8 +120,10 @@ def _read_alter_client_quotas_request_entity_data_array_0(data: bytes, pos: int,
     return items, pos
 
 
-def _write_alter_client_quotas_request_entity_data_array_0(out: bytearray, items: list[AlterClientQuotasRequestEntityData]) -> None:
-    # EntityData, versions 0
+def _write_alter_client_quotas_request_entity_data_array_0(
+    out: bytearray, items: list[AlterClientQuotasRequestEntityData]
+) -> None:
+    # EntityData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterClientQuotasRequestEntityData", "unknown_tags")
@@ -133,7 +139,7 @@ def _write_alter_client_quotas_request_entity_data_array_0(out: bytearray, items
 
 
 def _read_op_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[OpData], int]:
-    # OpData, versions 0
+    # OpData, version 0
     if not 0 <= count * 11 <= len(data) - pos:
         raise bad_count(count)
     items: list[OpData] = []
@@ -152,7 +158,7 @@ def _read_op_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[OpDat
 
 
 def _write_op_data_array_0(out: bytearray, items: list[OpData]) -> None:
-    # OpData, versions 0
+    # OpData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("OpData", "unknown_tags")
@@ -162,8 +168,10 @@ def _write_op_data_array_0(out: bytearray, items: list[OpData]) -> None:
         out += _pack_dt(item.value, item.remove)
 
 
-def _read_alter_client_quotas_request_entry_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterClientQuotasRequestEntryData], int]:
-    # EntryData, versions 0
+def _read_alter_client_quotas_request_entry_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterClientQuotasRequestEntryData], int]:
+    # EntryData, version 0
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterClientQuotasRequestEntryData] = []
@@ -178,8 +186,10 @@ def _read_alter_client_quotas_request_entry_data_array_0(data: bytes, pos: int, 
     return items, pos
 
 
-def _write_alter_client_quotas_request_entry_data_array_0(out: bytearray, items: list[AlterClientQuotasRequestEntryData]) -> None:
-    # EntryData, versions 0
+def _write_alter_client_quotas_request_entry_data_array_0(
+    out: bytearray, items: list[AlterClientQuotasRequestEntryData]
+) -> None:
+    # EntryData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterClientQuotasRequestEntryData", "unknown_tags")
@@ -190,7 +200,7 @@ def _write_alter_client_quotas_request_entry_data_array_0(out: bytearray, items:
 
 
 def _read_alter_client_quotas_request_0(data: bytes, pos: int) -> tuple[AlterClientQuotasRequest, int]:
-    # AlterClientQuotasRequest, versions 0
+    # AlterClientQuotasRequest, version 0
     (n,) = _unpack_i(data, pos)
     pos += 4
     entries, pos = _read_alter_client_quotas_request_entry_data_array_0(data, pos, n)
@@ -200,7 +210,7 @@ def _read_alter_client_quotas_request_0(data: bytes, pos: int) -> tuple[AlterCli
 
 
 def _write_alter_client_quotas_request_0(out: bytearray, item: AlterClientQuotasRequest) -> None:
-    # AlterClientQuotasRequest, versions 0
+    # AlterClientQuotasRequest, version 0
     if item.unknown_tags:
         raise not_in_version("AlterClientQuotasRequest", "unknown_tags")
     out += _pack_i(len(item.entries))
@@ -208,8 +218,10 @@ def _write_alter_client_quotas_request_0(out: bytearray, item: AlterClientQuotas
     out += _pack_t(item.validate_only)
 
 
-def _read_alter_client_quotas_request_entity_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterClientQuotasRequestEntityData], int]:
-    # EntityData, versions 1
+def _read_alter_client_quotas_request_entity_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterClientQuotasRequestEntityData], int]:
+    # EntityData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterClientQuotasRequestEntityData] = []
@@ -239,34 +251,21 @@ def _read_alter_client_quotas_request_entity_data_array_1(data: bytes, pos: int,
     return items, pos
 
 
-def _write_alter_client_quotas_request_entity_data_array_1(out: bytearray, items: list[AlterClientQuotasRequestEntityData]) -> None:
-    # EntityData, versions 1
+def _write_alter_client_quotas_request_entity_data_array_1(
+    out: bytearray, items: list[AlterClientQuotasRequestEntityData]
+) -> None:
+    # EntityData, version 1
     for item in items:
-        raw = item.entity_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.entity_type)
         if item.entity_name is None:
             out.append(0)
         else:
-            raw = item.entity_name.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.entity_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_op_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[OpData], int]:
-    # OpData, versions 1
+    # OpData, version 1
     if not 0 <= count * 11 <= len(data) - pos:
         raise bad_count(count)
     items: list[OpData] = []
@@ -288,24 +287,17 @@ def _read_op_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[OpDat
 
 
 def _write_op_data_array_1(out: bytearray, items: list[OpData]) -> None:
-    # OpData, versions 1
+    # OpData, version 1
     for item in items:
-        raw = item.key.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.key)
         out += _pack_dt(item.value, item.remove)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_client_quotas_request_entry_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterClientQuotasRequestEntryData], int]:
-    # EntryData, versions 1
+def _read_alter_client_quotas_request_entry_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterClientQuotasRequestEntryData], int]:
+    # EntryData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterClientQuotasRequestEntryData] = []
@@ -329,29 +321,22 @@ def _read_alter_client_quotas_request_entry_data_array_1(data: bytes, pos: int, 
     return items, pos
 
 
-def _write_alter_client_quotas_request_entry_data_array_1(out: bytearray, items: list[AlterClientQuotasRequestEntryData]) -> None:
-    # EntryData, versions 1
+def _write_alter_client_quotas_request_entry_data_array_1(
+    out: bytearray, items: list[AlterClientQuotasRequestEntryData]
+) -> None:
+    # EntryData, version 1
     for item in items:
         n = len(item.entity) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alter_client_quotas_request_entity_data_array_1(out, item.entity)
         n = len(item.ops) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_op_data_array_1(out, item.ops)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_client_quotas_request_1(data: bytes, pos: int) -> tuple[AlterClientQuotasRequest, int]:
-    # AlterClientQuotasRequest, versions 1
+    # AlterClientQuotasRequest, version 1
     n = data[pos]
     pos += 1
     if n > 127:
@@ -366,18 +351,12 @@ def _read_alter_client_quotas_request_1(data: bytes, pos: int) -> tuple[AlterCli
 
 
 def _write_alter_client_quotas_request_1(out: bytearray, item: AlterClientQuotasRequest) -> None:
-    # AlterClientQuotasRequest, versions 1
+    # AlterClientQuotasRequest, version 1
     n = len(item.entries) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_client_quotas_request_entry_data_array_1(out, item.entries)
     out += _pack_t(item.validate_only)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterClientQuotasRequest(Message):
@@ -437,8 +416,10 @@ class AlterClientQuotasResponseEntityData(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_client_quotas_response_entity_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterClientQuotasResponseEntityData], int]:
-    # EntityData, versions 0
+def _read_alter_client_quotas_response_entity_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterClientQuotasResponseEntityData], int]:
+    # EntityData, version 0
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterClientQuotasResponseEntityData] = []
@@ -463,8 +444,10 @@ def _read_alter_client_quotas_response_entity_data_array_0(data: bytes, pos: int
     return items, pos
 
 
-def _write_alter_client_quotas_response_entity_data_array_0(out: bytearray, items: list[AlterClientQuotasResponseEntityData]) -> None:
-    # EntityData, versions 0
+def _write_alter_client_quotas_response_entity_data_array_0(
+    out: bytearray, items: list[AlterClientQuotasResponseEntityData]
+) -> None:
+    # EntityData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterClientQuotasResponseEntityData", "unknown_tags")
@@ -479,8 +462,10 @@ def _write_alter_client_quotas_response_entity_data_array_0(out: bytearray, item
             out += raw
 
 
-def _read_alter_client_quotas_response_entry_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterClientQuotasResponseEntryData], int]:
-    # EntryData, versions 0
+def _read_alter_client_quotas_response_entry_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterClientQuotasResponseEntryData], int]:
+    # EntryData, version 0
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterClientQuotasResponseEntryData] = []
@@ -501,8 +486,10 @@ def _read_alter_client_quotas_response_entry_data_array_0(data: bytes, pos: int,
     return items, pos
 
 
-def _write_alter_client_quotas_response_entry_data_array_0(out: bytearray, items: list[AlterClientQuotasResponseEntryData]) -> None:
-    # EntryData, versions 0
+def _write_alter_client_quotas_response_entry_data_array_0(
+    out: bytearray, items: list[AlterClientQuotasResponseEntryData]
+) -> None:
+    # EntryData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterClientQuotasResponseEntryData", "unknown_tags")
@@ -518,7 +505,7 @@ def _write_alter_client_quotas_response_entry_data_array_0(out: bytearray, items
 
 
 def _read_alter_client_quotas_response_0(data: bytes, pos: int) -> tuple[AlterClientQuotasResponse, int]:
-    # AlterClientQuotasResponse, versions 0
+    # AlterClientQuotasResponse, version 0
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     entries, pos = _read_alter_client_quotas_response_entry_data_array_0(data, pos, n)
@@ -526,15 +513,17 @@ def _read_alter_client_quotas_response_0(data: bytes, pos: int) -> tuple[AlterCl
 
 
 def _write_alter_client_quotas_response_0(out: bytearray, item: AlterClientQuotasResponse) -> None:
-    # AlterClientQuotasResponse, versions 0
+    # AlterClientQuotasResponse, version 0
     if item.unknown_tags:
         raise not_in_version("AlterClientQuotasResponse", "unknown_tags")
     out += _pack_ii(item.throttle_time_ms, len(item.entries))
     _write_alter_client_quotas_response_entry_data_array_0(out, item.entries)
 
 
-def _read_alter_client_quotas_response_entity_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterClientQuotasResponseEntityData], int]:
-    # EntityData, versions 1
+def _read_alter_client_quotas_response_entity_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterClientQuotasResponseEntityData], int]:
+    # EntityData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterClientQuotasResponseEntityData] = []
@@ -564,34 +553,23 @@ def _read_alter_client_quotas_response_entity_data_array_1(data: bytes, pos: int
     return items, pos
 
 
-def _write_alter_client_quotas_response_entity_data_array_1(out: bytearray, items: list[AlterClientQuotasResponseEntityData]) -> None:
-    # EntityData, versions 1
+def _write_alter_client_quotas_response_entity_data_array_1(
+    out: bytearray, items: list[AlterClientQuotasResponseEntityData]
+) -> None:
+    # EntityData, version 1
     for item in items:
-        raw = item.entity_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.entity_type)
         if item.entity_name is None:
             out.append(0)
         else:
-            raw = item.entity_name.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.entity_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_client_quotas_response_entry_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterClientQuotasResponseEntryData], int]:
-    # EntryData, versions 1
+def _read_alter_client_quotas_response_entry_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterClientQuotasResponseEntryData], int]:
+    # EntryData, version 1
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterClientQuotasResponseEntryData] = []
@@ -619,34 +597,24 @@ def _read_alter_client_quotas_response_entry_data_array_1(data: bytes, pos: int,
     return items, pos
 
 
-def _write_alter_client_quotas_response_entry_data_array_1(out: bytearray, items: list[AlterClientQuotasResponseEntryData]) -> None:
-    # EntryData, versions 1
+def _write_alter_client_quotas_response_entry_data_array_1(
+    out: bytearray, items: list[AlterClientQuotasResponseEntryData]
+) -> None:
+    # EntryData, version 1
     for item in items:
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         n = len(item.entity) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alter_client_quotas_response_entity_data_array_1(out, item.entity)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_client_quotas_response_1(data: bytes, pos: int) -> tuple[AlterClientQuotasResponse, int]:
-    # AlterClientQuotasResponse, versions 1
+    # AlterClientQuotasResponse, version 1
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -661,18 +629,12 @@ def _read_alter_client_quotas_response_1(data: bytes, pos: int) -> tuple[AlterCl
 
 
 def _write_alter_client_quotas_response_1(out: bytearray, item: AlterClientQuotasResponse) -> None:
-    # AlterClientQuotasResponse, versions 1
+    # AlterClientQuotasResponse, version 1
     out += _pack_i(item.throttle_time_ms)
     n = len(item.entries) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_client_quotas_response_entry_data_array_1(out, item.entries)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterClientQuotasResponse(Message):

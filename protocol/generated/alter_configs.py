@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -169,7 +171,7 @@ def _write_alter_configs_request_0(out: bytearray, item: AlterConfigsRequest) ->
 
 
 def _read_alterable_config_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterableConfig], int]:
-    # AlterableConfig, versions 2
+    # AlterableConfig, version 2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterableConfig] = []
@@ -200,33 +202,18 @@ def _read_alterable_config_array_2(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_alterable_config_array_2(out: bytearray, items: list[AlterableConfig]) -> None:
-    # AlterableConfig, versions 2
+    # AlterableConfig, version 2
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         if item.value is None:
             out.append(0)
         else:
-            raw = item.value.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.value)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_configs_resource_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResource], int]:
-    # AlterConfigsResource, versions 2
+    # AlterConfigsResource, version 2
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterConfigsResource] = []
@@ -253,30 +240,18 @@ def _read_alter_configs_resource_array_2(data: bytes, pos: int, count: int) -> t
 
 
 def _write_alter_configs_resource_array_2(out: bytearray, items: list[AlterConfigsResource]) -> None:
-    # AlterConfigsResource, versions 2
+    # AlterConfigsResource, version 2
     for item in items:
-        raw = item.resource_name.encode()
         out += _pack_b(item.resource_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.resource_name)
         n = len(item.configs) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alterable_config_array_2(out, item.configs)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_configs_request_2(data: bytes, pos: int) -> tuple[AlterConfigsRequest, int]:
-    # AlterConfigsRequest, versions 2
+    # AlterConfigsRequest, version 2
     n = data[pos]
     pos += 1
     if n > 127:
@@ -291,18 +266,12 @@ def _read_alter_configs_request_2(data: bytes, pos: int) -> tuple[AlterConfigsRe
 
 
 def _write_alter_configs_request_2(out: bytearray, item: AlterConfigsRequest) -> None:
-    # AlterConfigsRequest, versions 2
+    # AlterConfigsRequest, version 2
     n = len(item.resources) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_configs_resource_array_2(out, item.resources)
     out += _pack_t(item.validate_only)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterConfigsRequest(Message):
@@ -348,7 +317,9 @@ class AlterConfigsResourceResponse(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_configs_resource_response_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResourceResponse], int]:
+def _read_alter_configs_resource_response_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterConfigsResourceResponse], int]:
     # AlterConfigsResourceResponse, versions 0-1
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
@@ -407,8 +378,10 @@ def _write_alter_configs_response_0(out: bytearray, item: AlterConfigsResponse) 
     _write_alter_configs_resource_response_array_0(out, item.responses)
 
 
-def _read_alter_configs_resource_response_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResourceResponse], int]:
-    # AlterConfigsResourceResponse, versions 2
+def _read_alter_configs_resource_response_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterConfigsResourceResponse], int]:
+    # AlterConfigsResourceResponse, version 2
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterConfigsResourceResponse] = []
@@ -434,42 +407,26 @@ def _read_alter_configs_resource_response_array_2(data: bytes, pos: int, count: 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(AlterConfigsResourceResponse(
-            error_code, error_message, resource_type, resource_name, unknown_tags
-        ))
+        item = AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name, unknown_tags)
+        items.append(item)
     return items, pos
 
 
 def _write_alter_configs_resource_response_array_2(out: bytearray, items: list[AlterConfigsResourceResponse]) -> None:
-    # AlterConfigsResourceResponse, versions 2
+    # AlterConfigsResourceResponse, version 2
     for item in items:
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.resource_name.encode()
+            put_compact_string(out, item.error_message)
         out += _pack_b(item.resource_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.resource_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_configs_response_2(data: bytes, pos: int) -> tuple[AlterConfigsResponse, int]:
-    # AlterConfigsResponse, versions 2
+    # AlterConfigsResponse, version 2
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -484,18 +441,12 @@ def _read_alter_configs_response_2(data: bytes, pos: int) -> tuple[AlterConfigsR
 
 
 def _write_alter_configs_response_2(out: bytearray, item: AlterConfigsResponse) -> None:
-    # AlterConfigsResponse, versions 2
+    # AlterConfigsResponse, version 2
     out += _pack_i(item.throttle_time_ms)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_configs_resource_response_array_2(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterConfigsResponse(Message):
@@ -507,7 +458,9 @@ class AlterConfigsResponse(Message):
     FLEXIBLE_FROM = 2
     DECODERS = {0: _read_alter_configs_response_0, 1: _read_alter_configs_response_0, 2: _read_alter_configs_response_2}
     ENCODERS = {
-        0: _write_alter_configs_response_0, 1: _write_alter_configs_response_0, 2: _write_alter_configs_response_2
+        0: _write_alter_configs_response_0,
+        1: _write_alter_configs_response_0,
+        2: _write_alter_configs_response_2,
     }
 
     __slots__ = ("throttle_time_ms", "responses", "unknown_tags")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -18,11 +20,11 @@ from shareq.protocol.primitives import (
     bad_uuid,
     not_in_version,
     put_numbers,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -103,8 +105,10 @@ class BrokerState(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_partition_request_partition_data_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterPartitionRequestPartitionData], int]:
-    # PartitionData, versions 2
+def _read_alter_partition_request_partition_data_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterPartitionRequestPartitionData], int]:
+    # PartitionData, version 2
     if not 0 <= count * 15 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterPartitionRequestPartitionData] = []
@@ -119,33 +123,32 @@ def _read_alter_partition_request_partition_data_array_2(data: bytes, pos: int, 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(AlterPartitionRequestPartitionData(
+        item = AlterPartitionRequestPartitionData(
             partition_index, leader_epoch, new_isr, [], leader_recovery_state, partition_epoch, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_alter_partition_request_partition_data_array_2(out: bytearray, items: list[AlterPartitionRequestPartitionData]) -> None:
-    # PartitionData, versions 2
+def _write_alter_partition_request_partition_data_array_2(
+    out: bytearray, items: list[AlterPartitionRequestPartitionData]
+) -> None:
+    # PartitionData, version 2
     for item in items:
         if item.new_isr_with_epochs:
             raise not_in_version("AlterPartitionRequestPartitionData", "new_isr_with_epochs")
         out += _pack_ii(item.partition_index, item.leader_epoch)
         n = len(item.new_isr) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.new_isr, "i")
         out += _pack_bi(item.leader_recovery_state, item.partition_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_partition_request_topic_data_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterPartitionRequestTopicData], int]:
-    # TopicData, versions 2
+def _read_alter_partition_request_topic_data_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterPartitionRequestTopicData], int]:
+    # TopicData, version 2
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterPartitionRequestTopicData] = []
@@ -164,26 +167,22 @@ def _read_alter_partition_request_topic_data_array_2(data: bytes, pos: int, coun
     return items, pos
 
 
-def _write_alter_partition_request_topic_data_array_2(out: bytearray, items: list[AlterPartitionRequestTopicData]) -> None:
-    # TopicData, versions 2
+def _write_alter_partition_request_topic_data_array_2(
+    out: bytearray, items: list[AlterPartitionRequestTopicData]
+) -> None:
+    # TopicData, version 2
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alter_partition_request_partition_data_array_2(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_partition_request_2(data: bytes, pos: int) -> tuple[AlterPartitionRequest, int]:
-    # AlterPartitionRequest, versions 2
+    # AlterPartitionRequest, version 2
     broker_id, broker_epoch, n = _unpack_iqB(data, pos)
     pos += 13
     if n > 127:
@@ -198,22 +197,16 @@ def _read_alter_partition_request_2(data: bytes, pos: int) -> tuple[AlterPartiti
 
 
 def _write_alter_partition_request_2(out: bytearray, item: AlterPartitionRequest) -> None:
-    # AlterPartitionRequest, versions 2
+    # AlterPartitionRequest, version 2
     out += _pack_iq(item.broker_id, item.broker_epoch)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_partition_request_topic_data_array_2(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_broker_state_array_3(data: bytes, pos: int, count: int) -> tuple[list[BrokerState], int]:
-    # BrokerState, versions 3
+    # BrokerState, version 3
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[BrokerState] = []
@@ -228,17 +221,16 @@ def _read_broker_state_array_3(data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def _write_broker_state_array_3(out: bytearray, items: list[BrokerState]) -> None:
-    # BrokerState, versions 3
+    # BrokerState, version 3
     for item in items:
         out += _pack_iq(item.broker_id, item.broker_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_partition_request_partition_data_array_3(data: bytes, pos: int, count: int) -> tuple[list[AlterPartitionRequestPartitionData], int]:
-    # PartitionData, versions 3
+def _read_alter_partition_request_partition_data_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterPartitionRequestPartitionData], int]:
+    # PartitionData, version 3
     if not 0 <= count * 15 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterPartitionRequestPartitionData] = []
@@ -253,33 +245,32 @@ def _read_alter_partition_request_partition_data_array_3(data: bytes, pos: int, 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(AlterPartitionRequestPartitionData(
+        item = AlterPartitionRequestPartitionData(
             partition_index, leader_epoch, [], new_isr_with_epochs, leader_recovery_state, partition_epoch, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_alter_partition_request_partition_data_array_3(out: bytearray, items: list[AlterPartitionRequestPartitionData]) -> None:
-    # PartitionData, versions 3
+def _write_alter_partition_request_partition_data_array_3(
+    out: bytearray, items: list[AlterPartitionRequestPartitionData]
+) -> None:
+    # PartitionData, version 3
     for item in items:
         if item.new_isr:
             raise not_in_version("AlterPartitionRequestPartitionData", "new_isr")
         out += _pack_ii(item.partition_index, item.leader_epoch)
         n = len(item.new_isr_with_epochs) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_broker_state_array_3(out, item.new_isr_with_epochs)
         out += _pack_bi(item.leader_recovery_state, item.partition_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_partition_request_topic_data_array_3(data: bytes, pos: int, count: int) -> tuple[list[AlterPartitionRequestTopicData], int]:
-    # TopicData, versions 3
+def _read_alter_partition_request_topic_data_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterPartitionRequestTopicData], int]:
+    # TopicData, version 3
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterPartitionRequestTopicData] = []
@@ -298,26 +289,22 @@ def _read_alter_partition_request_topic_data_array_3(data: bytes, pos: int, coun
     return items, pos
 
 
-def _write_alter_partition_request_topic_data_array_3(out: bytearray, items: list[AlterPartitionRequestTopicData]) -> None:
-    # TopicData, versions 3
+def _write_alter_partition_request_topic_data_array_3(
+    out: bytearray, items: list[AlterPartitionRequestTopicData]
+) -> None:
+    # TopicData, version 3
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alter_partition_request_partition_data_array_3(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_partition_request_3(data: bytes, pos: int) -> tuple[AlterPartitionRequest, int]:
-    # AlterPartitionRequest, versions 3
+    # AlterPartitionRequest, version 3
     broker_id, broker_epoch, n = _unpack_iqB(data, pos)
     pos += 13
     if n > 127:
@@ -332,18 +319,12 @@ def _read_alter_partition_request_3(data: bytes, pos: int) -> tuple[AlterPartiti
 
 
 def _write_alter_partition_request_3(out: bytearray, item: AlterPartitionRequest) -> None:
-    # AlterPartitionRequest, versions 3
+    # AlterPartitionRequest, version 3
     out += _pack_iq(item.broker_id, item.broker_epoch)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_partition_request_topic_data_array_3(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterPartitionRequest(Message):
@@ -422,7 +403,9 @@ class AlterPartitionResponsePartitionData(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_partition_response_partition_data_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterPartitionResponsePartitionData], int]:
+def _read_alter_partition_response_partition_data_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterPartitionResponsePartitionData], int]:
     # PartitionData, versions 2-3
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
@@ -438,7 +421,7 @@ def _read_alter_partition_response_partition_data_array_2(data: bytes, pos: int,
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(AlterPartitionResponsePartitionData(
+        item = AlterPartitionResponsePartitionData(
             partition_index,
             error_code,
             leader_id,
@@ -447,28 +430,27 @@ def _read_alter_partition_response_partition_data_array_2(data: bytes, pos: int,
             leader_recovery_state,
             partition_epoch,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_alter_partition_response_partition_data_array_2(out: bytearray, items: list[AlterPartitionResponsePartitionData]) -> None:
+def _write_alter_partition_response_partition_data_array_2(
+    out: bytearray, items: list[AlterPartitionResponsePartitionData]
+) -> None:
     # PartitionData, versions 2-3
     for item in items:
         out += _pack_ihii(item.partition_index, item.error_code, item.leader_id, item.leader_epoch)
         n = len(item.isr) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.isr, "i")
         out += _pack_bi(item.leader_recovery_state, item.partition_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_partition_response_topic_data_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterPartitionResponseTopicData], int]:
+def _read_alter_partition_response_topic_data_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterPartitionResponseTopicData], int]:
     # TopicData, versions 2-3
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -488,22 +470,18 @@ def _read_alter_partition_response_topic_data_array_2(data: bytes, pos: int, cou
     return items, pos
 
 
-def _write_alter_partition_response_topic_data_array_2(out: bytearray, items: list[AlterPartitionResponseTopicData]) -> None:
+def _write_alter_partition_response_topic_data_array_2(
+    out: bytearray, items: list[AlterPartitionResponseTopicData]
+) -> None:
     # TopicData, versions 2-3
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alter_partition_response_partition_data_array_2(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_partition_response_2(data: bytes, pos: int) -> tuple[AlterPartitionResponse, int]:
@@ -525,15 +503,9 @@ def _write_alter_partition_response_2(out: bytearray, item: AlterPartitionRespon
     # AlterPartitionResponse, versions 2-3
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_partition_response_topic_data_array_2(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterPartitionResponse(Message):

@@ -10,20 +10,22 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
     not_in_version,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_itB = Struct(">i?B").unpack_from
@@ -98,15 +100,9 @@ def _write_reassignable_partition_array_0(out: bytearray, items: list[Reassignab
             out.append(0)
         else:
             n = len(item.replicas) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             put_numbers(out, item.replicas, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_reassignable_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[ReassignableTopic], int]:
@@ -139,27 +135,17 @@ def _read_reassignable_topic_array_0(data: bytes, pos: int, count: int) -> tuple
 def _write_reassignable_topic_array_0(out: bytearray, items: list[ReassignableTopic]) -> None:
     # ReassignableTopic, versions 0-1
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_reassignable_partition_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_partition_reassignments_request_0(data: bytes, pos: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
-    # AlterPartitionReassignmentsRequest, versions 0
+def _read_alter_partition_reassignments_request_0(
+    data: bytes, pos: int
+) -> tuple[AlterPartitionReassignmentsRequest, int]:
+    # AlterPartitionReassignmentsRequest, version 0
     timeout_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -174,24 +160,20 @@ def _read_alter_partition_reassignments_request_0(data: bytes, pos: int) -> tupl
 
 
 def _write_alter_partition_reassignments_request_0(out: bytearray, item: AlterPartitionReassignmentsRequest) -> None:
-    # AlterPartitionReassignmentsRequest, versions 0
+    # AlterPartitionReassignmentsRequest, version 0
     if not item.allow_replication_factor_change:
         raise not_in_version("AlterPartitionReassignmentsRequest", "allow_replication_factor_change")
     out += _pack_i(item.timeout_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_reassignable_topic_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_partition_reassignments_request_1(data: bytes, pos: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
-    # AlterPartitionReassignmentsRequest, versions 1
+def _read_alter_partition_reassignments_request_1(
+    data: bytes, pos: int
+) -> tuple[AlterPartitionReassignmentsRequest, int]:
+    # AlterPartitionReassignmentsRequest, version 1
     timeout_ms, allow_replication_factor_change, n = _unpack_itB(data, pos)
     pos += 6
     if n > 127:
@@ -206,18 +188,12 @@ def _read_alter_partition_reassignments_request_1(data: bytes, pos: int) -> tupl
 
 
 def _write_alter_partition_reassignments_request_1(out: bytearray, item: AlterPartitionReassignmentsRequest) -> None:
-    # AlterPartitionReassignmentsRequest, versions 1
+    # AlterPartitionReassignmentsRequest, version 1
     out += _pack_it(item.timeout_ms, item.allow_replication_factor_change)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_reassignable_topic_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterPartitionReassignmentsRequest(Message):
@@ -279,7 +255,9 @@ class ReassignablePartitionResponse(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_reassignable_partition_response_array_0(data: bytes, pos: int, count: int) -> tuple[list[ReassignablePartitionResponse], int]:
+def _read_reassignable_partition_response_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ReassignablePartitionResponse], int]:
     # ReassignablePartitionResponse, versions 0-1
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
@@ -310,20 +288,13 @@ def _write_reassignable_partition_response_array_0(out: bytearray, items: list[R
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_reassignable_topic_response_array_0(data: bytes, pos: int, count: int) -> tuple[list[ReassignableTopicResponse], int]:
+def _read_reassignable_topic_response_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ReassignableTopicResponse], int]:
     # ReassignableTopicResponse, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -353,27 +324,17 @@ def _read_reassignable_topic_response_array_0(data: bytes, pos: int, count: int)
 def _write_reassignable_topic_response_array_0(out: bytearray, items: list[ReassignableTopicResponse]) -> None:
     # ReassignableTopicResponse, versions 0-1
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_reassignable_partition_response_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_partition_reassignments_response_0(data: bytes, pos: int) -> tuple[AlterPartitionReassignmentsResponse, int]:
-    # AlterPartitionReassignmentsResponse, versions 0
+def _read_alter_partition_reassignments_response_0(
+    data: bytes, pos: int
+) -> tuple[AlterPartitionReassignmentsResponse, int]:
+    # AlterPartitionReassignmentsResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -393,38 +354,29 @@ def _read_alter_partition_reassignments_response_0(data: bytes, pos: int) -> tup
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return AlterPartitionReassignmentsResponse(
+    item = AlterPartitionReassignmentsResponse(
         throttle_time_ms, True, error_code, error_message, responses, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_alter_partition_reassignments_response_0(out: bytearray, item: AlterPartitionReassignmentsResponse) -> None:
-    # AlterPartitionReassignmentsResponse, versions 0
+    # AlterPartitionReassignmentsResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_reassignable_topic_response_array_0(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_partition_reassignments_response_1(data: bytes, pos: int) -> tuple[AlterPartitionReassignmentsResponse, int]:
-    # AlterPartitionReassignmentsResponse, versions 1
+def _read_alter_partition_reassignments_response_1(
+    data: bytes, pos: int
+) -> tuple[AlterPartitionReassignmentsResponse, int]:
+    # AlterPartitionReassignmentsResponse, version 1
     throttle_time_ms, allow_replication_factor_change, error_code, n = _unpack_ithB(data, pos)
     pos += 8
     error_message: str | None = None
@@ -444,34 +396,23 @@ def _read_alter_partition_reassignments_response_1(data: bytes, pos: int) -> tup
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return AlterPartitionReassignmentsResponse(
+    item = AlterPartitionReassignmentsResponse(
         throttle_time_ms, allow_replication_factor_change, error_code, error_message, responses, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_alter_partition_reassignments_response_1(out: bytearray, item: AlterPartitionReassignmentsResponse) -> None:
-    # AlterPartitionReassignmentsResponse, versions 1
+    # AlterPartitionReassignmentsResponse, version 1
     out += _pack_ith(item.throttle_time_ms, item.allow_replication_factor_change, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_reassignable_topic_response_array_0(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterPartitionReassignmentsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,14 +18,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -70,8 +72,10 @@ class AlterReplicaLogDirTopic(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_replica_log_dir_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirTopic], int]:
-    # AlterReplicaLogDirTopic, versions 1
+def _read_alter_replica_log_dir_topic_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterReplicaLogDirTopic], int]:
+    # AlterReplicaLogDirTopic, version 1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterReplicaLogDirTopic] = []
@@ -91,7 +95,7 @@ def _read_alter_replica_log_dir_topic_array_1(data: bytes, pos: int, count: int)
 
 
 def _write_alter_replica_log_dir_topic_array_1(out: bytearray, items: list[AlterReplicaLogDirTopic]) -> None:
-    # AlterReplicaLogDirTopic, versions 1
+    # AlterReplicaLogDirTopic, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterReplicaLogDirTopic", "unknown_tags")
@@ -103,7 +107,7 @@ def _write_alter_replica_log_dir_topic_array_1(out: bytearray, items: list[Alter
 
 
 def _read_alter_replica_log_dir_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDir], int]:
-    # AlterReplicaLogDir, versions 1
+    # AlterReplicaLogDir, version 1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterReplicaLogDir] = []
@@ -123,7 +127,7 @@ def _read_alter_replica_log_dir_array_1(data: bytes, pos: int, count: int) -> tu
 
 
 def _write_alter_replica_log_dir_array_1(out: bytearray, items: list[AlterReplicaLogDir]) -> None:
-    # AlterReplicaLogDir, versions 1
+    # AlterReplicaLogDir, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterReplicaLogDir", "unknown_tags")
@@ -135,7 +139,7 @@ def _write_alter_replica_log_dir_array_1(out: bytearray, items: list[AlterReplic
 
 
 def _read_alter_replica_log_dirs_request_1(data: bytes, pos: int) -> tuple[AlterReplicaLogDirsRequest, int]:
-    # AlterReplicaLogDirsRequest, versions 1
+    # AlterReplicaLogDirsRequest, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     dirs, pos = _read_alter_replica_log_dir_array_1(data, pos, n)
@@ -143,15 +147,17 @@ def _read_alter_replica_log_dirs_request_1(data: bytes, pos: int) -> tuple[Alter
 
 
 def _write_alter_replica_log_dirs_request_1(out: bytearray, item: AlterReplicaLogDirsRequest) -> None:
-    # AlterReplicaLogDirsRequest, versions 1
+    # AlterReplicaLogDirsRequest, version 1
     if item.unknown_tags:
         raise not_in_version("AlterReplicaLogDirsRequest", "unknown_tags")
     out += _pack_i(len(item.dirs))
     _write_alter_replica_log_dir_array_1(out, item.dirs)
 
 
-def _read_alter_replica_log_dir_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirTopic], int]:
-    # AlterReplicaLogDirTopic, versions 2
+def _read_alter_replica_log_dir_topic_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterReplicaLogDirTopic], int]:
+    # AlterReplicaLogDirTopic, version 2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterReplicaLogDirTopic] = []
@@ -178,29 +184,17 @@ def _read_alter_replica_log_dir_topic_array_2(data: bytes, pos: int, count: int)
 
 
 def _write_alter_replica_log_dir_topic_array_2(out: bytearray, items: list[AlterReplicaLogDirTopic]) -> None:
-    # AlterReplicaLogDirTopic, versions 2
+    # AlterReplicaLogDirTopic, version 2
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_replica_log_dir_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDir], int]:
-    # AlterReplicaLogDir, versions 2
+    # AlterReplicaLogDir, version 2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterReplicaLogDir] = []
@@ -227,29 +221,17 @@ def _read_alter_replica_log_dir_array_2(data: bytes, pos: int, count: int) -> tu
 
 
 def _write_alter_replica_log_dir_array_2(out: bytearray, items: list[AlterReplicaLogDir]) -> None:
-    # AlterReplicaLogDir, versions 2
+    # AlterReplicaLogDir, version 2
     for item in items:
-        raw = item.path.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.path)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alter_replica_log_dir_topic_array_2(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_replica_log_dirs_request_2(data: bytes, pos: int) -> tuple[AlterReplicaLogDirsRequest, int]:
-    # AlterReplicaLogDirsRequest, versions 2
+    # AlterReplicaLogDirsRequest, version 2
     n = data[pos]
     pos += 1
     if n > 127:
@@ -264,17 +246,11 @@ def _read_alter_replica_log_dirs_request_2(data: bytes, pos: int) -> tuple[Alter
 
 
 def _write_alter_replica_log_dirs_request_2(out: bytearray, item: AlterReplicaLogDirsRequest) -> None:
-    # AlterReplicaLogDirsRequest, versions 2
+    # AlterReplicaLogDirsRequest, version 2
     n = len(item.dirs) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_replica_log_dir_array_2(out, item.dirs)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterReplicaLogDirsRequest(Message):
@@ -326,8 +302,10 @@ class AlterReplicaLogDirPartitionResult(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_replica_log_dir_partition_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
-    # AlterReplicaLogDirPartitionResult, versions 1
+def _read_alter_replica_log_dir_partition_result_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
+    # AlterReplicaLogDirPartitionResult, version 1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterReplicaLogDirPartitionResult] = []
@@ -338,16 +316,20 @@ def _read_alter_replica_log_dir_partition_result_array_1(data: bytes, pos: int, 
     return items, pos
 
 
-def _write_alter_replica_log_dir_partition_result_array_1(out: bytearray, items: list[AlterReplicaLogDirPartitionResult]) -> None:
-    # AlterReplicaLogDirPartitionResult, versions 1
+def _write_alter_replica_log_dir_partition_result_array_1(
+    out: bytearray, items: list[AlterReplicaLogDirPartitionResult]
+) -> None:
+    # AlterReplicaLogDirPartitionResult, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterReplicaLogDirPartitionResult", "unknown_tags")
         out += _pack_ih(item.partition_index, item.error_code)
 
 
-def _read_alter_replica_log_dir_topic_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirTopicResult], int]:
-    # AlterReplicaLogDirTopicResult, versions 1
+def _read_alter_replica_log_dir_topic_result_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterReplicaLogDirTopicResult], int]:
+    # AlterReplicaLogDirTopicResult, version 1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterReplicaLogDirTopicResult] = []
@@ -366,8 +348,10 @@ def _read_alter_replica_log_dir_topic_result_array_1(data: bytes, pos: int, coun
     return items, pos
 
 
-def _write_alter_replica_log_dir_topic_result_array_1(out: bytearray, items: list[AlterReplicaLogDirTopicResult]) -> None:
-    # AlterReplicaLogDirTopicResult, versions 1
+def _write_alter_replica_log_dir_topic_result_array_1(
+    out: bytearray, items: list[AlterReplicaLogDirTopicResult]
+) -> None:
+    # AlterReplicaLogDirTopicResult, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterReplicaLogDirTopicResult", "unknown_tags")
@@ -379,7 +363,7 @@ def _write_alter_replica_log_dir_topic_result_array_1(out: bytearray, items: lis
 
 
 def _read_alter_replica_log_dirs_response_1(data: bytes, pos: int) -> tuple[AlterReplicaLogDirsResponse, int]:
-    # AlterReplicaLogDirsResponse, versions 1
+    # AlterReplicaLogDirsResponse, version 1
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     results, pos = _read_alter_replica_log_dir_topic_result_array_1(data, pos, n)
@@ -387,15 +371,17 @@ def _read_alter_replica_log_dirs_response_1(data: bytes, pos: int) -> tuple[Alte
 
 
 def _write_alter_replica_log_dirs_response_1(out: bytearray, item: AlterReplicaLogDirsResponse) -> None:
-    # AlterReplicaLogDirsResponse, versions 1
+    # AlterReplicaLogDirsResponse, version 1
     if item.unknown_tags:
         raise not_in_version("AlterReplicaLogDirsResponse", "unknown_tags")
     out += _pack_ii(item.throttle_time_ms, len(item.results))
     _write_alter_replica_log_dir_topic_result_array_1(out, item.results)
 
 
-def _read_alter_replica_log_dir_partition_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
-    # AlterReplicaLogDirPartitionResult, versions 2
+def _read_alter_replica_log_dir_partition_result_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
+    # AlterReplicaLogDirPartitionResult, version 2
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterReplicaLogDirPartitionResult] = []
@@ -409,18 +395,19 @@ def _read_alter_replica_log_dir_partition_result_array_2(data: bytes, pos: int, 
     return items, pos
 
 
-def _write_alter_replica_log_dir_partition_result_array_2(out: bytearray, items: list[AlterReplicaLogDirPartitionResult]) -> None:
-    # AlterReplicaLogDirPartitionResult, versions 2
+def _write_alter_replica_log_dir_partition_result_array_2(
+    out: bytearray, items: list[AlterReplicaLogDirPartitionResult]
+) -> None:
+    # AlterReplicaLogDirPartitionResult, version 2
     for item in items:
         out += _pack_ih(item.partition_index, item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_replica_log_dir_topic_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirTopicResult], int]:
-    # AlterReplicaLogDirTopicResult, versions 2
+def _read_alter_replica_log_dir_topic_result_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterReplicaLogDirTopicResult], int]:
+    # AlterReplicaLogDirTopicResult, version 2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterReplicaLogDirTopicResult] = []
@@ -446,30 +433,20 @@ def _read_alter_replica_log_dir_topic_result_array_2(data: bytes, pos: int, coun
     return items, pos
 
 
-def _write_alter_replica_log_dir_topic_result_array_2(out: bytearray, items: list[AlterReplicaLogDirTopicResult]) -> None:
-    # AlterReplicaLogDirTopicResult, versions 2
+def _write_alter_replica_log_dir_topic_result_array_2(
+    out: bytearray, items: list[AlterReplicaLogDirTopicResult]
+) -> None:
+    # AlterReplicaLogDirTopicResult, version 2
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alter_replica_log_dir_partition_result_array_2(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_replica_log_dirs_response_2(data: bytes, pos: int) -> tuple[AlterReplicaLogDirsResponse, int]:
-    # AlterReplicaLogDirsResponse, versions 2
+    # AlterReplicaLogDirsResponse, version 2
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -484,18 +461,12 @@ def _read_alter_replica_log_dirs_response_2(data: bytes, pos: int) -> tuple[Alte
 
 
 def _write_alter_replica_log_dirs_response_2(out: bytearray, item: AlterReplicaLogDirsResponse) -> None:
-    # AlterReplicaLogDirsResponse, versions 2
+    # AlterReplicaLogDirsResponse, version 2
     out += _pack_i(item.throttle_time_ms)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_replica_log_dir_topic_result_array_2(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterReplicaLogDirsResponse(Message):

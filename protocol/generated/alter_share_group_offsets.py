@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -64,8 +66,10 @@ class AlterShareGroupOffsetsRequestPartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_share_group_offsets_request_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterShareGroupOffsetsRequestPartition], int]:
-    # AlterShareGroupOffsetsRequestPartition, versions 0
+def _read_alter_share_group_offsets_request_partition_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterShareGroupOffsetsRequestPartition], int]:
+    # AlterShareGroupOffsetsRequestPartition, version 0
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterShareGroupOffsetsRequestPartition] = []
@@ -79,18 +83,19 @@ def _read_alter_share_group_offsets_request_partition_array_0(data: bytes, pos: 
     return items, pos
 
 
-def _write_alter_share_group_offsets_request_partition_array_0(out: bytearray, items: list[AlterShareGroupOffsetsRequestPartition]) -> None:
-    # AlterShareGroupOffsetsRequestPartition, versions 0
+def _write_alter_share_group_offsets_request_partition_array_0(
+    out: bytearray, items: list[AlterShareGroupOffsetsRequestPartition]
+) -> None:
+    # AlterShareGroupOffsetsRequestPartition, version 0
     for item in items:
         out += _pack_iq(item.partition_index, item.start_offset)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_share_group_offsets_request_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterShareGroupOffsetsRequestTopic], int]:
-    # AlterShareGroupOffsetsRequestTopic, versions 0
+def _read_alter_share_group_offsets_request_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterShareGroupOffsetsRequestTopic], int]:
+    # AlterShareGroupOffsetsRequestTopic, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterShareGroupOffsetsRequestTopic] = []
@@ -116,30 +121,20 @@ def _read_alter_share_group_offsets_request_topic_array_0(data: bytes, pos: int,
     return items, pos
 
 
-def _write_alter_share_group_offsets_request_topic_array_0(out: bytearray, items: list[AlterShareGroupOffsetsRequestTopic]) -> None:
-    # AlterShareGroupOffsetsRequestTopic, versions 0
+def _write_alter_share_group_offsets_request_topic_array_0(
+    out: bytearray, items: list[AlterShareGroupOffsetsRequestTopic]
+) -> None:
+    # AlterShareGroupOffsetsRequestTopic, version 0
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alter_share_group_offsets_request_partition_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_share_group_offsets_request_0(data: bytes, pos: int) -> tuple[AlterShareGroupOffsetsRequest, int]:
-    # AlterShareGroupOffsetsRequest, versions 0
+    # AlterShareGroupOffsetsRequest, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -161,24 +156,12 @@ def _read_alter_share_group_offsets_request_0(data: bytes, pos: int) -> tuple[Al
 
 
 def _write_alter_share_group_offsets_request_0(out: bytearray, item: AlterShareGroupOffsetsRequest) -> None:
-    # AlterShareGroupOffsetsRequest, versions 0
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # AlterShareGroupOffsetsRequest, version 0
+    put_compact_string(out, item.group_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_share_group_offsets_request_topic_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterShareGroupOffsetsRequest(Message):
@@ -240,8 +223,10 @@ class AlterShareGroupOffsetsResponsePartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_share_group_offsets_response_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterShareGroupOffsetsResponsePartition], int]:
-    # AlterShareGroupOffsetsResponsePartition, versions 0
+def _read_alter_share_group_offsets_response_partition_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterShareGroupOffsetsResponsePartition], int]:
+    # AlterShareGroupOffsetsResponsePartition, version 0
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterShareGroupOffsetsResponsePartition] = []
@@ -264,28 +249,23 @@ def _read_alter_share_group_offsets_response_partition_array_0(data: bytes, pos:
     return items, pos
 
 
-def _write_alter_share_group_offsets_response_partition_array_0(out: bytearray, items: list[AlterShareGroupOffsetsResponsePartition]) -> None:
-    # AlterShareGroupOffsetsResponsePartition, versions 0
+def _write_alter_share_group_offsets_response_partition_array_0(
+    out: bytearray, items: list[AlterShareGroupOffsetsResponsePartition]
+) -> None:
+    # AlterShareGroupOffsetsResponsePartition, version 0
     for item in items:
         out += _pack_ih(item.partition_index, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_share_group_offsets_response_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterShareGroupOffsetsResponseTopic], int]:
-    # AlterShareGroupOffsetsResponseTopic, versions 0
+def _read_alter_share_group_offsets_response_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterShareGroupOffsetsResponseTopic], int]:
+    # AlterShareGroupOffsetsResponseTopic, version 0
     if not 0 <= count * 19 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterShareGroupOffsetsResponseTopic] = []
@@ -311,33 +291,23 @@ def _read_alter_share_group_offsets_response_topic_array_0(data: bytes, pos: int
     return items, pos
 
 
-def _write_alter_share_group_offsets_response_topic_array_0(out: bytearray, items: list[AlterShareGroupOffsetsResponseTopic]) -> None:
-    # AlterShareGroupOffsetsResponseTopic, versions 0
+def _write_alter_share_group_offsets_response_topic_array_0(
+    out: bytearray, items: list[AlterShareGroupOffsetsResponseTopic]
+) -> None:
+    # AlterShareGroupOffsetsResponseTopic, version 0
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alter_share_group_offsets_response_partition_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_share_group_offsets_response_0(data: bytes, pos: int) -> tuple[AlterShareGroupOffsetsResponse, int]:
-    # AlterShareGroupOffsetsResponse, versions 0
+    # AlterShareGroupOffsetsResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -361,28 +331,16 @@ def _read_alter_share_group_offsets_response_0(data: bytes, pos: int) -> tuple[A
 
 
 def _write_alter_share_group_offsets_response_0(out: bytearray, item: AlterShareGroupOffsetsResponse) -> None:
-    # AlterShareGroupOffsetsResponse, versions 0
+    # AlterShareGroupOffsetsResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_share_group_offsets_response_topic_array_0(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterShareGroupOffsetsResponse(Message):

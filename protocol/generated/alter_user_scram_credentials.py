@@ -9,18 +9,20 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_bytes_length,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_bB = Struct(">bB").unpack_from
@@ -71,8 +73,10 @@ class ScramCredentialUpsertion(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_scram_credential_deletion_array_0(data: bytes, pos: int, count: int) -> tuple[list[ScramCredentialDeletion], int]:
-    # ScramCredentialDeletion, versions 0
+def _read_scram_credential_deletion_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ScramCredentialDeletion], int]:
+    # ScramCredentialDeletion, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[ScramCredentialDeletion] = []
@@ -94,24 +98,17 @@ def _read_scram_credential_deletion_array_0(data: bytes, pos: int, count: int) -
 
 
 def _write_scram_credential_deletion_array_0(out: bytearray, items: list[ScramCredentialDeletion]) -> None:
-    # ScramCredentialDeletion, versions 0
+    # ScramCredentialDeletion, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_b(item.mechanism)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_scram_credential_upsertion_array_0(data: bytes, pos: int, count: int) -> tuple[list[ScramCredentialUpsertion], int]:
-    # ScramCredentialUpsertion, versions 0
+def _read_scram_credential_upsertion_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ScramCredentialUpsertion], int]:
+    # ScramCredentialUpsertion, version 0
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[ScramCredentialUpsertion] = []
@@ -147,36 +144,21 @@ def _read_scram_credential_upsertion_array_0(data: bytes, pos: int, count: int) 
 
 
 def _write_scram_credential_upsertion_array_0(out: bytearray, items: list[ScramCredentialUpsertion]) -> None:
-    # ScramCredentialUpsertion, versions 0
+    # ScramCredentialUpsertion, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_bi(item.mechanism, item.iterations)
         n = len(item.salt) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.salt
         n = len(item.salted_password) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.salted_password
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_user_scram_credentials_request_0(data: bytes, pos: int) -> tuple[AlterUserScramCredentialsRequest, int]:
-    # AlterUserScramCredentialsRequest, versions 0
+    # AlterUserScramCredentialsRequest, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -196,23 +178,14 @@ def _read_alter_user_scram_credentials_request_0(data: bytes, pos: int) -> tuple
 
 
 def _write_alter_user_scram_credentials_request_0(out: bytearray, item: AlterUserScramCredentialsRequest) -> None:
-    # AlterUserScramCredentialsRequest, versions 0
+    # AlterUserScramCredentialsRequest, version 0
     n = len(item.deletions) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_scram_credential_deletion_array_0(out, item.deletions)
     n = len(item.upsertions) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_scram_credential_upsertion_array_0(out, item.upsertions)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterUserScramCredentialsRequest(Message):
@@ -256,8 +229,10 @@ class AlterUserScramCredentialsResult(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_user_scram_credentials_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterUserScramCredentialsResult], int]:
-    # AlterUserScramCredentialsResult, versions 0
+def _read_alter_user_scram_credentials_result_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterUserScramCredentialsResult], int]:
+    # AlterUserScramCredentialsResult, version 0
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterUserScramCredentialsResult] = []
@@ -287,35 +262,24 @@ def _read_alter_user_scram_credentials_result_array_0(data: bytes, pos: int, cou
     return items, pos
 
 
-def _write_alter_user_scram_credentials_result_array_0(out: bytearray, items: list[AlterUserScramCredentialsResult]) -> None:
-    # AlterUserScramCredentialsResult, versions 0
+def _write_alter_user_scram_credentials_result_array_0(
+    out: bytearray, items: list[AlterUserScramCredentialsResult]
+) -> None:
+    # AlterUserScramCredentialsResult, version 0
     for item in items:
-        raw = item.user.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.user)
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_alter_user_scram_credentials_response_0(data: bytes, pos: int) -> tuple[AlterUserScramCredentialsResponse, int]:
-    # AlterUserScramCredentialsResponse, versions 0
+def _read_alter_user_scram_credentials_response_0(
+    data: bytes, pos: int
+) -> tuple[AlterUserScramCredentialsResponse, int]:
+    # AlterUserScramCredentialsResponse, version 0
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -330,18 +294,12 @@ def _read_alter_user_scram_credentials_response_0(data: bytes, pos: int) -> tupl
 
 
 def _write_alter_user_scram_credentials_response_0(out: bytearray, item: AlterUserScramCredentialsResponse) -> None:
-    # AlterUserScramCredentialsResponse, versions 0
+    # AlterUserScramCredentialsResponse, version 0
     out += _pack_i(item.throttle_time_ms)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_user_scram_credentials_result_array_0(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AlterUserScramCredentialsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_tag_size,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_hB = Struct(">hB").unpack_from
@@ -78,24 +80,9 @@ def _read_api_versions_request_3(data: bytes, pos: int) -> tuple[ApiVersionsRequ
 
 def _write_api_versions_request_3(out: bytearray, item: ApiVersionsRequest) -> None:
     # ApiVersionsRequest, versions 3-4
-    raw = item.client_software_name.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.client_software_version.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    put_compact_string(out, item.client_software_name)
+    put_compact_string(out, item.client_software_version)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ApiVersionsRequest(Message):
@@ -208,7 +195,7 @@ def _write_api_version_array_0(out: bytearray, items: list[ApiVersion]) -> None:
 
 
 def _read_api_versions_response_0(data: bytes, pos: int) -> tuple[ApiVersionsResponse, int]:
-    # ApiVersionsResponse, versions 0
+    # ApiVersionsResponse, version 0
     error_code, n = _unpack_hi(data, pos)
     pos += 6
     api_keys, pos = _read_api_version_array_0(data, pos, n)
@@ -216,7 +203,7 @@ def _read_api_versions_response_0(data: bytes, pos: int) -> tuple[ApiVersionsRes
 
 
 def _write_api_versions_response_0(out: bytearray, item: ApiVersionsResponse) -> None:
-    # ApiVersionsResponse, versions 0
+    # ApiVersionsResponse, version 0
     if item.unknown_tags:
         raise not_in_version("ApiVersionsResponse", "unknown_tags")
     out += _pack_hi(item.error_code, len(item.api_keys))
@@ -261,10 +248,7 @@ def _write_api_version_array_3(out: bytearray, items: list[ApiVersion]) -> None:
     # ApiVersion, versions 3-4
     for item in items:
         out += _pack_hhh(item.api_key, item.min_version, item.max_version)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_supported_feature_key_array_3(data: bytes, pos: int, count: int) -> tuple[list[SupportedFeatureKey], int]:
@@ -292,18 +276,9 @@ def _read_supported_feature_key_array_3(data: bytes, pos: int, count: int) -> tu
 def _write_supported_feature_key_array_3(out: bytearray, items: list[SupportedFeatureKey]) -> None:
     # SupportedFeatureKey, versions 3-4
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_hh(item.min_version, item.max_version)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_finalized_feature_key_array_3(data: bytes, pos: int, count: int) -> tuple[list[FinalizedFeatureKey], int]:
@@ -331,18 +306,9 @@ def _read_finalized_feature_key_array_3(data: bytes, pos: int, count: int) -> tu
 def _write_finalized_feature_key_array_3(out: bytearray, items: list[FinalizedFeatureKey]) -> None:
     # FinalizedFeatureKey, versions 3-4
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_hh(item.max_version_level, item.min_version_level)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_api_versions_response_3(data: bytes, pos: int) -> tuple[ApiVersionsResponse, int]:
@@ -400,20 +366,14 @@ def _write_api_versions_response_3(out: bytearray, item: ApiVersionsResponse) ->
     # ApiVersionsResponse, versions 3-4
     out += _pack_h(item.error_code)
     n = len(item.api_keys) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_api_version_array_3(out, item.api_keys)
     out += _pack_i(item.throttle_time_ms)
     tags = item.unknown_tags
     if item.supported_features:
         body = bytearray()
         n = len(item.supported_features) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         _write_supported_feature_key_array_3(body, item.supported_features)
         tags += ((0, bytes(body)),)
     if item.finalized_features_epoch != -1:
@@ -423,20 +383,14 @@ def _write_api_versions_response_3(out: bytearray, item: ApiVersionsResponse) ->
     if item.finalized_features:
         body = bytearray()
         n = len(item.finalized_features) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         _write_finalized_feature_key_array_3(body, item.finalized_features)
         tags += ((2, bytes(body)),)
     if item.zk_migration_ready:
         body = bytearray()
         body += _pack_t(item.zk_migration_ready)
         tags += ((3, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class ApiVersionsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,10 +18,10 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
-    put_tags,
-    put_uvarint,
     read_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -74,8 +76,10 @@ class AssignReplicasToDirsRequestPartitionData(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_assign_replicas_to_dirs_request_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsRequestPartitionData], int]:
-    # PartitionData, versions 0
+def _read_assign_replicas_to_dirs_request_partition_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AssignReplicasToDirsRequestPartitionData], int]:
+    # PartitionData, version 0
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[AssignReplicasToDirsRequestPartitionData] = []
@@ -89,18 +93,19 @@ def _read_assign_replicas_to_dirs_request_partition_data_array_0(data: bytes, po
     return items, pos
 
 
-def _write_assign_replicas_to_dirs_request_partition_data_array_0(out: bytearray, items: list[AssignReplicasToDirsRequestPartitionData]) -> None:
-    # PartitionData, versions 0
+def _write_assign_replicas_to_dirs_request_partition_data_array_0(
+    out: bytearray, items: list[AssignReplicasToDirsRequestPartitionData]
+) -> None:
+    # PartitionData, version 0
     for item in items:
         out += _pack_i(item.partition_index)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_assign_replicas_to_dirs_request_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsRequestTopicData], int]:
-    # TopicData, versions 0
+def _read_assign_replicas_to_dirs_request_topic_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AssignReplicasToDirsRequestTopicData], int]:
+    # TopicData, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[AssignReplicasToDirsRequestTopicData] = []
@@ -119,26 +124,24 @@ def _read_assign_replicas_to_dirs_request_topic_data_array_0(data: bytes, pos: i
     return items, pos
 
 
-def _write_assign_replicas_to_dirs_request_topic_data_array_0(out: bytearray, items: list[AssignReplicasToDirsRequestTopicData]) -> None:
-    # TopicData, versions 0
+def _write_assign_replicas_to_dirs_request_topic_data_array_0(
+    out: bytearray, items: list[AssignReplicasToDirsRequestTopicData]
+) -> None:
+    # TopicData, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_assign_replicas_to_dirs_request_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_assign_replicas_to_dirs_request_directory_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsRequestDirectoryData], int]:
-    # DirectoryData, versions 0
+def _read_assign_replicas_to_dirs_request_directory_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AssignReplicasToDirsRequestDirectoryData], int]:
+    # DirectoryData, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[AssignReplicasToDirsRequestDirectoryData] = []
@@ -157,26 +160,22 @@ def _read_assign_replicas_to_dirs_request_directory_data_array_0(data: bytes, po
     return items, pos
 
 
-def _write_assign_replicas_to_dirs_request_directory_data_array_0(out: bytearray, items: list[AssignReplicasToDirsRequestDirectoryData]) -> None:
-    # DirectoryData, versions 0
+def _write_assign_replicas_to_dirs_request_directory_data_array_0(
+    out: bytearray, items: list[AssignReplicasToDirsRequestDirectoryData]
+) -> None:
+    # DirectoryData, version 0
     for item in items:
         if len(item.id) != 16:
             raise bad_uuid(item.id)
         out += _pack_u(item.id)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_assign_replicas_to_dirs_request_topic_data_array_0(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_assign_replicas_to_dirs_request_0(data: bytes, pos: int) -> tuple[AssignReplicasToDirsRequest, int]:
-    # AssignReplicasToDirsRequest, versions 0
+    # AssignReplicasToDirsRequest, version 0
     broker_id, broker_epoch, n = _unpack_iqB(data, pos)
     pos += 13
     if n > 127:
@@ -191,18 +190,12 @@ def _read_assign_replicas_to_dirs_request_0(data: bytes, pos: int) -> tuple[Assi
 
 
 def _write_assign_replicas_to_dirs_request_0(out: bytearray, item: AssignReplicasToDirsRequest) -> None:
-    # AssignReplicasToDirsRequest, versions 0
+    # AssignReplicasToDirsRequest, version 0
     out += _pack_iq(item.broker_id, item.broker_epoch)
     n = len(item.directories) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_assign_replicas_to_dirs_request_directory_data_array_0(out, item.directories)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AssignReplicasToDirsRequest(Message):
@@ -278,8 +271,10 @@ class AssignReplicasToDirsResponsePartitionData(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_assign_replicas_to_dirs_response_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsResponsePartitionData], int]:
-    # PartitionData, versions 0
+def _read_assign_replicas_to_dirs_response_partition_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AssignReplicasToDirsResponsePartitionData], int]:
+    # PartitionData, version 0
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[AssignReplicasToDirsResponsePartitionData] = []
@@ -293,18 +288,19 @@ def _read_assign_replicas_to_dirs_response_partition_data_array_0(data: bytes, p
     return items, pos
 
 
-def _write_assign_replicas_to_dirs_response_partition_data_array_0(out: bytearray, items: list[AssignReplicasToDirsResponsePartitionData]) -> None:
-    # PartitionData, versions 0
+def _write_assign_replicas_to_dirs_response_partition_data_array_0(
+    out: bytearray, items: list[AssignReplicasToDirsResponsePartitionData]
+) -> None:
+    # PartitionData, version 0
     for item in items:
         out += _pack_ih(item.partition_index, item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_assign_replicas_to_dirs_response_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsResponseTopicData], int]:
-    # TopicData, versions 0
+def _read_assign_replicas_to_dirs_response_topic_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AssignReplicasToDirsResponseTopicData], int]:
+    # TopicData, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[AssignReplicasToDirsResponseTopicData] = []
@@ -323,26 +319,24 @@ def _read_assign_replicas_to_dirs_response_topic_data_array_0(data: bytes, pos: 
     return items, pos
 
 
-def _write_assign_replicas_to_dirs_response_topic_data_array_0(out: bytearray, items: list[AssignReplicasToDirsResponseTopicData]) -> None:
-    # TopicData, versions 0
+def _write_assign_replicas_to_dirs_response_topic_data_array_0(
+    out: bytearray, items: list[AssignReplicasToDirsResponseTopicData]
+) -> None:
+    # TopicData, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_assign_replicas_to_dirs_response_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_assign_replicas_to_dirs_response_directory_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[AssignReplicasToDirsResponseDirectoryData], int]:
-    # DirectoryData, versions 0
+def _read_assign_replicas_to_dirs_response_directory_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AssignReplicasToDirsResponseDirectoryData], int]:
+    # DirectoryData, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[AssignReplicasToDirsResponseDirectoryData] = []
@@ -361,26 +355,22 @@ def _read_assign_replicas_to_dirs_response_directory_data_array_0(data: bytes, p
     return items, pos
 
 
-def _write_assign_replicas_to_dirs_response_directory_data_array_0(out: bytearray, items: list[AssignReplicasToDirsResponseDirectoryData]) -> None:
-    # DirectoryData, versions 0
+def _write_assign_replicas_to_dirs_response_directory_data_array_0(
+    out: bytearray, items: list[AssignReplicasToDirsResponseDirectoryData]
+) -> None:
+    # DirectoryData, version 0
     for item in items:
         if len(item.id) != 16:
             raise bad_uuid(item.id)
         out += _pack_u(item.id)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_assign_replicas_to_dirs_response_topic_data_array_0(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_assign_replicas_to_dirs_response_0(data: bytes, pos: int) -> tuple[AssignReplicasToDirsResponse, int]:
-    # AssignReplicasToDirsResponse, versions 0
+    # AssignReplicasToDirsResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -395,18 +385,12 @@ def _read_assign_replicas_to_dirs_response_0(data: bytes, pos: int) -> tuple[Ass
 
 
 def _write_assign_replicas_to_dirs_response_0(out: bytearray, item: AssignReplicasToDirsResponse) -> None:
-    # AssignReplicasToDirsResponse, versions 0
+    # AssignReplicasToDirsResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.directories) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_assign_replicas_to_dirs_response_directory_data_array_0(out, item.directories)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class AssignReplicasToDirsResponse(Message):

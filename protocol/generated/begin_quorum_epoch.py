@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -19,12 +21,12 @@ from shareq.protocol.primitives import (
     bad_tag_size,
     bad_uuid,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_HB = Struct(">HB").unpack_from
@@ -100,8 +102,10 @@ class LeaderEndpoint(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_begin_quorum_epoch_request_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[BeginQuorumEpochRequestPartitionData], int]:
-    # PartitionData, versions 0
+def _read_begin_quorum_epoch_request_partition_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[BeginQuorumEpochRequestPartitionData], int]:
+    # PartitionData, version 0
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochRequestPartitionData] = []
@@ -112,16 +116,20 @@ def _read_begin_quorum_epoch_request_partition_data_array_0(data: bytes, pos: in
     return items, pos
 
 
-def _write_begin_quorum_epoch_request_partition_data_array_0(out: bytearray, items: list[BeginQuorumEpochRequestPartitionData]) -> None:
-    # PartitionData, versions 0
+def _write_begin_quorum_epoch_request_partition_data_array_0(
+    out: bytearray, items: list[BeginQuorumEpochRequestPartitionData]
+) -> None:
+    # PartitionData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("BeginQuorumEpochRequestPartitionData", "unknown_tags")
         out += _pack_iii(item.partition_index, item.leader_id, item.leader_epoch)
 
 
-def _read_begin_quorum_epoch_request_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[BeginQuorumEpochRequestTopicData], int]:
-    # TopicData, versions 0
+def _read_begin_quorum_epoch_request_topic_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[BeginQuorumEpochRequestTopicData], int]:
+    # TopicData, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochRequestTopicData] = []
@@ -140,8 +148,10 @@ def _read_begin_quorum_epoch_request_topic_data_array_0(data: bytes, pos: int, c
     return items, pos
 
 
-def _write_begin_quorum_epoch_request_topic_data_array_0(out: bytearray, items: list[BeginQuorumEpochRequestTopicData]) -> None:
-    # TopicData, versions 0
+def _write_begin_quorum_epoch_request_topic_data_array_0(
+    out: bytearray, items: list[BeginQuorumEpochRequestTopicData]
+) -> None:
+    # TopicData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("BeginQuorumEpochRequestTopicData", "unknown_tags")
@@ -153,7 +163,7 @@ def _write_begin_quorum_epoch_request_topic_data_array_0(out: bytearray, items: 
 
 
 def _read_begin_quorum_epoch_request_0(data: bytes, pos: int) -> tuple[BeginQuorumEpochRequest, int]:
-    # BeginQuorumEpochRequest, versions 0
+    # BeginQuorumEpochRequest, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     cluster_id: str | None = None
@@ -170,7 +180,7 @@ def _read_begin_quorum_epoch_request_0(data: bytes, pos: int) -> tuple[BeginQuor
 
 
 def _write_begin_quorum_epoch_request_0(out: bytearray, item: BeginQuorumEpochRequest) -> None:
-    # BeginQuorumEpochRequest, versions 0
+    # BeginQuorumEpochRequest, version 0
     if item.unknown_tags:
         raise not_in_version("BeginQuorumEpochRequest", "unknown_tags")
     if item.cluster_id is None:
@@ -183,8 +193,10 @@ def _write_begin_quorum_epoch_request_0(out: bytearray, item: BeginQuorumEpochRe
     _write_begin_quorum_epoch_request_topic_data_array_0(out, item.topics)
 
 
-def _read_begin_quorum_epoch_request_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[BeginQuorumEpochRequestPartitionData], int]:
-    # PartitionData, versions 1
+def _read_begin_quorum_epoch_request_partition_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[BeginQuorumEpochRequestPartitionData], int]:
+    # PartitionData, version 1
     if not 0 <= count * 29 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochRequestPartitionData] = []
@@ -194,26 +206,28 @@ def _read_begin_quorum_epoch_request_partition_data_array_1(data: bytes, pos: in
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(BeginQuorumEpochRequestPartitionData(
+        item = BeginQuorumEpochRequestPartitionData(
             partition_index, voter_directory_id, leader_id, leader_epoch, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_begin_quorum_epoch_request_partition_data_array_1(out: bytearray, items: list[BeginQuorumEpochRequestPartitionData]) -> None:
-    # PartitionData, versions 1
+def _write_begin_quorum_epoch_request_partition_data_array_1(
+    out: bytearray, items: list[BeginQuorumEpochRequestPartitionData]
+) -> None:
+    # PartitionData, version 1
     for item in items:
         if len(item.voter_directory_id) != 16:
             raise bad_uuid(item.voter_directory_id)
         out += _pack_iuii(item.partition_index, item.voter_directory_id, item.leader_id, item.leader_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_begin_quorum_epoch_request_topic_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[BeginQuorumEpochRequestTopicData], int]:
-    # TopicData, versions 1
+def _read_begin_quorum_epoch_request_topic_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[BeginQuorumEpochRequestTopicData], int]:
+    # TopicData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochRequestTopicData] = []
@@ -239,30 +253,20 @@ def _read_begin_quorum_epoch_request_topic_data_array_1(data: bytes, pos: int, c
     return items, pos
 
 
-def _write_begin_quorum_epoch_request_topic_data_array_1(out: bytearray, items: list[BeginQuorumEpochRequestTopicData]) -> None:
-    # TopicData, versions 1
+def _write_begin_quorum_epoch_request_topic_data_array_1(
+    out: bytearray, items: list[BeginQuorumEpochRequestTopicData]
+) -> None:
+    # TopicData, version 1
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_begin_quorum_epoch_request_partition_data_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_leader_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list[LeaderEndpoint], int]:
-    # LeaderEndpoint, versions 1
+    # LeaderEndpoint, version 1
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[LeaderEndpoint] = []
@@ -291,31 +295,16 @@ def _read_leader_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_leader_endpoint_array_1(out: bytearray, items: list[LeaderEndpoint]) -> None:
-    # LeaderEndpoint, versions 1
+    # LeaderEndpoint, version 1
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
+        put_compact_string(out, item.host)
         out += _pack_H(item.port)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_begin_quorum_epoch_request_1(data: bytes, pos: int) -> tuple[BeginQuorumEpochRequest, int]:
-    # BeginQuorumEpochRequest, versions 1
+    # BeginQuorumEpochRequest, version 1
     n = data[pos]
     pos += 1
     cluster_id: str | None = None
@@ -344,34 +333,19 @@ def _read_begin_quorum_epoch_request_1(data: bytes, pos: int) -> tuple[BeginQuor
 
 
 def _write_begin_quorum_epoch_request_1(out: bytearray, item: BeginQuorumEpochRequest) -> None:
-    # BeginQuorumEpochRequest, versions 1
+    # BeginQuorumEpochRequest, version 1
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     out += _pack_i(item.voter_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_begin_quorum_epoch_request_topic_data_array_1(out, item.topics)
     n = len(item.leader_endpoints) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_leader_endpoint_array_1(out, item.leader_endpoints)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class BeginQuorumEpochRequest(Message):
@@ -455,8 +429,10 @@ class NodeEndpoint(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_begin_quorum_epoch_response_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[BeginQuorumEpochResponsePartitionData], int]:
-    # PartitionData, versions 0
+def _read_begin_quorum_epoch_response_partition_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[BeginQuorumEpochResponsePartitionData], int]:
+    # PartitionData, version 0
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochResponsePartitionData] = []
@@ -467,16 +443,20 @@ def _read_begin_quorum_epoch_response_partition_data_array_0(data: bytes, pos: i
     return items, pos
 
 
-def _write_begin_quorum_epoch_response_partition_data_array_0(out: bytearray, items: list[BeginQuorumEpochResponsePartitionData]) -> None:
-    # PartitionData, versions 0
+def _write_begin_quorum_epoch_response_partition_data_array_0(
+    out: bytearray, items: list[BeginQuorumEpochResponsePartitionData]
+) -> None:
+    # PartitionData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("BeginQuorumEpochResponsePartitionData", "unknown_tags")
         out += _pack_ihii(item.partition_index, item.error_code, item.leader_id, item.leader_epoch)
 
 
-def _read_begin_quorum_epoch_response_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[BeginQuorumEpochResponseTopicData], int]:
-    # TopicData, versions 0
+def _read_begin_quorum_epoch_response_topic_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[BeginQuorumEpochResponseTopicData], int]:
+    # TopicData, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochResponseTopicData] = []
@@ -495,8 +475,10 @@ def _read_begin_quorum_epoch_response_topic_data_array_0(data: bytes, pos: int, 
     return items, pos
 
 
-def _write_begin_quorum_epoch_response_topic_data_array_0(out: bytearray, items: list[BeginQuorumEpochResponseTopicData]) -> None:
-    # TopicData, versions 0
+def _write_begin_quorum_epoch_response_topic_data_array_0(
+    out: bytearray, items: list[BeginQuorumEpochResponseTopicData]
+) -> None:
+    # TopicData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("BeginQuorumEpochResponseTopicData", "unknown_tags")
@@ -508,7 +490,7 @@ def _write_begin_quorum_epoch_response_topic_data_array_0(out: bytearray, items:
 
 
 def _read_begin_quorum_epoch_response_0(data: bytes, pos: int) -> tuple[BeginQuorumEpochResponse, int]:
-    # BeginQuorumEpochResponse, versions 0
+    # BeginQuorumEpochResponse, version 0
     error_code, n = _unpack_hi(data, pos)
     pos += 6
     topics, pos = _read_begin_quorum_epoch_response_topic_data_array_0(data, pos, n)
@@ -516,7 +498,7 @@ def _read_begin_quorum_epoch_response_0(data: bytes, pos: int) -> tuple[BeginQuo
 
 
 def _write_begin_quorum_epoch_response_0(out: bytearray, item: BeginQuorumEpochResponse) -> None:
-    # BeginQuorumEpochResponse, versions 0
+    # BeginQuorumEpochResponse, version 0
     if item.node_endpoints:
         raise not_in_version("BeginQuorumEpochResponse", "node_endpoints")
     if item.unknown_tags:
@@ -525,8 +507,10 @@ def _write_begin_quorum_epoch_response_0(out: bytearray, item: BeginQuorumEpochR
     _write_begin_quorum_epoch_response_topic_data_array_0(out, item.topics)
 
 
-def _read_begin_quorum_epoch_response_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[BeginQuorumEpochResponsePartitionData], int]:
-    # PartitionData, versions 1
+def _read_begin_quorum_epoch_response_partition_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[BeginQuorumEpochResponsePartitionData], int]:
+    # PartitionData, version 1
     if not 0 <= count * 15 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochResponsePartitionData] = []
@@ -536,24 +520,24 @@ def _read_begin_quorum_epoch_response_partition_data_array_1(data: bytes, pos: i
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(BeginQuorumEpochResponsePartitionData(
-            partition_index, error_code, leader_id, leader_epoch, unknown_tags
-        ))
+        item = BeginQuorumEpochResponsePartitionData(partition_index, error_code, leader_id, leader_epoch, unknown_tags)
+        items.append(item)
     return items, pos
 
 
-def _write_begin_quorum_epoch_response_partition_data_array_1(out: bytearray, items: list[BeginQuorumEpochResponsePartitionData]) -> None:
-    # PartitionData, versions 1
+def _write_begin_quorum_epoch_response_partition_data_array_1(
+    out: bytearray, items: list[BeginQuorumEpochResponsePartitionData]
+) -> None:
+    # PartitionData, version 1
     for item in items:
         out += _pack_ihii(item.partition_index, item.error_code, item.leader_id, item.leader_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_begin_quorum_epoch_response_topic_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[BeginQuorumEpochResponseTopicData], int]:
-    # TopicData, versions 1
+def _read_begin_quorum_epoch_response_topic_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[BeginQuorumEpochResponseTopicData], int]:
+    # TopicData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochResponseTopicData] = []
@@ -579,30 +563,20 @@ def _read_begin_quorum_epoch_response_topic_data_array_1(data: bytes, pos: int, 
     return items, pos
 
 
-def _write_begin_quorum_epoch_response_topic_data_array_1(out: bytearray, items: list[BeginQuorumEpochResponseTopicData]) -> None:
-    # TopicData, versions 1
+def _write_begin_quorum_epoch_response_topic_data_array_1(
+    out: bytearray, items: list[BeginQuorumEpochResponseTopicData]
+) -> None:
+    # TopicData, version 1
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_begin_quorum_epoch_response_partition_data_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
-    # NodeEndpoint, versions 1
+    # NodeEndpoint, version 1
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[NodeEndpoint] = []
@@ -624,25 +598,16 @@ def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list
 
 
 def _write_node_endpoint_array_1(out: bytearray, items: list[NodeEndpoint]) -> None:
-    # NodeEndpoint, versions 1
+    # NodeEndpoint, version 1
     for item in items:
-        raw = item.host.encode()
         out += _pack_i(item.node_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_H(item.port)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_begin_quorum_epoch_response_1(data: bytes, pos: int) -> tuple[BeginQuorumEpochResponse, int]:
-    # BeginQuorumEpochResponse, versions 1
+    # BeginQuorumEpochResponse, version 1
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     if n > 127:
@@ -678,28 +643,19 @@ def _read_begin_quorum_epoch_response_tags_1(item: BeginQuorumEpochResponse, dat
 
 
 def _write_begin_quorum_epoch_response_1(out: bytearray, item: BeginQuorumEpochResponse) -> None:
-    # BeginQuorumEpochResponse, versions 1
+    # BeginQuorumEpochResponse, version 1
     out += _pack_h(item.error_code)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_begin_quorum_epoch_response_topic_data_array_1(out, item.topics)
     tags = item.unknown_tags
     if item.node_endpoints:
         body = bytearray()
         n = len(item.node_endpoints) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         _write_node_endpoint_array_1(body, item.node_endpoints)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class BeginQuorumEpochResponse(Message):

@@ -9,18 +9,20 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Tags,
     bad_tag,
     bad_tag_size,
     not_in_version,
-    put_tags,
     put_uuids,
-    put_uvarint,
     read_length,
     read_tags,
     read_uuids,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_ihtttB = Struct(">ih???B").unpack_from
@@ -30,7 +32,7 @@ _pack_iqqtt = Struct(">iqq??").pack
 
 
 def _read_broker_heartbeat_request_0(data: bytes, pos: int) -> tuple[BrokerHeartbeatRequest, int]:
-    # BrokerHeartbeatRequest, versions 0
+    # BrokerHeartbeatRequest, version 0
     broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down, n = _unpack_iqqttB(data, pos)
     pos += 23
     item = BrokerHeartbeatRequest(
@@ -54,7 +56,7 @@ def _read_broker_heartbeat_request_tags_0(item: BrokerHeartbeatRequest, data: by
 
 
 def _write_broker_heartbeat_request_0(out: bytearray, item: BrokerHeartbeatRequest) -> None:
-    # BrokerHeartbeatRequest, versions 0
+    # BrokerHeartbeatRequest, version 0
     if item.offline_log_dirs:
         raise not_in_version("BrokerHeartbeatRequest", "offline_log_dirs")
     if item.cordoned_log_dirs is not None:
@@ -62,14 +64,11 @@ def _write_broker_heartbeat_request_0(out: bytearray, item: BrokerHeartbeatReque
     out += _pack_iqqtt(
         item.broker_id, item.broker_epoch, item.current_metadata_offset, item.want_fence, item.want_shut_down
     )
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_broker_heartbeat_request_1(data: bytes, pos: int) -> tuple[BrokerHeartbeatRequest, int]:
-    # BrokerHeartbeatRequest, versions 1
+    # BrokerHeartbeatRequest, version 1
     broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down, n = _unpack_iqqttB(data, pos)
     pos += 23
     item = BrokerHeartbeatRequest(
@@ -104,7 +103,7 @@ def _read_broker_heartbeat_request_tags_1(item: BrokerHeartbeatRequest, data: by
 
 
 def _write_broker_heartbeat_request_1(out: bytearray, item: BrokerHeartbeatRequest) -> None:
-    # BrokerHeartbeatRequest, versions 1
+    # BrokerHeartbeatRequest, version 1
     if item.cordoned_log_dirs is not None:
         raise not_in_version("BrokerHeartbeatRequest", "cordoned_log_dirs")
     out += _pack_iqqtt(
@@ -114,20 +113,14 @@ def _write_broker_heartbeat_request_1(out: bytearray, item: BrokerHeartbeatReque
     if item.offline_log_dirs:
         body = bytearray()
         n = len(item.offline_log_dirs) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         put_uuids(body, item.offline_log_dirs)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_broker_heartbeat_request_2(data: bytes, pos: int) -> tuple[BrokerHeartbeatRequest, int]:
-    # BrokerHeartbeatRequest, versions 2
+    # BrokerHeartbeatRequest, version 2
     broker_id, broker_epoch, current_metadata_offset, want_fence, want_shut_down, n = _unpack_iqqttB(data, pos)
     pos += 23
     item = BrokerHeartbeatRequest(
@@ -169,7 +162,7 @@ def _read_broker_heartbeat_request_tags_2(item: BrokerHeartbeatRequest, data: by
 
 
 def _write_broker_heartbeat_request_2(out: bytearray, item: BrokerHeartbeatRequest) -> None:
-    # BrokerHeartbeatRequest, versions 2
+    # BrokerHeartbeatRequest, version 2
     out += _pack_iqqtt(
         item.broker_id, item.broker_epoch, item.current_metadata_offset, item.want_fence, item.want_shut_down
     )
@@ -177,10 +170,7 @@ def _write_broker_heartbeat_request_2(out: bytearray, item: BrokerHeartbeatReque
     if item.offline_log_dirs:
         body = bytearray()
         n = len(item.offline_log_dirs) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         put_uuids(body, item.offline_log_dirs)
         tags += ((0, bytes(body)),)
     if item.cordoned_log_dirs is not None:
@@ -189,16 +179,10 @@ def _write_broker_heartbeat_request_2(out: bytearray, item: BrokerHeartbeatReque
             body.append(0)
         else:
             n = len(item.cordoned_log_dirs) + 1
-            if n < 128:
-                body.append(n)
-            else:
-                put_uvarint(body, n)
+            body += SMALL[n] if n < 128 else uvarint(n)
             put_uuids(body, item.cordoned_log_dirs)
         tags += ((1, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class BrokerHeartbeatRequest(Message):
@@ -209,10 +193,14 @@ class BrokerHeartbeatRequest(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 0
     DECODERS = {
-        0: _read_broker_heartbeat_request_0, 1: _read_broker_heartbeat_request_1, 2: _read_broker_heartbeat_request_2
+        0: _read_broker_heartbeat_request_0,
+        1: _read_broker_heartbeat_request_1,
+        2: _read_broker_heartbeat_request_2,
     }
     ENCODERS = {
-        0: _write_broker_heartbeat_request_0, 1: _write_broker_heartbeat_request_1, 2: _write_broker_heartbeat_request_2
+        0: _write_broker_heartbeat_request_0,
+        1: _write_broker_heartbeat_request_1,
+        2: _write_broker_heartbeat_request_2,
     }
 
     __slots__ = (
@@ -254,18 +242,16 @@ def _read_broker_heartbeat_response_0(data: bytes, pos: int) -> tuple[BrokerHear
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return BrokerHeartbeatResponse(
+    item = BrokerHeartbeatResponse(
         throttle_time_ms, error_code, is_caught_up, is_fenced, should_shut_down, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_broker_heartbeat_response_0(out: bytearray, item: BrokerHeartbeatResponse) -> None:
     # BrokerHeartbeatResponse, versions 0-2
     out += _pack_ihttt(item.throttle_time_ms, item.error_code, item.is_caught_up, item.is_fenced, item.should_shut_down)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class BrokerHeartbeatResponse(Message):
@@ -276,7 +262,9 @@ class BrokerHeartbeatResponse(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 0
     DECODERS = {
-        0: _read_broker_heartbeat_response_0, 1: _read_broker_heartbeat_response_0, 2: _read_broker_heartbeat_response_0
+        0: _read_broker_heartbeat_response_0,
+        1: _read_broker_heartbeat_response_0,
+        2: _read_broker_heartbeat_response_0,
     }
     ENCODERS = {
         0: _write_broker_heartbeat_response_0,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -17,14 +19,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_uuid,
     not_in_version,
-    put_string_length,
-    put_tags,
+    put_compact_string,
     put_uuids,
-    put_uvarint,
     read_length,
     read_string_length,
     read_tags,
     read_uuids,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -113,25 +115,10 @@ def _read_listener_array_0(data: bytes, pos: int, count: int) -> tuple[list[List
 def _write_listener_array_0(out: bytearray, items: list[Listener]) -> None:
     # Listener, versions 0-4
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
+        put_compact_string(out, item.host)
         out += _pack_Hh(item.port, item.security_protocol)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_feature_array_0(data: bytes, pos: int, count: int) -> tuple[list[Feature], int]:
@@ -159,22 +146,13 @@ def _read_feature_array_0(data: bytes, pos: int, count: int) -> tuple[list[Featu
 def _write_feature_array_0(out: bytearray, items: list[Feature]) -> None:
     # Feature, versions 0-4
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_hh(item.min_supported_version, item.max_supported_version)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_broker_registration_request_0(data: bytes, pos: int) -> tuple[BrokerRegistrationRequest, int]:
-    # BrokerRegistrationRequest, versions 0
+    # BrokerRegistrationRequest, version 0
     broker_id, n = _unpack_iB(data, pos)
     pos += 5
     if not 0 < n < 128:
@@ -206,56 +184,36 @@ def _read_broker_registration_request_0(data: bytes, pos: int) -> tuple[BrokerRe
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return BrokerRegistrationRequest(
+    item = BrokerRegistrationRequest(
         broker_id, cluster_id, incarnation_id, listeners, features, rack, False, [], -1, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_broker_registration_request_0(out: bytearray, item: BrokerRegistrationRequest) -> None:
-    # BrokerRegistrationRequest, versions 0
+    # BrokerRegistrationRequest, version 0
     if item.is_migrating_zk_broker:
         raise not_in_version("BrokerRegistrationRequest", "is_migrating_zk_broker")
-    raw = item.cluster_id.encode()
     out += _pack_i(item.broker_id)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.cluster_id)
     if len(item.incarnation_id) != 16:
         raise bad_uuid(item.incarnation_id)
     out += _pack_u(item.incarnation_id)
     n = len(item.listeners) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listener_array_0(out, item.listeners)
     n = len(item.features) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_feature_array_0(out, item.features)
     if item.rack is None:
         out.append(0)
     else:
-        raw = item.rack.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+        put_compact_string(out, item.rack)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_broker_registration_request_1(data: bytes, pos: int) -> tuple[BrokerRegistrationRequest, int]:
-    # BrokerRegistrationRequest, versions 1
+    # BrokerRegistrationRequest, version 1
     broker_id, n = _unpack_iB(data, pos)
     pos += 5
     if not 0 < n < 128:
@@ -287,55 +245,35 @@ def _read_broker_registration_request_1(data: bytes, pos: int) -> tuple[BrokerRe
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return BrokerRegistrationRequest(
+    item = BrokerRegistrationRequest(
         broker_id, cluster_id, incarnation_id, listeners, features, rack, is_migrating_zk_broker, [], -1, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_broker_registration_request_1(out: bytearray, item: BrokerRegistrationRequest) -> None:
-    # BrokerRegistrationRequest, versions 1
-    raw = item.cluster_id.encode()
+    # BrokerRegistrationRequest, version 1
     out += _pack_i(item.broker_id)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.cluster_id)
     if len(item.incarnation_id) != 16:
         raise bad_uuid(item.incarnation_id)
     out += _pack_u(item.incarnation_id)
     n = len(item.listeners) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listener_array_0(out, item.listeners)
     n = len(item.features) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_feature_array_0(out, item.features)
     if item.rack is None:
         out.append(0)
     else:
-        raw = item.rack.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.rack)
     out += _pack_t(item.is_migrating_zk_broker)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_broker_registration_request_2(data: bytes, pos: int) -> tuple[BrokerRegistrationRequest, int]:
-    # BrokerRegistrationRequest, versions 2
+    # BrokerRegistrationRequest, version 2
     broker_id, n = _unpack_iB(data, pos)
     pos += 5
     if not 0 < n < 128:
@@ -372,7 +310,7 @@ def _read_broker_registration_request_2(data: bytes, pos: int) -> tuple[BrokerRe
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return BrokerRegistrationRequest(
+    item = BrokerRegistrationRequest(
         broker_id,
         cluster_id,
         incarnation_id,
@@ -383,55 +321,32 @@ def _read_broker_registration_request_2(data: bytes, pos: int) -> tuple[BrokerRe
         log_dirs,
         -1,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_broker_registration_request_2(out: bytearray, item: BrokerRegistrationRequest) -> None:
-    # BrokerRegistrationRequest, versions 2
-    raw = item.cluster_id.encode()
+    # BrokerRegistrationRequest, version 2
     out += _pack_i(item.broker_id)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.cluster_id)
     if len(item.incarnation_id) != 16:
         raise bad_uuid(item.incarnation_id)
     out += _pack_u(item.incarnation_id)
     n = len(item.listeners) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listener_array_0(out, item.listeners)
     n = len(item.features) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_feature_array_0(out, item.features)
     if item.rack is None:
         out.append(0)
     else:
-        raw = item.rack.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.rack)
     out += _pack_t(item.is_migrating_zk_broker)
     n = len(item.log_dirs) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_uuids(out, item.log_dirs)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_broker_registration_request_3(data: bytes, pos: int) -> tuple[BrokerRegistrationRequest, int]:
@@ -472,7 +387,7 @@ def _read_broker_registration_request_3(data: bytes, pos: int) -> tuple[BrokerRe
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return BrokerRegistrationRequest(
+    item = BrokerRegistrationRequest(
         broker_id,
         cluster_id,
         incarnation_id,
@@ -483,56 +398,33 @@ def _read_broker_registration_request_3(data: bytes, pos: int) -> tuple[BrokerRe
         log_dirs,
         previous_broker_epoch,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_broker_registration_request_3(out: bytearray, item: BrokerRegistrationRequest) -> None:
     # BrokerRegistrationRequest, versions 3-4
-    raw = item.cluster_id.encode()
     out += _pack_i(item.broker_id)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.cluster_id)
     if len(item.incarnation_id) != 16:
         raise bad_uuid(item.incarnation_id)
     out += _pack_u(item.incarnation_id)
     n = len(item.listeners) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listener_array_0(out, item.listeners)
     n = len(item.features) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_feature_array_0(out, item.features)
     if item.rack is None:
         out.append(0)
     else:
-        raw = item.rack.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.rack)
     out += _pack_t(item.is_migrating_zk_broker)
     n = len(item.log_dirs) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_uuids(out, item.log_dirs)
     out += _pack_q(item.previous_broker_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class BrokerRegistrationRequest(Message):
@@ -608,10 +500,7 @@ def _read_broker_registration_response_0(data: bytes, pos: int) -> tuple[BrokerR
 def _write_broker_registration_response_0(out: bytearray, item: BrokerRegistrationResponse) -> None:
     # BrokerRegistrationResponse, versions 0-4
     out += _pack_ihq(item.throttle_time_ms, item.error_code, item.broker_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class BrokerRegistrationResponse(Message):

@@ -10,6 +10,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -20,11 +22,11 @@ from shareq.protocol.primitives import (
     bad_tag_size,
     bad_uuid,
     put_numbers,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -35,8 +37,10 @@ _pack_h = Struct(">h").pack
 _pack_iib = Struct(">iib").pack
 
 
-def _read_consumer_group_current_member_assignment_key_0(data: bytes, pos: int) -> tuple[ConsumerGroupCurrentMemberAssignmentKey, int]:
-    # ConsumerGroupCurrentMemberAssignmentKey, versions 0
+def _read_consumer_group_current_member_assignment_key_0(
+    data: bytes, pos: int
+) -> tuple[ConsumerGroupCurrentMemberAssignmentKey, int]:
+    # ConsumerGroupCurrentMemberAssignmentKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -54,8 +58,10 @@ def _read_consumer_group_current_member_assignment_key_0(data: bytes, pos: int) 
     return ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id), pos
 
 
-def _write_consumer_group_current_member_assignment_key_0(out: bytearray, item: ConsumerGroupCurrentMemberAssignmentKey) -> None:
-    # ConsumerGroupCurrentMemberAssignmentKey, versions 0
+def _write_consumer_group_current_member_assignment_key_0(
+    out: bytearray, item: ConsumerGroupCurrentMemberAssignmentKey
+) -> None:
+    # ConsumerGroupCurrentMemberAssignmentKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -99,7 +105,7 @@ class TopicPartitions(Structure):
 
 
 def _read_topic_partitions_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-    # TopicPartitions, versions 0
+    # TopicPartitions, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicPartitions] = []
@@ -142,16 +148,13 @@ def _read_topic_partitions_tags_0(item: TopicPartitions, data: bytes, pos: int, 
 
 
 def _write_topic_partitions_array_0(out: bytearray, items: list[TopicPartitions]) -> None:
-    # TopicPartitions, versions 0
+    # TopicPartitions, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
         tags = item.unknown_tags
         if item.assignment_epochs != []:
@@ -160,20 +163,16 @@ def _write_topic_partitions_array_0(out: bytearray, items: list[TopicPartitions]
                 body.append(0)
             else:
                 n = len(item.assignment_epochs) + 1
-                if n < 128:
-                    body.append(n)
-                else:
-                    put_uvarint(body, n)
+                body += SMALL[n] if n < 128 else uvarint(n)
                 put_numbers(body, item.assignment_epochs, "i")
             tags += ((0, bytes(body)),)
-        if tags:
-            put_tags(out, tags)
-        else:
-            out.append(0)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
-def _read_consumer_group_current_member_assignment_value_0(data: bytes, pos: int) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, int]:
-    # ConsumerGroupCurrentMemberAssignmentValue, versions 0
+def _read_consumer_group_current_member_assignment_value_0(
+    data: bytes, pos: int
+) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, int]:
+    # ConsumerGroupCurrentMemberAssignmentValue, version 0
     member_epoch, previous_member_epoch, state, n = _unpack_iibB(data, pos)
     pos += 10
     if n > 127:
@@ -189,30 +188,24 @@ def _read_consumer_group_current_member_assignment_value_0(data: bytes, pos: int
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ConsumerGroupCurrentMemberAssignmentValue(
+    item = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch, previous_member_epoch, state, assigned_partitions, partitions_pending_revocation, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
-def _write_consumer_group_current_member_assignment_value_0(out: bytearray, item: ConsumerGroupCurrentMemberAssignmentValue) -> None:
-    # ConsumerGroupCurrentMemberAssignmentValue, versions 0
+def _write_consumer_group_current_member_assignment_value_0(
+    out: bytearray, item: ConsumerGroupCurrentMemberAssignmentValue
+) -> None:
+    # ConsumerGroupCurrentMemberAssignmentValue, version 0
     out += _pack_iib(item.member_epoch, item.previous_member_epoch, item.state)
     n = len(item.assigned_partitions) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_partitions_array_0(out, item.assigned_partitions)
     n = len(item.partitions_pending_revocation) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_partitions_array_0(out, item.partitions_pending_revocation)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
@@ -247,5 +240,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         self.previous_member_epoch = previous_member_epoch
         self.state = state
         self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
-        self.partitions_pending_revocation = [] if partitions_pending_revocation is UNSET else partitions_pending_revocation
+        self.partitions_pending_revocation = (
+            [] if partitions_pending_revocation is UNSET else partitions_pending_revocation
+        )
         self.unknown_tags = unknown_tags

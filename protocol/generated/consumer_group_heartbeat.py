@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -17,16 +19,16 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_uuid,
     not_in_version,
+    put_compact_string,
     put_compact_strings,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -55,7 +57,9 @@ class ConsumerGroupHeartbeatRequestTopicPartitions(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_consumer_group_heartbeat_request_topic_partitions_array_0(data: bytes, pos: int, count: int) -> tuple[list[ConsumerGroupHeartbeatRequestTopicPartitions], int]:
+def _read_consumer_group_heartbeat_request_topic_partitions_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ConsumerGroupHeartbeatRequestTopicPartitions], int]:
     # TopicPartitions, versions 0-1
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -75,26 +79,22 @@ def _read_consumer_group_heartbeat_request_topic_partitions_array_0(data: bytes,
     return items, pos
 
 
-def _write_consumer_group_heartbeat_request_topic_partitions_array_0(out: bytearray, items: list[ConsumerGroupHeartbeatRequestTopicPartitions]) -> None:
+def _write_consumer_group_heartbeat_request_topic_partitions_array_0(
+    out: bytearray, items: list[ConsumerGroupHeartbeatRequestTopicPartitions]
+) -> None:
     # TopicPartitions, versions 0-1
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_consumer_group_heartbeat_request_0(data: bytes, pos: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
-    # ConsumerGroupHeartbeatRequest, versions 0
+    # ConsumerGroupHeartbeatRequest, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -155,7 +155,7 @@ def _read_consumer_group_heartbeat_request_0(data: bytes, pos: int) -> tuple[Con
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ConsumerGroupHeartbeatRequest(
+    item = ConsumerGroupHeartbeatRequest(
         group_id,
         member_id,
         member_epoch,
@@ -167,85 +167,47 @@ def _read_consumer_group_heartbeat_request_0(data: bytes, pos: int) -> tuple[Con
         server_assignor,
         topic_partitions,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_consumer_group_heartbeat_request_0(out: bytearray, item: ConsumerGroupHeartbeatRequest) -> None:
-    # ConsumerGroupHeartbeatRequest, versions 0
+    # ConsumerGroupHeartbeatRequest, version 0
     if item.subscribed_topic_regex is not None:
         raise not_in_version("ConsumerGroupHeartbeatRequest", "subscribed_topic_regex")
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.group_id)
+    put_compact_string(out, item.member_id)
     out += _pack_i(item.member_epoch)
     if item.instance_id is None:
         out.append(0)
     else:
-        raw = item.instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.instance_id)
     if item.rack_id is None:
         out.append(0)
     else:
-        raw = item.rack_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.rack_id)
     out += _pack_i(item.rebalance_timeout_ms)
     if item.subscribed_topic_names is None:
         out.append(0)
     else:
         n = len(item.subscribed_topic_names) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.subscribed_topic_names)
     if item.server_assignor is None:
         out.append(0)
     else:
-        raw = item.server_assignor.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.server_assignor)
     if item.topic_partitions is None:
         out.append(0)
     else:
         n = len(item.topic_partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_consumer_group_heartbeat_request_topic_partitions_array_0(out, item.topic_partitions)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_consumer_group_heartbeat_request_1(data: bytes, pos: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
-    # ConsumerGroupHeartbeatRequest, versions 1
+    # ConsumerGroupHeartbeatRequest, version 1
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -315,7 +277,7 @@ def _read_consumer_group_heartbeat_request_1(data: bytes, pos: int) -> tuple[Con
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ConsumerGroupHeartbeatRequest(
+    item = ConsumerGroupHeartbeatRequest(
         group_id,
         member_id,
         member_epoch,
@@ -327,89 +289,45 @@ def _read_consumer_group_heartbeat_request_1(data: bytes, pos: int) -> tuple[Con
         server_assignor,
         topic_partitions,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_consumer_group_heartbeat_request_1(out: bytearray, item: ConsumerGroupHeartbeatRequest) -> None:
-    # ConsumerGroupHeartbeatRequest, versions 1
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # ConsumerGroupHeartbeatRequest, version 1
+    put_compact_string(out, item.group_id)
+    put_compact_string(out, item.member_id)
     out += _pack_i(item.member_epoch)
     if item.instance_id is None:
         out.append(0)
     else:
-        raw = item.instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.instance_id)
     if item.rack_id is None:
         out.append(0)
     else:
-        raw = item.rack_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.rack_id)
     out += _pack_i(item.rebalance_timeout_ms)
     if item.subscribed_topic_names is None:
         out.append(0)
     else:
         n = len(item.subscribed_topic_names) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.subscribed_topic_names)
     if item.subscribed_topic_regex is None:
         out.append(0)
     else:
-        raw = item.subscribed_topic_regex.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subscribed_topic_regex)
     if item.server_assignor is None:
         out.append(0)
     else:
-        raw = item.server_assignor.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.server_assignor)
     if item.topic_partitions is None:
         out.append(0)
     else:
         n = len(item.topic_partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_consumer_group_heartbeat_request_topic_partitions_array_0(out, item.topic_partitions)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ConsumerGroupHeartbeatRequest(Message):
@@ -491,7 +409,9 @@ class Assignment(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_consumer_group_heartbeat_response_topic_partitions_array_0(data: bytes, pos: int, count: int) -> tuple[list[ConsumerGroupHeartbeatResponseTopicPartitions], int]:
+def _read_consumer_group_heartbeat_response_topic_partitions_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ConsumerGroupHeartbeatResponseTopicPartitions], int]:
     # TopicPartitions, versions 0-1
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -511,22 +431,18 @@ def _read_consumer_group_heartbeat_response_topic_partitions_array_0(data: bytes
     return items, pos
 
 
-def _write_consumer_group_heartbeat_response_topic_partitions_array_0(out: bytearray, items: list[ConsumerGroupHeartbeatResponseTopicPartitions]) -> None:
+def _write_consumer_group_heartbeat_response_topic_partitions_array_0(
+    out: bytearray, items: list[ConsumerGroupHeartbeatResponseTopicPartitions]
+) -> None:
     # TopicPartitions, versions 0-1
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_assignment_0(data: bytes, pos: int) -> tuple[Assignment, int]:
@@ -547,15 +463,9 @@ def _read_assignment_0(data: bytes, pos: int) -> tuple[Assignment, int]:
 def _write_assignment_0(out: bytearray, item: Assignment) -> None:
     # Assignment, versions 0-1
     n = len(item.topic_partitions) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_consumer_group_heartbeat_response_topic_partitions_array_0(out, item.topic_partitions)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_consumer_group_heartbeat_response_0(data: bytes, pos: int) -> tuple[ConsumerGroupHeartbeatResponse, int]:
@@ -588,7 +498,7 @@ def _read_consumer_group_heartbeat_response_0(data: bytes, pos: int) -> tuple[Co
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ConsumerGroupHeartbeatResponse(
+    item = ConsumerGroupHeartbeatResponse(
         throttle_time_ms,
         error_code,
         error_message,
@@ -597,7 +507,8 @@ def _read_consumer_group_heartbeat_response_0(data: bytes, pos: int) -> tuple[Co
         heartbeat_interval_ms,
         assignment,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_consumer_group_heartbeat_response_0(out: bytearray, item: ConsumerGroupHeartbeatResponse) -> None:
@@ -606,33 +517,18 @@ def _write_consumer_group_heartbeat_response_0(out: bytearray, item: ConsumerGro
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     if item.member_id is None:
         out.append(0)
     else:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
     out += _pack_ii(item.member_epoch, item.heartbeat_interval_ms)
     if item.assignment is None:
         out.append(255)
     else:
         out.append(1)
         _write_assignment_0(out, item.assignment)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ConsumerGroupHeartbeatResponse(Message):

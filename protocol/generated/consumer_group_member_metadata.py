@@ -10,6 +10,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -17,16 +19,16 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     bad_tag_size,
+    put_compact_string,
     put_compact_strings,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_bytes_length,
     read_compact_strings,
     read_length,
     read_string_length,
     read_tags,
     read_uvarint,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -36,7 +38,7 @@ _pack_i = Struct(">i").pack
 
 
 def _read_consumer_group_member_metadata_key_0(data: bytes, pos: int) -> tuple[ConsumerGroupMemberMetadataKey, int]:
-    # ConsumerGroupMemberMetadataKey, versions 0
+    # ConsumerGroupMemberMetadataKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -55,7 +57,7 @@ def _read_consumer_group_member_metadata_key_0(data: bytes, pos: int) -> tuple[C
 
 
 def _write_consumer_group_member_metadata_key_0(out: bytearray, item: ConsumerGroupMemberMetadataKey) -> None:
-    # ConsumerGroupMemberMetadataKey, versions 0
+    # ConsumerGroupMemberMetadataKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -113,7 +115,7 @@ class ClassicProtocol(Structure):
 
 
 def _read_classic_protocol_array_0(data: bytes, pos: int, count: int) -> tuple[list[ClassicProtocol], int]:
-    # ClassicProtocol, versions 0
+    # ClassicProtocol, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[ClassicProtocol] = []
@@ -142,29 +144,17 @@ def _read_classic_protocol_array_0(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_classic_protocol_array_0(out: bytearray, items: list[ClassicProtocol]) -> None:
-    # ClassicProtocol, versions 0
+    # ClassicProtocol, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.metadata) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.metadata
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_classic_member_metadata_0(data: bytes, pos: int) -> tuple[ClassicMemberMetadata, int]:
-    # ClassicMemberMetadata, versions 0
+    # ClassicMemberMetadata, version 0
     session_timeout_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -179,22 +169,16 @@ def _read_classic_member_metadata_0(data: bytes, pos: int) -> tuple[ClassicMembe
 
 
 def _write_classic_member_metadata_0(out: bytearray, item: ClassicMemberMetadata) -> None:
-    # ClassicMemberMetadata, versions 0
+    # ClassicMemberMetadata, version 0
     out += _pack_i(item.session_timeout_ms)
     n = len(item.supported_protocols) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_classic_protocol_array_0(out, item.supported_protocols)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_consumer_group_member_metadata_value_0(data: bytes, pos: int) -> tuple[ConsumerGroupMemberMetadataValue, int]:
-    # ConsumerGroupMemberMetadataValue, versions 0
+    # ConsumerGroupMemberMetadataValue, version 0
     n = data[pos]
     pos += 1
     instance_id: str | None = None
@@ -268,7 +252,9 @@ def _read_consumer_group_member_metadata_value_0(data: bytes, pos: int) -> tuple
     return item, pos
 
 
-def _read_consumer_group_member_metadata_value_tags_0(item: ConsumerGroupMemberMetadataValue, data: bytes, pos: int, first: int) -> int:
+def _read_consumer_group_member_metadata_value_tags_0(
+    item: ConsumerGroupMemberMetadataValue, data: bytes, pos: int, first: int
+) -> int:
     tags, after = read_tags(data, pos, first)
     unknown: list[tuple[int, bytes]] = []
     for tag, data in tags:
@@ -289,68 +275,29 @@ def _read_consumer_group_member_metadata_value_tags_0(item: ConsumerGroupMemberM
 
 
 def _write_consumer_group_member_metadata_value_0(out: bytearray, item: ConsumerGroupMemberMetadataValue) -> None:
-    # ConsumerGroupMemberMetadataValue, versions 0
+    # ConsumerGroupMemberMetadataValue, version 0
     if item.instance_id is None:
         out.append(0)
     else:
-        raw = item.instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.instance_id)
     if item.rack_id is None:
         out.append(0)
     else:
-        raw = item.rack_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.client_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.client_host.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+        put_compact_string(out, item.rack_id)
+    put_compact_string(out, item.client_id)
+    put_compact_string(out, item.client_host)
     n = len(item.subscribed_topic_names) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.subscribed_topic_names)
     if item.subscribed_topic_regex is None:
         out.append(0)
     else:
-        raw = item.subscribed_topic_regex.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subscribed_topic_regex)
     out += _pack_i(item.rebalance_timeout_ms)
     if item.server_assignor is None:
         out.append(0)
     else:
-        raw = item.server_assignor.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.server_assignor)
     tags = item.unknown_tags
     if item.classic_member_metadata is None or not _is_default_classic_member_metadata(item.classic_member_metadata):
         body = bytearray()
@@ -360,10 +307,7 @@ def _write_consumer_group_member_metadata_value_0(out: bytearray, item: Consumer
             body.append(1)
             _write_classic_member_metadata_0(body, item.classic_member_metadata)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class ConsumerGroupMemberMetadataValue(Message):
@@ -410,7 +354,9 @@ class ConsumerGroupMemberMetadataValue(Message):
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
-        self.classic_member_metadata = ClassicMemberMetadata() if classic_member_metadata is UNSET else classic_member_metadata
+        self.classic_member_metadata = (
+            ClassicMemberMetadata() if classic_member_metadata is UNSET else classic_member_metadata
+        )
         self.unknown_tags = unknown_tags
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
     bad_length,
     bad_tag_size,
-    put_tags,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -26,7 +27,7 @@ _pack_q = Struct(">q").pack
 
 
 def _read_consumer_group_metadata_key_0(data: bytes, pos: int) -> tuple[ConsumerGroupMetadataKey, int]:
-    # ConsumerGroupMetadataKey, versions 0
+    # ConsumerGroupMetadataKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -38,7 +39,7 @@ def _read_consumer_group_metadata_key_0(data: bytes, pos: int) -> tuple[Consumer
 
 
 def _write_consumer_group_metadata_key_0(out: bytearray, item: ConsumerGroupMetadataKey) -> None:
-    # ConsumerGroupMetadataKey, versions 0
+    # ConsumerGroupMetadataKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -60,7 +61,7 @@ class ConsumerGroupMetadataKey(Message):
 
 
 def _read_consumer_group_metadata_value_0(data: bytes, pos: int) -> tuple[ConsumerGroupMetadataValue, int]:
-    # ConsumerGroupMetadataValue, versions 0
+    # ConsumerGroupMetadataValue, version 0
     epoch, n = _unpack_iB(data, pos)
     pos += 5
     item = ConsumerGroupMetadataValue(epoch, 0)
@@ -69,7 +70,9 @@ def _read_consumer_group_metadata_value_0(data: bytes, pos: int) -> tuple[Consum
     return item, pos
 
 
-def _read_consumer_group_metadata_value_tags_0(item: ConsumerGroupMetadataValue, data: bytes, pos: int, first: int) -> int:
+def _read_consumer_group_metadata_value_tags_0(
+    item: ConsumerGroupMetadataValue, data: bytes, pos: int, first: int
+) -> int:
     tags, after = read_tags(data, pos, first)
     unknown: list[tuple[int, bytes]] = []
     for tag, data in tags:
@@ -88,17 +91,14 @@ def _read_consumer_group_metadata_value_tags_0(item: ConsumerGroupMetadataValue,
 
 
 def _write_consumer_group_metadata_value_0(out: bytearray, item: ConsumerGroupMetadataValue) -> None:
-    # ConsumerGroupMetadataValue, versions 0
+    # ConsumerGroupMetadataValue, version 0
     out += _pack_i(item.epoch)
     tags = item.unknown_tags
     if item.metadata_hash != 0:
         body = bytearray()
         body += _pack_q(item.metadata_hash)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class ConsumerGroupMetadataValue(Message):

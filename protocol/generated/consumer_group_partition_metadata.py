@@ -10,6 +10,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -18,14 +20,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     bad_uuid,
+    put_compact_string,
     put_compact_strings,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -36,8 +38,10 @@ _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 
 
-def _read_consumer_group_partition_metadata_key_0(data: bytes, pos: int) -> tuple[ConsumerGroupPartitionMetadataKey, int]:
-    # ConsumerGroupPartitionMetadataKey, versions 0
+def _read_consumer_group_partition_metadata_key_0(
+    data: bytes, pos: int
+) -> tuple[ConsumerGroupPartitionMetadataKey, int]:
+    # ConsumerGroupPartitionMetadataKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -49,7 +53,7 @@ def _read_consumer_group_partition_metadata_key_0(data: bytes, pos: int) -> tupl
 
 
 def _write_consumer_group_partition_metadata_key_0(out: bytearray, item: ConsumerGroupPartitionMetadataKey) -> None:
-    # ConsumerGroupPartitionMetadataKey, versions 0
+    # ConsumerGroupPartitionMetadataKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -107,7 +111,7 @@ class PartitionMetadata(Structure):
 
 
 def _read_partition_metadata_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionMetadata], int]:
-    # PartitionMetadata, versions 0
+    # PartitionMetadata, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionMetadata] = []
@@ -127,23 +131,17 @@ def _read_partition_metadata_array_0(data: bytes, pos: int, count: int) -> tuple
 
 
 def _write_partition_metadata_array_0(out: bytearray, items: list[PartitionMetadata]) -> None:
-    # PartitionMetadata, versions 0
+    # PartitionMetadata, version 0
     for item in items:
         out += _pack_i(item.partition)
         n = len(item.racks) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.racks)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_metadata_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicMetadata], int]:
-    # TopicMetadata, versions 0
+    # TopicMetadata, version 0
     if not 0 <= count * 23 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicMetadata] = []
@@ -170,33 +168,23 @@ def _read_topic_metadata_array_0(data: bytes, pos: int, count: int) -> tuple[lis
 
 
 def _write_topic_metadata_array_0(out: bytearray, items: list[TopicMetadata]) -> None:
-    # TopicMetadata, versions 0
+    # TopicMetadata, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
-        raw = item.topic_name.encode()
         out += _pack_u(item.topic_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         out += _pack_i(item.num_partitions)
         n = len(item.partition_metadata) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_metadata_array_0(out, item.partition_metadata)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_consumer_group_partition_metadata_value_0(data: bytes, pos: int) -> tuple[ConsumerGroupPartitionMetadataValue, int]:
-    # ConsumerGroupPartitionMetadataValue, versions 0
+def _read_consumer_group_partition_metadata_value_0(
+    data: bytes, pos: int
+) -> tuple[ConsumerGroupPartitionMetadataValue, int]:
+    # ConsumerGroupPartitionMetadataValue, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -211,17 +199,11 @@ def _read_consumer_group_partition_metadata_value_0(data: bytes, pos: int) -> tu
 
 
 def _write_consumer_group_partition_metadata_value_0(out: bytearray, item: ConsumerGroupPartitionMetadataValue) -> None:
-    # ConsumerGroupPartitionMetadataValue, versions 0
+    # ConsumerGroupPartitionMetadataValue, version 0
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_metadata_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ConsumerGroupPartitionMetadataValue(Message):

@@ -10,16 +10,18 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Tags,
     bad_length,
     put_compact_strings,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -28,8 +30,10 @@ _pack_h = Struct(">h").pack
 _pack_qq = Struct(">qq").pack
 
 
-def _read_consumer_group_regular_expression_key_0(data: bytes, pos: int) -> tuple[ConsumerGroupRegularExpressionKey, int]:
-    # ConsumerGroupRegularExpressionKey, versions 0
+def _read_consumer_group_regular_expression_key_0(
+    data: bytes, pos: int
+) -> tuple[ConsumerGroupRegularExpressionKey, int]:
+    # ConsumerGroupRegularExpressionKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -48,7 +52,7 @@ def _read_consumer_group_regular_expression_key_0(data: bytes, pos: int) -> tupl
 
 
 def _write_consumer_group_regular_expression_key_0(out: bytearray, item: ConsumerGroupRegularExpressionKey) -> None:
-    # ConsumerGroupRegularExpressionKey, versions 0
+    # ConsumerGroupRegularExpressionKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -73,8 +77,10 @@ class ConsumerGroupRegularExpressionKey(Message):
         self.regular_expression = regular_expression
 
 
-def _read_consumer_group_regular_expression_value_0(data: bytes, pos: int) -> tuple[ConsumerGroupRegularExpressionValue, int]:
-    # ConsumerGroupRegularExpressionValue, versions 0
+def _read_consumer_group_regular_expression_value_0(
+    data: bytes, pos: int
+) -> tuple[ConsumerGroupRegularExpressionValue, int]:
+    # ConsumerGroupRegularExpressionValue, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -89,18 +95,12 @@ def _read_consumer_group_regular_expression_value_0(data: bytes, pos: int) -> tu
 
 
 def _write_consumer_group_regular_expression_value_0(out: bytearray, item: ConsumerGroupRegularExpressionValue) -> None:
-    # ConsumerGroupRegularExpressionValue, versions 0
+    # ConsumerGroupRegularExpressionValue, version 0
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.topics)
     out += _pack_qq(item.version, item.timestamp)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ConsumerGroupRegularExpressionValue(Message):

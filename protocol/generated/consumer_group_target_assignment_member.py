@@ -10,6 +10,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -19,11 +21,11 @@ from shareq.protocol.primitives import (
     bad_length,
     bad_uuid,
     put_numbers,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -32,8 +34,10 @@ _pack_u = Struct(">16s").pack
 _pack_h = Struct(">h").pack
 
 
-def _read_consumer_group_target_assignment_member_key_0(data: bytes, pos: int) -> tuple[ConsumerGroupTargetAssignmentMemberKey, int]:
-    # ConsumerGroupTargetAssignmentMemberKey, versions 0
+def _read_consumer_group_target_assignment_member_key_0(
+    data: bytes, pos: int
+) -> tuple[ConsumerGroupTargetAssignmentMemberKey, int]:
+    # ConsumerGroupTargetAssignmentMemberKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -51,8 +55,10 @@ def _read_consumer_group_target_assignment_member_key_0(data: bytes, pos: int) -
     return ConsumerGroupTargetAssignmentMemberKey(group_id, member_id), pos
 
 
-def _write_consumer_group_target_assignment_member_key_0(out: bytearray, item: ConsumerGroupTargetAssignmentMemberKey) -> None:
-    # ConsumerGroupTargetAssignmentMemberKey, versions 0
+def _write_consumer_group_target_assignment_member_key_0(
+    out: bytearray, item: ConsumerGroupTargetAssignmentMemberKey
+) -> None:
+    # ConsumerGroupTargetAssignmentMemberKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -94,7 +100,7 @@ class TopicPartition(Structure):
 
 
 def _read_topic_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
-    # TopicPartition, versions 0
+    # TopicPartition, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicPartition] = []
@@ -114,25 +120,21 @@ def _read_topic_partition_array_0(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_topic_partition_array_0(out: bytearray, items: list[TopicPartition]) -> None:
-    # TopicPartition, versions 0
+    # TopicPartition, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_consumer_group_target_assignment_member_value_0(data: bytes, pos: int) -> tuple[ConsumerGroupTargetAssignmentMemberValue, int]:
-    # ConsumerGroupTargetAssignmentMemberValue, versions 0
+def _read_consumer_group_target_assignment_member_value_0(
+    data: bytes, pos: int
+) -> tuple[ConsumerGroupTargetAssignmentMemberValue, int]:
+    # ConsumerGroupTargetAssignmentMemberValue, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -146,18 +148,14 @@ def _read_consumer_group_target_assignment_member_value_0(data: bytes, pos: int)
     return ConsumerGroupTargetAssignmentMemberValue(topic_partitions, unknown_tags), pos
 
 
-def _write_consumer_group_target_assignment_member_value_0(out: bytearray, item: ConsumerGroupTargetAssignmentMemberValue) -> None:
-    # ConsumerGroupTargetAssignmentMemberValue, versions 0
+def _write_consumer_group_target_assignment_member_value_0(
+    out: bytearray, item: ConsumerGroupTargetAssignmentMemberValue
+) -> None:
+    # ConsumerGroupTargetAssignmentMemberValue, version 0
     n = len(item.topic_partitions) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_partition_array_0(out, item.topic_partitions)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ConsumerGroupTargetAssignmentMemberValue(Message):

@@ -38,7 +38,7 @@ class TopicPartition(Structure):
 
 
 def _read_consumer_protocol_subscription_0(data: bytes, pos: int) -> tuple[ConsumerProtocolSubscription, int]:
-    # ConsumerProtocolSubscription, versions 0
+    # ConsumerProtocolSubscription, version 0
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics, pos = read_strings(data, pos, n)
@@ -55,7 +55,7 @@ def _read_consumer_protocol_subscription_0(data: bytes, pos: int) -> tuple[Consu
 
 
 def _write_consumer_protocol_subscription_0(out: bytearray, item: ConsumerProtocolSubscription) -> None:
-    # ConsumerProtocolSubscription, versions 0
+    # ConsumerProtocolSubscription, version 0
     out += _pack_i(len(item.topics))
     put_strings(out, item.topics)
     if item.user_data is None:
@@ -96,7 +96,7 @@ def _write_topic_partition_array_1(out: bytearray, items: list[TopicPartition]) 
 
 
 def _read_consumer_protocol_subscription_1(data: bytes, pos: int) -> tuple[ConsumerProtocolSubscription, int]:
-    # ConsumerProtocolSubscription, versions 1
+    # ConsumerProtocolSubscription, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics, pos = read_strings(data, pos, n)
@@ -116,7 +116,7 @@ def _read_consumer_protocol_subscription_1(data: bytes, pos: int) -> tuple[Consu
 
 
 def _write_consumer_protocol_subscription_1(out: bytearray, item: ConsumerProtocolSubscription) -> None:
-    # ConsumerProtocolSubscription, versions 1
+    # ConsumerProtocolSubscription, version 1
     out += _pack_i(len(item.topics))
     put_strings(out, item.topics)
     if item.user_data is None:
@@ -129,7 +129,7 @@ def _write_consumer_protocol_subscription_1(out: bytearray, item: ConsumerProtoc
 
 
 def _read_consumer_protocol_subscription_2(data: bytes, pos: int) -> tuple[ConsumerProtocolSubscription, int]:
-    # ConsumerProtocolSubscription, versions 2
+    # ConsumerProtocolSubscription, version 2
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics, pos = read_strings(data, pos, n)
@@ -151,7 +151,7 @@ def _read_consumer_protocol_subscription_2(data: bytes, pos: int) -> tuple[Consu
 
 
 def _write_consumer_protocol_subscription_2(out: bytearray, item: ConsumerProtocolSubscription) -> None:
-    # ConsumerProtocolSubscription, versions 2
+    # ConsumerProtocolSubscription, version 2
     out += _pack_i(len(item.topics))
     put_strings(out, item.topics)
     if item.user_data is None:
@@ -165,7 +165,7 @@ def _write_consumer_protocol_subscription_2(out: bytearray, item: ConsumerProtoc
 
 
 def _read_consumer_protocol_subscription_3(data: bytes, pos: int) -> tuple[ConsumerProtocolSubscription, int]:
-    # ConsumerProtocolSubscription, versions 3
+    # ConsumerProtocolSubscription, version 3
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics, pos = read_strings(data, pos, n)
@@ -194,7 +194,7 @@ def _read_consumer_protocol_subscription_3(data: bytes, pos: int) -> tuple[Consu
 
 
 def _write_consumer_protocol_subscription_3(out: bytearray, item: ConsumerProtocolSubscription) -> None:
-    # ConsumerProtocolSubscription, versions 3
+    # ConsumerProtocolSubscription, version 3
     out += _pack_i(len(item.topics))
     put_strings(out, item.topics)
     if item.user_data is None:

@@ -15,14 +15,14 @@ _pack_h = Struct(">h").pack
 
 
 def _read_control_record_type_schema_0(data: bytes, pos: int) -> tuple[ControlRecordTypeSchema, int]:
-    # ControlRecordTypeSchema, versions 0
+    # ControlRecordTypeSchema, version 0
     (type,) = _unpack_h(data, pos)
     pos += 2
     return ControlRecordTypeSchema(type), pos
 
 
 def _write_control_record_type_schema_0(out: bytearray, item: ControlRecordTypeSchema) -> None:
-    # ControlRecordTypeSchema, versions 0
+    # ControlRecordTypeSchema, version 0
     out += _pack_h(item.type)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_HhB = Struct(">HhB").unpack_from
@@ -73,7 +75,7 @@ class Feature(Structure):
 
 
 def _read_listener_array_0(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
-    # Listener, versions 0
+    # Listener, version 0
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[Listener] = []
@@ -102,31 +104,16 @@ def _read_listener_array_0(data: bytes, pos: int, count: int) -> tuple[list[List
 
 
 def _write_listener_array_0(out: bytearray, items: list[Listener]) -> None:
-    # Listener, versions 0
+    # Listener, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
+        put_compact_string(out, item.host)
         out += _pack_Hh(item.port, item.security_protocol)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_feature_array_0(data: bytes, pos: int, count: int) -> tuple[list[Feature], int]:
-    # Feature, versions 0
+    # Feature, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[Feature] = []
@@ -148,24 +135,15 @@ def _read_feature_array_0(data: bytes, pos: int, count: int) -> tuple[list[Featu
 
 
 def _write_feature_array_0(out: bytearray, items: list[Feature]) -> None:
-    # Feature, versions 0
+    # Feature, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_hh(item.min_supported_version, item.max_supported_version)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_controller_registration_request_0(data: bytes, pos: int) -> tuple[ControllerRegistrationRequest, int]:
-    # ControllerRegistrationRequest, versions 0
+    # ControllerRegistrationRequest, version 0
     controller_id, incarnation_id, zk_migration_ready, n = _unpack_iutB(data, pos)
     pos += 22
     if n > 127:
@@ -181,32 +159,24 @@ def _read_controller_registration_request_0(data: bytes, pos: int) -> tuple[Cont
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ControllerRegistrationRequest(
+    item = ControllerRegistrationRequest(
         controller_id, incarnation_id, zk_migration_ready, listeners, features, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_controller_registration_request_0(out: bytearray, item: ControllerRegistrationRequest) -> None:
-    # ControllerRegistrationRequest, versions 0
+    # ControllerRegistrationRequest, version 0
     if len(item.incarnation_id) != 16:
         raise bad_uuid(item.incarnation_id)
     out += _pack_iut(item.controller_id, item.incarnation_id, item.zk_migration_ready)
     n = len(item.listeners) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listener_array_0(out, item.listeners)
     n = len(item.features) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_feature_array_0(out, item.features)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ControllerRegistrationRequest(Message):
@@ -239,7 +209,7 @@ class ControllerRegistrationRequest(Message):
 
 
 def _read_controller_registration_response_0(data: bytes, pos: int) -> tuple[ControllerRegistrationResponse, int]:
-    # ControllerRegistrationResponse, versions 0
+    # ControllerRegistrationResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -258,22 +228,13 @@ def _read_controller_registration_response_0(data: bytes, pos: int) -> tuple[Con
 
 
 def _write_controller_registration_response_0(out: bytearray, item: ControllerRegistrationResponse) -> None:
-    # ControllerRegistrationResponse, versions 0
+    # ControllerRegistrationResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+        put_compact_string(out, item.error_message)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ControllerRegistrationResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_bB = Struct(">bB").unpack_from
@@ -78,7 +80,7 @@ class AclCreation(Structure):
 
 
 def _read_acl_creation_array_1(data: bytes, pos: int, count: int) -> tuple[list[AclCreation], int]:
-    # AclCreation, versions 1
+    # AclCreation, version 1
     if not 0 <= count * 10 <= len(data) - pos:
         raise bad_count(count)
     items: list[AclCreation] = []
@@ -106,14 +108,15 @@ def _read_acl_creation_array_1(data: bytes, pos: int, count: int) -> tuple[list[
         pos = end
         operation, permission_type = _unpack_bb(data, pos)
         pos += 2
-        items.append(AclCreation(
+        item = AclCreation(
             resource_type, resource_name, resource_pattern_type, principal, host, operation, permission_type
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_acl_creation_array_1(out: bytearray, items: list[AclCreation]) -> None:
-    # AclCreation, versions 1
+    # AclCreation, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AclCreation", "unknown_tags")
@@ -130,7 +133,7 @@ def _write_acl_creation_array_1(out: bytearray, items: list[AclCreation]) -> Non
 
 
 def _read_create_acls_request_1(data: bytes, pos: int) -> tuple[CreateAclsRequest, int]:
-    # CreateAclsRequest, versions 1
+    # CreateAclsRequest, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     creations, pos = _read_acl_creation_array_1(data, pos, n)
@@ -138,7 +141,7 @@ def _read_create_acls_request_1(data: bytes, pos: int) -> tuple[CreateAclsReques
 
 
 def _write_create_acls_request_1(out: bytearray, item: CreateAclsRequest) -> None:
-    # CreateAclsRequest, versions 1
+    # CreateAclsRequest, version 1
     if item.unknown_tags:
         raise not_in_version("CreateAclsRequest", "unknown_tags")
     out += _pack_i(len(item.creations))
@@ -177,7 +180,7 @@ def _read_acl_creation_array_2(data: bytes, pos: int, count: int) -> tuple[list[
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(AclCreation(
+        item = AclCreation(
             resource_type,
             resource_name,
             resource_pattern_type,
@@ -186,41 +189,21 @@ def _read_acl_creation_array_2(data: bytes, pos: int, count: int) -> tuple[list[
             operation,
             permission_type,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_acl_creation_array_2(out: bytearray, items: list[AclCreation]) -> None:
     # AclCreation, versions 2-3
     for item in items:
-        raw = item.resource_name.encode()
         out += _pack_b(item.resource_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.principal.encode()
+        put_compact_string(out, item.resource_name)
         out += _pack_b(item.resource_pattern_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.principal)
+        put_compact_string(out, item.host)
         out += _pack_bb(item.operation, item.permission_type)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_create_acls_request_2(data: bytes, pos: int) -> tuple[CreateAclsRequest, int]:
@@ -241,15 +224,9 @@ def _read_create_acls_request_2(data: bytes, pos: int) -> tuple[CreateAclsReques
 def _write_create_acls_request_2(out: bytearray, item: CreateAclsRequest) -> None:
     # CreateAclsRequest, versions 2-3
     n = len(item.creations) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_acl_creation_array_2(out, item.creations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class CreateAclsRequest(Message):
@@ -286,7 +263,7 @@ class AclCreationResult(Structure):
 
 
 def _read_acl_creation_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[AclCreationResult], int]:
-    # AclCreationResult, versions 1
+    # AclCreationResult, version 1
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[AclCreationResult] = []
@@ -305,7 +282,7 @@ def _read_acl_creation_result_array_1(data: bytes, pos: int, count: int) -> tupl
 
 
 def _write_acl_creation_result_array_1(out: bytearray, items: list[AclCreationResult]) -> None:
-    # AclCreationResult, versions 1
+    # AclCreationResult, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AclCreationResult", "unknown_tags")
@@ -319,7 +296,7 @@ def _write_acl_creation_result_array_1(out: bytearray, items: list[AclCreationRe
 
 
 def _read_create_acls_response_1(data: bytes, pos: int) -> tuple[CreateAclsResponse, int]:
-    # CreateAclsResponse, versions 1
+    # CreateAclsResponse, version 1
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     results, pos = _read_acl_creation_result_array_1(data, pos, n)
@@ -327,7 +304,7 @@ def _read_create_acls_response_1(data: bytes, pos: int) -> tuple[CreateAclsRespo
 
 
 def _write_create_acls_response_1(out: bytearray, item: CreateAclsResponse) -> None:
-    # CreateAclsResponse, versions 1
+    # CreateAclsResponse, version 1
     if item.unknown_tags:
         raise not_in_version("CreateAclsResponse", "unknown_tags")
     out += _pack_ii(item.throttle_time_ms, len(item.results))
@@ -365,17 +342,8 @@ def _write_acl_creation_result_array_2(out: bytearray, items: list[AclCreationRe
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_create_acls_response_2(data: bytes, pos: int) -> tuple[CreateAclsResponse, int]:
@@ -397,15 +365,9 @@ def _write_create_acls_response_2(out: bytearray, item: CreateAclsResponse) -> N
     # CreateAclsResponse, versions 2-3
     out += _pack_i(item.throttle_time_ms)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_acl_creation_result_array_2(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class CreateAclsResponse(Message):

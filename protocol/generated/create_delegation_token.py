@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,13 +18,13 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_bytes_length,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -59,7 +61,7 @@ class CreatableRenewers(Structure):
 
 
 def _read_creatable_renewers_array_1(data: bytes, pos: int, count: int) -> tuple[list[CreatableRenewers], int]:
-    # CreatableRenewers, versions 1
+    # CreatableRenewers, version 1
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[CreatableRenewers] = []
@@ -83,7 +85,7 @@ def _read_creatable_renewers_array_1(data: bytes, pos: int, count: int) -> tuple
 
 
 def _write_creatable_renewers_array_1(out: bytearray, items: list[CreatableRenewers]) -> None:
-    # CreatableRenewers, versions 1
+    # CreatableRenewers, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("CreatableRenewers", "unknown_tags")
@@ -96,7 +98,7 @@ def _write_creatable_renewers_array_1(out: bytearray, items: list[CreatableRenew
 
 
 def _read_create_delegation_token_request_1(data: bytes, pos: int) -> tuple[CreateDelegationTokenRequest, int]:
-    # CreateDelegationTokenRequest, versions 1
+    # CreateDelegationTokenRequest, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     renewers, pos = _read_creatable_renewers_array_1(data, pos, n)
@@ -106,7 +108,7 @@ def _read_create_delegation_token_request_1(data: bytes, pos: int) -> tuple[Crea
 
 
 def _write_create_delegation_token_request_1(out: bytearray, item: CreateDelegationTokenRequest) -> None:
-    # CreateDelegationTokenRequest, versions 1
+    # CreateDelegationTokenRequest, version 1
     if item.owner_principal_type != "":
         raise not_in_version("CreateDelegationTokenRequest", "owner_principal_type")
     if item.owner_principal_name != "":
@@ -150,28 +152,13 @@ def _read_creatable_renewers_array_2(data: bytes, pos: int, count: int) -> tuple
 def _write_creatable_renewers_array_2(out: bytearray, items: list[CreatableRenewers]) -> None:
     # CreatableRenewers, versions 2-3
     for item in items:
-        raw = item.principal_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.principal_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.principal_type)
+        put_compact_string(out, item.principal_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_create_delegation_token_request_2(data: bytes, pos: int) -> tuple[CreateDelegationTokenRequest, int]:
-    # CreateDelegationTokenRequest, versions 2
+    # CreateDelegationTokenRequest, version 2
     n = data[pos]
     pos += 1
     if n > 127:
@@ -186,26 +173,20 @@ def _read_create_delegation_token_request_2(data: bytes, pos: int) -> tuple[Crea
 
 
 def _write_create_delegation_token_request_2(out: bytearray, item: CreateDelegationTokenRequest) -> None:
-    # CreateDelegationTokenRequest, versions 2
+    # CreateDelegationTokenRequest, version 2
     if item.owner_principal_type != "":
         raise not_in_version("CreateDelegationTokenRequest", "owner_principal_type")
     if item.owner_principal_name != "":
         raise not_in_version("CreateDelegationTokenRequest", "owner_principal_name")
     n = len(item.renewers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_creatable_renewers_array_2(out, item.renewers)
     out += _pack_q(item.max_lifetime_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_create_delegation_token_request_3(data: bytes, pos: int) -> tuple[CreateDelegationTokenRequest, int]:
-    # CreateDelegationTokenRequest, versions 3
+    # CreateDelegationTokenRequest, version 3
     n = data[pos]
     pos += 1
     owner_principal_type: str | None = None
@@ -234,44 +215,27 @@ def _read_create_delegation_token_request_3(data: bytes, pos: int) -> tuple[Crea
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return CreateDelegationTokenRequest(
+    item = CreateDelegationTokenRequest(
         owner_principal_type, owner_principal_name, renewers, max_lifetime_ms, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_create_delegation_token_request_3(out: bytearray, item: CreateDelegationTokenRequest) -> None:
-    # CreateDelegationTokenRequest, versions 3
+    # CreateDelegationTokenRequest, version 3
     if item.owner_principal_type is None:
         out.append(0)
     else:
-        raw = item.owner_principal_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.owner_principal_type)
     if item.owner_principal_name is None:
         out.append(0)
     else:
-        raw = item.owner_principal_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.owner_principal_name)
     n = len(item.renewers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_creatable_renewers_array_2(out, item.renewers)
     out += _pack_q(item.max_lifetime_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class CreateDelegationTokenRequest(Message):
@@ -310,7 +274,7 @@ class CreateDelegationTokenRequest(Message):
 
 
 def _read_create_delegation_token_response_1(data: bytes, pos: int) -> tuple[CreateDelegationTokenResponse, int]:
-    # CreateDelegationTokenResponse, versions 1
+    # CreateDelegationTokenResponse, version 1
     error_code, n = _unpack_hh(data, pos)
     pos += 4
     if n < 0:
@@ -341,7 +305,7 @@ def _read_create_delegation_token_response_1(data: bytes, pos: int) -> tuple[Cre
     pos = end
     (throttle_time_ms,) = _unpack_i(data, pos)
     pos += 4
-    return CreateDelegationTokenResponse(
+    item = CreateDelegationTokenResponse(
         error_code,
         principal_type,
         principal_name,
@@ -353,11 +317,12 @@ def _read_create_delegation_token_response_1(data: bytes, pos: int) -> tuple[Cre
         token_id,
         hmac,
         throttle_time_ms,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_create_delegation_token_response_1(out: bytearray, item: CreateDelegationTokenResponse) -> None:
-    # CreateDelegationTokenResponse, versions 1
+    # CreateDelegationTokenResponse, version 1
     if item.token_requester_principal_type != "":
         raise not_in_version("CreateDelegationTokenResponse", "token_requester_principal_type")
     if item.token_requester_principal_name != "":
@@ -379,7 +344,7 @@ def _write_create_delegation_token_response_1(out: bytearray, item: CreateDelega
 
 
 def _read_create_delegation_token_response_2(data: bytes, pos: int) -> tuple[CreateDelegationTokenResponse, int]:
-    # CreateDelegationTokenResponse, versions 2
+    # CreateDelegationTokenResponse, version 2
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     if not 0 < n < 128:
@@ -413,7 +378,7 @@ def _read_create_delegation_token_response_2(data: bytes, pos: int) -> tuple[Cre
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return CreateDelegationTokenResponse(
+    item = CreateDelegationTokenResponse(
         error_code,
         principal_type,
         principal_name,
@@ -426,53 +391,30 @@ def _read_create_delegation_token_response_2(data: bytes, pos: int) -> tuple[Cre
         hmac,
         throttle_time_ms,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_create_delegation_token_response_2(out: bytearray, item: CreateDelegationTokenResponse) -> None:
-    # CreateDelegationTokenResponse, versions 2
+    # CreateDelegationTokenResponse, version 2
     if item.token_requester_principal_type != "":
         raise not_in_version("CreateDelegationTokenResponse", "token_requester_principal_type")
     if item.token_requester_principal_name != "":
         raise not_in_version("CreateDelegationTokenResponse", "token_requester_principal_name")
-    raw = item.principal_type.encode()
     out += _pack_h(item.error_code)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.principal_name.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.token_id.encode()
+    put_compact_string(out, item.principal_type)
+    put_compact_string(out, item.principal_name)
     out += _pack_qqq(item.issue_timestamp_ms, item.expiry_timestamp_ms, item.max_timestamp_ms)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.token_id)
     n = len(item.hmac) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     out += item.hmac
     out += _pack_i(item.throttle_time_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_create_delegation_token_response_3(data: bytes, pos: int) -> tuple[CreateDelegationTokenResponse, int]:
-    # CreateDelegationTokenResponse, versions 3
+    # CreateDelegationTokenResponse, version 3
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     if not 0 < n < 128:
@@ -520,7 +462,7 @@ def _read_create_delegation_token_response_3(data: bytes, pos: int) -> tuple[Cre
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return CreateDelegationTokenResponse(
+    item = CreateDelegationTokenResponse(
         error_code,
         principal_type,
         principal_name,
@@ -533,59 +475,24 @@ def _read_create_delegation_token_response_3(data: bytes, pos: int) -> tuple[Cre
         hmac,
         throttle_time_ms,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_create_delegation_token_response_3(out: bytearray, item: CreateDelegationTokenResponse) -> None:
-    # CreateDelegationTokenResponse, versions 3
-    raw = item.principal_type.encode()
+    # CreateDelegationTokenResponse, version 3
     out += _pack_h(item.error_code)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.principal_name.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.token_requester_principal_type.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.token_requester_principal_name.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.token_id.encode()
+    put_compact_string(out, item.principal_type)
+    put_compact_string(out, item.principal_name)
+    put_compact_string(out, item.token_requester_principal_type)
+    put_compact_string(out, item.token_requester_principal_name)
     out += _pack_qqq(item.issue_timestamp_ms, item.expiry_timestamp_ms, item.max_timestamp_ms)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.token_id)
     n = len(item.hmac) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     out += item.hmac
     out += _pack_i(item.throttle_time_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class CreateDelegationTokenResponse(Message):

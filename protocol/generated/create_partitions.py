@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,14 +18,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -68,7 +70,9 @@ class CreatePartitionsAssignment(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_create_partitions_assignment_array_0(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsAssignment], int]:
+def _read_create_partitions_assignment_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[CreatePartitionsAssignment], int]:
     # CreatePartitionsAssignment, versions 0-1
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
@@ -147,7 +151,9 @@ def _write_create_partitions_request_0(out: bytearray, item: CreatePartitionsReq
     out += _pack_it(item.timeout_ms, item.validate_only)
 
 
-def _read_create_partitions_assignment_array_2(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsAssignment], int]:
+def _read_create_partitions_assignment_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[CreatePartitionsAssignment], int]:
     # CreatePartitionsAssignment, versions 2-3
     if not 0 <= count * 2 <= len(data) - pos:
         raise bad_count(count)
@@ -171,15 +177,9 @@ def _write_create_partitions_assignment_array_2(out: bytearray, items: list[Crea
     # CreatePartitionsAssignment, versions 2-3
     for item in items:
         n = len(item.broker_ids) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.broker_ids, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_create_partitions_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsTopic], int]:
@@ -214,27 +214,15 @@ def _read_create_partitions_topic_array_2(data: bytes, pos: int, count: int) -> 
 def _write_create_partitions_topic_array_2(out: bytearray, items: list[CreatePartitionsTopic]) -> None:
     # CreatePartitionsTopic, versions 2-3
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_i(item.count)
         if item.assignments is None:
             out.append(0)
         else:
             n = len(item.assignments) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             _write_create_partitions_assignment_array_2(out, item.assignments)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_create_partitions_request_2(data: bytes, pos: int) -> tuple[CreatePartitionsRequest, int]:
@@ -255,16 +243,10 @@ def _read_create_partitions_request_2(data: bytes, pos: int) -> tuple[CreatePart
 def _write_create_partitions_request_2(out: bytearray, item: CreatePartitionsRequest) -> None:
     # CreatePartitionsRequest, versions 2-3
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_create_partitions_topic_array_2(out, item.topics)
     out += _pack_it(item.timeout_ms, item.validate_only)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class CreatePartitionsRequest(Message):
@@ -320,7 +302,9 @@ class CreatePartitionsTopicResult(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_create_partitions_topic_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsTopicResult], int]:
+def _read_create_partitions_topic_result_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[CreatePartitionsTopicResult], int]:
     # CreatePartitionsTopicResult, versions 0-1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -379,7 +363,9 @@ def _write_create_partitions_response_0(out: bytearray, item: CreatePartitionsRe
     _write_create_partitions_topic_result_array_0(out, item.results)
 
 
-def _read_create_partitions_topic_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsTopicResult], int]:
+def _read_create_partitions_topic_result_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[CreatePartitionsTopicResult], int]:
     # CreatePartitionsTopicResult, versions 2-3
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
@@ -413,28 +399,13 @@ def _read_create_partitions_topic_result_array_2(data: bytes, pos: int, count: i
 def _write_create_partitions_topic_result_array_2(out: bytearray, items: list[CreatePartitionsTopicResult]) -> None:
     # CreatePartitionsTopicResult, versions 2-3
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_create_partitions_response_2(data: bytes, pos: int) -> tuple[CreatePartitionsResponse, int]:
@@ -456,15 +427,9 @@ def _write_create_partitions_response_2(out: bytearray, item: CreatePartitionsRe
     # CreatePartitionsResponse, versions 2-3
     out += _pack_i(item.throttle_time_ms)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_create_partitions_topic_result_array_2(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class CreatePartitionsResponse(Message):

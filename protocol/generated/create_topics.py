@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -19,14 +21,14 @@ from shareq.protocol.primitives import (
     bad_tag_size,
     bad_uuid,
     not_in_version,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uhB = Struct(">16shB").unpack_from
@@ -105,7 +107,9 @@ class CreatableTopicConfig(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_creatable_replica_assignment_array_2(data: bytes, pos: int, count: int) -> tuple[list[CreatableReplicaAssignment], int]:
+def _read_creatable_replica_assignment_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[CreatableReplicaAssignment], int]:
     # CreatableReplicaAssignment, versions 2-4
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
@@ -225,7 +229,9 @@ def _write_create_topics_request_2(out: bytearray, item: CreateTopicsRequest) ->
     out += _pack_it(item.timeout_ms, item.validate_only)
 
 
-def _read_creatable_replica_assignment_array_5(data: bytes, pos: int, count: int) -> tuple[list[CreatableReplicaAssignment], int]:
+def _read_creatable_replica_assignment_array_5(
+    data: bytes, pos: int, count: int
+) -> tuple[list[CreatableReplicaAssignment], int]:
     # CreatableReplicaAssignment, versions 5-7
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -250,15 +256,9 @@ def _write_creatable_replica_assignment_array_5(out: bytearray, items: list[Crea
     for item in items:
         out += _pack_i(item.partition_index)
         n = len(item.broker_ids) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.broker_ids, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_creatable_topic_config_array_5(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicConfig], int]:
@@ -295,27 +295,12 @@ def _read_creatable_topic_config_array_5(data: bytes, pos: int, count: int) -> t
 def _write_creatable_topic_config_array_5(out: bytearray, items: list[CreatableTopicConfig]) -> None:
     # CreatableTopicConfig, versions 5-7
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         if item.value is None:
             out.append(0)
         else:
-            raw = item.value.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.value)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_creatable_topic_array_5(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopic], int]:
@@ -353,30 +338,15 @@ def _read_creatable_topic_array_5(data: bytes, pos: int, count: int) -> tuple[li
 def _write_creatable_topic_array_5(out: bytearray, items: list[CreatableTopic]) -> None:
     # CreatableTopic, versions 5-7
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_ih(item.num_partitions, item.replication_factor)
         n = len(item.assignments) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_creatable_replica_assignment_array_5(out, item.assignments)
         n = len(item.configs) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_creatable_topic_config_array_5(out, item.configs)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_create_topics_request_5(data: bytes, pos: int) -> tuple[CreateTopicsRequest, int]:
@@ -397,16 +367,10 @@ def _read_create_topics_request_5(data: bytes, pos: int) -> tuple[CreateTopicsRe
 def _write_create_topics_request_5(out: bytearray, item: CreateTopicsRequest) -> None:
     # CreateTopicsRequest, versions 5-7
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_creatable_topic_array_5(out, item.topics)
     out += _pack_it(item.timeout_ms, item.validate_only)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class CreateTopicsRequest(Message):
@@ -601,28 +565,13 @@ def _read_creatable_topic_configs_array_5(data: bytes, pos: int, count: int) -> 
 def _write_creatable_topic_configs_array_5(out: bytearray, items: list[CreatableTopicConfigs]) -> None:
     # CreatableTopicConfigs, versions 5-7
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         if item.value is None:
             out.append(0)
         else:
-            raw = item.value.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.value)
         out += _pack_tbt(item.read_only, item.config_source, item.is_sensitive)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_creatable_topic_result_array_5(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicResult], int]:
@@ -686,43 +635,25 @@ def _read_creatable_topic_result_tags_5(item: CreatableTopicResult, data: bytes,
 def _write_creatable_topic_result_array_5(out: bytearray, items: list[CreatableTopicResult]) -> None:
     # CreatableTopicResult, versions 5-6
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         out += _pack_ih(item.num_partitions, item.replication_factor)
         if item.configs is None:
             out.append(0)
         else:
             n = len(item.configs) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             _write_creatable_topic_configs_array_5(out, item.configs)
         tags = item.unknown_tags
         if item.topic_config_error_code != 0:
             body = bytearray()
             body += _pack_h(item.topic_config_error_code)
             tags += ((0, bytes(body)),)
-        if tags:
-            put_tags(out, tags)
-        else:
-            out.append(0)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_create_topics_response_5(data: bytes, pos: int) -> tuple[CreateTopicsResponse, int]:
@@ -744,19 +675,13 @@ def _write_create_topics_response_5(out: bytearray, item: CreateTopicsResponse) 
     # CreateTopicsResponse, versions 5-6
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_creatable_topic_result_array_5(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_creatable_topic_result_array_7(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicResult], int]:
-    # CreatableTopicResult, versions 7
+    # CreatableTopicResult, version 7
     if not 0 <= count * 28 <= len(data) - pos:
         raise bad_count(count)
     items: list[CreatableTopicResult] = []
@@ -814,51 +739,33 @@ def _read_creatable_topic_result_tags_7(item: CreatableTopicResult, data: bytes,
 
 
 def _write_creatable_topic_result_array_7(out: bytearray, items: list[CreatableTopicResult]) -> None:
-    # CreatableTopicResult, versions 7
+    # CreatableTopicResult, version 7
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_uh(item.topic_id, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         out += _pack_ih(item.num_partitions, item.replication_factor)
         if item.configs is None:
             out.append(0)
         else:
             n = len(item.configs) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             _write_creatable_topic_configs_array_5(out, item.configs)
         tags = item.unknown_tags
         if item.topic_config_error_code != 0:
             body = bytearray()
             body += _pack_h(item.topic_config_error_code)
             tags += ((0, bytes(body)),)
-        if tags:
-            put_tags(out, tags)
-        else:
-            out.append(0)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_create_topics_response_7(data: bytes, pos: int) -> tuple[CreateTopicsResponse, int]:
-    # CreateTopicsResponse, versions 7
+    # CreateTopicsResponse, version 7
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -873,18 +780,12 @@ def _read_create_topics_response_7(data: bytes, pos: int) -> tuple[CreateTopicsR
 
 
 def _write_create_topics_response_7(out: bytearray, item: CreateTopicsResponse) -> None:
-    # CreateTopicsResponse, versions 7
+    # CreateTopicsResponse, version 7
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_creatable_topic_result_array_7(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class CreateTopicsResponse(Message):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
-    put_string_length,
-    put_tags,
+    put_compact_string,
     read_string_length,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -22,7 +23,7 @@ _pack_t = Struct(">?").pack
 
 
 def _read_default_principal_data_0(data: bytes, pos: int) -> tuple[DefaultPrincipalData, int]:
-    # DefaultPrincipalData, versions 0
+    # DefaultPrincipalData, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -46,26 +47,11 @@ def _read_default_principal_data_0(data: bytes, pos: int) -> tuple[DefaultPrinci
 
 
 def _write_default_principal_data_0(out: bytearray, item: DefaultPrincipalData) -> None:
-    # DefaultPrincipalData, versions 0
-    raw = item.type.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.name.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # DefaultPrincipalData, version 0
+    put_compact_string(out, item.type)
+    put_compact_string(out, item.name)
     out += _pack_t(item.token_authenticated)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DefaultPrincipalData(Message):

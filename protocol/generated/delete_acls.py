@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_bB = Struct(">bB").unpack_from
@@ -78,7 +80,7 @@ class DeleteAclsFilter(Structure):
 
 
 def _read_delete_acls_filter_array_1(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsFilter], int]:
-    # DeleteAclsFilter, versions 1
+    # DeleteAclsFilter, version 1
     if not 0 <= count * 10 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteAclsFilter] = []
@@ -112,7 +114,7 @@ def _read_delete_acls_filter_array_1(data: bytes, pos: int, count: int) -> tuple
             raise bad_length(n)
         operation, permission_type = _unpack_bb(data, pos)
         pos += 2
-        items.append(DeleteAclsFilter(
+        item = DeleteAclsFilter(
             resource_type_filter,
             resource_name_filter,
             pattern_type_filter,
@@ -120,12 +122,13 @@ def _read_delete_acls_filter_array_1(data: bytes, pos: int, count: int) -> tuple
             host_filter,
             operation,
             permission_type,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_delete_acls_filter_array_1(out: bytearray, items: list[DeleteAclsFilter]) -> None:
-    # DeleteAclsFilter, versions 1
+    # DeleteAclsFilter, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DeleteAclsFilter", "unknown_tags")
@@ -153,7 +156,7 @@ def _write_delete_acls_filter_array_1(out: bytearray, items: list[DeleteAclsFilt
 
 
 def _read_delete_acls_request_1(data: bytes, pos: int) -> tuple[DeleteAclsRequest, int]:
-    # DeleteAclsRequest, versions 1
+    # DeleteAclsRequest, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     filters, pos = _read_delete_acls_filter_array_1(data, pos, n)
@@ -161,7 +164,7 @@ def _read_delete_acls_request_1(data: bytes, pos: int) -> tuple[DeleteAclsReques
 
 
 def _write_delete_acls_request_1(out: bytearray, item: DeleteAclsRequest) -> None:
-    # DeleteAclsRequest, versions 1
+    # DeleteAclsRequest, version 1
     if item.unknown_tags:
         raise not_in_version("DeleteAclsRequest", "unknown_tags")
     out += _pack_i(len(item.filters))
@@ -206,7 +209,7 @@ def _read_delete_acls_filter_array_2(data: bytes, pos: int, count: int) -> tuple
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DeleteAclsFilter(
+        item = DeleteAclsFilter(
             resource_type_filter,
             resource_name_filter,
             pattern_type_filter,
@@ -215,7 +218,8 @@ def _read_delete_acls_filter_array_2(data: bytes, pos: int, count: int) -> tuple
             operation,
             permission_type,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -226,39 +230,18 @@ def _write_delete_acls_filter_array_2(out: bytearray, items: list[DeleteAclsFilt
         if item.resource_name_filter is None:
             out.append(0)
         else:
-            raw = item.resource_name_filter.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.resource_name_filter)
         out += _pack_b(item.pattern_type_filter)
         if item.principal_filter is None:
             out.append(0)
         else:
-            raw = item.principal_filter.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.principal_filter)
         if item.host_filter is None:
             out.append(0)
         else:
-            raw = item.host_filter.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.host_filter)
         out += _pack_bb(item.operation, item.permission_type)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_acls_request_2(data: bytes, pos: int) -> tuple[DeleteAclsRequest, int]:
@@ -279,15 +262,9 @@ def _read_delete_acls_request_2(data: bytes, pos: int) -> tuple[DeleteAclsReques
 def _write_delete_acls_request_2(out: bytearray, item: DeleteAclsRequest) -> None:
     # DeleteAclsRequest, versions 2-3
     n = len(item.filters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_delete_acls_filter_array_2(out, item.filters)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteAclsRequest(Message):
@@ -366,8 +343,10 @@ class DeleteAclsMatchingAcl(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_delete_acls_matching_acl_array_1(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsMatchingAcl], int]:
-    # DeleteAclsMatchingAcl, versions 1
+def _read_delete_acls_matching_acl_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteAclsMatchingAcl], int]:
+    # DeleteAclsMatchingAcl, version 1
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteAclsMatchingAcl] = []
@@ -404,7 +383,7 @@ def _read_delete_acls_matching_acl_array_1(data: bytes, pos: int, count: int) ->
         pos = end
         operation, permission_type = _unpack_bb(data, pos)
         pos += 2
-        items.append(DeleteAclsMatchingAcl(
+        item = DeleteAclsMatchingAcl(
             error_code,
             error_message,
             resource_type,
@@ -414,12 +393,13 @@ def _read_delete_acls_matching_acl_array_1(data: bytes, pos: int, count: int) ->
             host,
             operation,
             permission_type,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_delete_acls_matching_acl_array_1(out: bytearray, items: list[DeleteAclsMatchingAcl]) -> None:
-    # DeleteAclsMatchingAcl, versions 1
+    # DeleteAclsMatchingAcl, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DeleteAclsMatchingAcl", "unknown_tags")
@@ -442,8 +422,10 @@ def _write_delete_acls_matching_acl_array_1(out: bytearray, items: list[DeleteAc
         out += _pack_bb(item.operation, item.permission_type)
 
 
-def _read_delete_acls_filter_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsFilterResult], int]:
-    # DeleteAclsFilterResult, versions 1
+def _read_delete_acls_filter_result_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteAclsFilterResult], int]:
+    # DeleteAclsFilterResult, version 1
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteAclsFilterResult] = []
@@ -465,7 +447,7 @@ def _read_delete_acls_filter_result_array_1(data: bytes, pos: int, count: int) -
 
 
 def _write_delete_acls_filter_result_array_1(out: bytearray, items: list[DeleteAclsFilterResult]) -> None:
-    # DeleteAclsFilterResult, versions 1
+    # DeleteAclsFilterResult, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DeleteAclsFilterResult", "unknown_tags")
@@ -481,7 +463,7 @@ def _write_delete_acls_filter_result_array_1(out: bytearray, items: list[DeleteA
 
 
 def _read_delete_acls_response_1(data: bytes, pos: int) -> tuple[DeleteAclsResponse, int]:
-    # DeleteAclsResponse, versions 1
+    # DeleteAclsResponse, version 1
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     filter_results, pos = _read_delete_acls_filter_result_array_1(data, pos, n)
@@ -489,14 +471,16 @@ def _read_delete_acls_response_1(data: bytes, pos: int) -> tuple[DeleteAclsRespo
 
 
 def _write_delete_acls_response_1(out: bytearray, item: DeleteAclsResponse) -> None:
-    # DeleteAclsResponse, versions 1
+    # DeleteAclsResponse, version 1
     if item.unknown_tags:
         raise not_in_version("DeleteAclsResponse", "unknown_tags")
     out += _pack_ii(item.throttle_time_ms, len(item.filter_results))
     _write_delete_acls_filter_result_array_1(out, item.filter_results)
 
 
-def _read_delete_acls_matching_acl_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsMatchingAcl], int]:
+def _read_delete_acls_matching_acl_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteAclsMatchingAcl], int]:
     # DeleteAclsMatchingAcl, versions 2-3
     if not 0 <= count * 11 <= len(data) - pos:
         raise bad_count(count)
@@ -537,7 +521,7 @@ def _read_delete_acls_matching_acl_array_2(data: bytes, pos: int, count: int) ->
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DeleteAclsMatchingAcl(
+        item = DeleteAclsMatchingAcl(
             error_code,
             error_message,
             resource_type,
@@ -548,7 +532,8 @@ def _read_delete_acls_matching_acl_array_2(data: bytes, pos: int, count: int) ->
             operation,
             permission_type,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -559,44 +544,19 @@ def _write_delete_acls_matching_acl_array_2(out: bytearray, items: list[DeleteAc
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.resource_name.encode()
+            put_compact_string(out, item.error_message)
         out += _pack_b(item.resource_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.principal.encode()
+        put_compact_string(out, item.resource_name)
         out += _pack_b(item.pattern_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.principal)
+        put_compact_string(out, item.host)
         out += _pack_bb(item.operation, item.permission_type)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_delete_acls_filter_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsFilterResult], int]:
+def _read_delete_acls_filter_result_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteAclsFilterResult], int]:
     # DeleteAclsFilterResult, versions 2-3
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
@@ -632,23 +592,11 @@ def _write_delete_acls_filter_result_array_2(out: bytearray, items: list[DeleteA
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         n = len(item.matching_acls) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_delete_acls_matching_acl_array_2(out, item.matching_acls)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_acls_response_2(data: bytes, pos: int) -> tuple[DeleteAclsResponse, int]:
@@ -670,15 +618,9 @@ def _write_delete_acls_response_2(out: bytearray, item: DeleteAclsResponse) -> N
     # DeleteAclsResponse, versions 2-3
     out += _pack_i(item.throttle_time_ms)
     n = len(item.filter_results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_delete_acls_filter_result_array_2(out, item.filter_results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteAclsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,16 +18,16 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
+    put_compact_string,
     put_compact_strings,
-    put_string_length,
     put_strings,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_string_length,
     read_strings,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -55,7 +57,7 @@ def _write_delete_groups_request_0(out: bytearray, item: DeleteGroupsRequest) ->
 
 
 def _read_delete_groups_request_2(data: bytes, pos: int) -> tuple[DeleteGroupsRequest, int]:
-    # DeleteGroupsRequest, versions 2
+    # DeleteGroupsRequest, version 2
     n = data[pos]
     pos += 1
     if n > 127:
@@ -70,17 +72,11 @@ def _read_delete_groups_request_2(data: bytes, pos: int) -> tuple[DeleteGroupsRe
 
 
 def _write_delete_groups_request_2(out: bytearray, item: DeleteGroupsRequest) -> None:
-    # DeleteGroupsRequest, versions 2
+    # DeleteGroupsRequest, version 2
     n = len(item.groups_names) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.groups_names)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteGroupsRequest(Message):
@@ -163,7 +159,7 @@ def _write_delete_groups_response_0(out: bytearray, item: DeleteGroupsResponse) 
 
 
 def _read_deletable_group_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeletableGroupResult], int]:
-    # DeletableGroupResult, versions 2
+    # DeletableGroupResult, version 2
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeletableGroupResult] = []
@@ -185,24 +181,15 @@ def _read_deletable_group_result_array_2(data: bytes, pos: int, count: int) -> t
 
 
 def _write_deletable_group_result_array_2(out: bytearray, items: list[DeletableGroupResult]) -> None:
-    # DeletableGroupResult, versions 2
+    # DeletableGroupResult, version 2
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
         out += _pack_h(item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_groups_response_2(data: bytes, pos: int) -> tuple[DeleteGroupsResponse, int]:
-    # DeleteGroupsResponse, versions 2
+    # DeleteGroupsResponse, version 2
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -217,18 +204,12 @@ def _read_delete_groups_response_2(data: bytes, pos: int) -> tuple[DeleteGroupsR
 
 
 def _write_delete_groups_response_2(out: bytearray, item: DeleteGroupsResponse) -> None:
-    # DeleteGroupsResponse, versions 2
+    # DeleteGroupsResponse, version 2
     out += _pack_i(item.throttle_time_ms)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_deletable_group_result_array_2(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteGroupsResponse(Message):
@@ -240,7 +221,9 @@ class DeleteGroupsResponse(Message):
     FLEXIBLE_FROM = 2
     DECODERS = {0: _read_delete_groups_response_0, 1: _read_delete_groups_response_0, 2: _read_delete_groups_response_2}
     ENCODERS = {
-        0: _write_delete_groups_response_0, 1: _write_delete_groups_response_0, 2: _write_delete_groups_response_2
+        0: _write_delete_groups_response_0,
+        1: _write_delete_groups_response_0,
+        2: _write_delete_groups_response_2,
     }
 
     __slots__ = ("throttle_time_ms", "results", "unknown_tags")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -71,7 +73,9 @@ class DeleteRecordsPartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_delete_records_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
+def _read_delete_records_partition_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteRecordsPartition], int]:
     # DeleteRecordsPartition, versions 0-1
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
@@ -142,8 +146,10 @@ def _write_delete_records_request_0(out: bytearray, item: DeleteRecordsRequest) 
     out += _pack_i(item.timeout_ms)
 
 
-def _read_delete_records_partition_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
-    # DeleteRecordsPartition, versions 2
+def _read_delete_records_partition_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteRecordsPartition], int]:
+    # DeleteRecordsPartition, version 2
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteRecordsPartition] = []
@@ -158,17 +164,14 @@ def _read_delete_records_partition_array_2(data: bytes, pos: int, count: int) ->
 
 
 def _write_delete_records_partition_array_2(out: bytearray, items: list[DeleteRecordsPartition]) -> None:
-    # DeleteRecordsPartition, versions 2
+    # DeleteRecordsPartition, version 2
     for item in items:
         out += _pack_iq(item.partition_index, item.offset)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_records_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopic], int]:
-    # DeleteRecordsTopic, versions 2
+    # DeleteRecordsTopic, version 2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteRecordsTopic] = []
@@ -195,29 +198,17 @@ def _read_delete_records_topic_array_2(data: bytes, pos: int, count: int) -> tup
 
 
 def _write_delete_records_topic_array_2(out: bytearray, items: list[DeleteRecordsTopic]) -> None:
-    # DeleteRecordsTopic, versions 2
+    # DeleteRecordsTopic, version 2
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_delete_records_partition_array_2(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_records_request_2(data: bytes, pos: int) -> tuple[DeleteRecordsRequest, int]:
-    # DeleteRecordsRequest, versions 2
+    # DeleteRecordsRequest, version 2
     n = data[pos]
     pos += 1
     if n > 127:
@@ -232,18 +223,12 @@ def _read_delete_records_request_2(data: bytes, pos: int) -> tuple[DeleteRecords
 
 
 def _write_delete_records_request_2(out: bytearray, item: DeleteRecordsRequest) -> None:
-    # DeleteRecordsRequest, versions 2
+    # DeleteRecordsRequest, version 2
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_delete_records_topic_array_2(out, item.topics)
     out += _pack_i(item.timeout_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteRecordsRequest(Message):
@@ -255,7 +240,9 @@ class DeleteRecordsRequest(Message):
     FLEXIBLE_FROM = 2
     DECODERS = {0: _read_delete_records_request_0, 1: _read_delete_records_request_0, 2: _read_delete_records_request_2}
     ENCODERS = {
-        0: _write_delete_records_request_0, 1: _write_delete_records_request_0, 2: _write_delete_records_request_2
+        0: _write_delete_records_request_0,
+        1: _write_delete_records_request_0,
+        2: _write_delete_records_request_2,
     }
 
     __slots__ = ("topics", "timeout_ms", "unknown_tags")
@@ -305,7 +292,9 @@ class DeleteRecordsPartitionResult(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_delete_records_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
+def _read_delete_records_partition_result_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteRecordsPartitionResult], int]:
     # DeleteRecordsPartitionResult, versions 0-1
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
@@ -325,7 +314,9 @@ def _write_delete_records_partition_result_array_0(out: bytearray, items: list[D
         out += _pack_iqh(item.partition_index, item.low_watermark, item.error_code)
 
 
-def _read_delete_records_topic_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopicResult], int]:
+def _read_delete_records_topic_result_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteRecordsTopicResult], int]:
     # DeleteRecordsTopicResult, versions 0-1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -373,8 +364,10 @@ def _write_delete_records_response_0(out: bytearray, item: DeleteRecordsResponse
     _write_delete_records_topic_result_array_0(out, item.topics)
 
 
-def _read_delete_records_partition_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
-    # DeleteRecordsPartitionResult, versions 2
+def _read_delete_records_partition_result_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteRecordsPartitionResult], int]:
+    # DeleteRecordsPartitionResult, version 2
     if not 0 <= count * 15 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteRecordsPartitionResult] = []
@@ -389,17 +382,16 @@ def _read_delete_records_partition_result_array_2(data: bytes, pos: int, count: 
 
 
 def _write_delete_records_partition_result_array_2(out: bytearray, items: list[DeleteRecordsPartitionResult]) -> None:
-    # DeleteRecordsPartitionResult, versions 2
+    # DeleteRecordsPartitionResult, version 2
     for item in items:
         out += _pack_iqh(item.partition_index, item.low_watermark, item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_delete_records_topic_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopicResult], int]:
-    # DeleteRecordsTopicResult, versions 2
+def _read_delete_records_topic_result_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteRecordsTopicResult], int]:
+    # DeleteRecordsTopicResult, version 2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteRecordsTopicResult] = []
@@ -426,29 +418,17 @@ def _read_delete_records_topic_result_array_2(data: bytes, pos: int, count: int)
 
 
 def _write_delete_records_topic_result_array_2(out: bytearray, items: list[DeleteRecordsTopicResult]) -> None:
-    # DeleteRecordsTopicResult, versions 2
+    # DeleteRecordsTopicResult, version 2
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_delete_records_partition_result_array_2(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_records_response_2(data: bytes, pos: int) -> tuple[DeleteRecordsResponse, int]:
-    # DeleteRecordsResponse, versions 2
+    # DeleteRecordsResponse, version 2
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -463,18 +443,12 @@ def _read_delete_records_response_2(data: bytes, pos: int) -> tuple[DeleteRecord
 
 
 def _write_delete_records_response_2(out: bytearray, item: DeleteRecordsResponse) -> None:
-    # DeleteRecordsResponse, versions 2
+    # DeleteRecordsResponse, version 2
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_delete_records_topic_result_array_2(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteRecordsResponse(Message):
@@ -485,10 +459,14 @@ class DeleteRecordsResponse(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 2
     DECODERS = {
-        0: _read_delete_records_response_0, 1: _read_delete_records_response_0, 2: _read_delete_records_response_2
+        0: _read_delete_records_response_0,
+        1: _read_delete_records_response_0,
+        2: _read_delete_records_response_2,
     }
     ENCODERS = {
-        0: _write_delete_records_response_0, 1: _write_delete_records_response_0, 2: _write_delete_records_response_2
+        0: _write_delete_records_response_0,
+        1: _write_delete_records_response_0,
+        2: _write_delete_records_response_2,
     }
 
     __slots__ = ("throttle_time_ms", "topics", "unknown_tags")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uhB = Struct(">16shB").unpack_from
@@ -40,8 +42,10 @@ class DeleteShareGroupOffsetsRequestTopic(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_delete_share_group_offsets_request_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteShareGroupOffsetsRequestTopic], int]:
-    # DeleteShareGroupOffsetsRequestTopic, versions 0
+def _read_delete_share_group_offsets_request_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteShareGroupOffsetsRequestTopic], int]:
+    # DeleteShareGroupOffsetsRequestTopic, version 0
     if not 0 <= count * 2 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteShareGroupOffsetsRequestTopic] = []
@@ -62,24 +66,17 @@ def _read_delete_share_group_offsets_request_topic_array_0(data: bytes, pos: int
     return items, pos
 
 
-def _write_delete_share_group_offsets_request_topic_array_0(out: bytearray, items: list[DeleteShareGroupOffsetsRequestTopic]) -> None:
-    # DeleteShareGroupOffsetsRequestTopic, versions 0
+def _write_delete_share_group_offsets_request_topic_array_0(
+    out: bytearray, items: list[DeleteShareGroupOffsetsRequestTopic]
+) -> None:
+    # DeleteShareGroupOffsetsRequestTopic, version 0
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.topic_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_share_group_offsets_request_0(data: bytes, pos: int) -> tuple[DeleteShareGroupOffsetsRequest, int]:
-    # DeleteShareGroupOffsetsRequest, versions 0
+    # DeleteShareGroupOffsetsRequest, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -101,24 +98,12 @@ def _read_delete_share_group_offsets_request_0(data: bytes, pos: int) -> tuple[D
 
 
 def _write_delete_share_group_offsets_request_0(out: bytearray, item: DeleteShareGroupOffsetsRequest) -> None:
-    # DeleteShareGroupOffsetsRequest, versions 0
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # DeleteShareGroupOffsetsRequest, version 0
+    put_compact_string(out, item.group_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_delete_share_group_offsets_request_topic_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteShareGroupOffsetsRequest(Message):
@@ -164,8 +149,10 @@ class DeleteShareGroupOffsetsResponseTopic(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_delete_share_group_offsets_response_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteShareGroupOffsetsResponseTopic], int]:
-    # DeleteShareGroupOffsetsResponseTopic, versions 0
+def _read_delete_share_group_offsets_response_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DeleteShareGroupOffsetsResponseTopic], int]:
+    # DeleteShareGroupOffsetsResponseTopic, version 0
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteShareGroupOffsetsResponseTopic] = []
@@ -191,43 +178,29 @@ def _read_delete_share_group_offsets_response_topic_array_0(data: bytes, pos: in
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DeleteShareGroupOffsetsResponseTopic(
-            topic_name, topic_id, error_code, error_message, unknown_tags
-        ))
+        item = DeleteShareGroupOffsetsResponseTopic(topic_name, topic_id, error_code, error_message, unknown_tags)
+        items.append(item)
     return items, pos
 
 
-def _write_delete_share_group_offsets_response_topic_array_0(out: bytearray, items: list[DeleteShareGroupOffsetsResponseTopic]) -> None:
-    # DeleteShareGroupOffsetsResponseTopic, versions 0
+def _write_delete_share_group_offsets_response_topic_array_0(
+    out: bytearray, items: list[DeleteShareGroupOffsetsResponseTopic]
+) -> None:
+    # DeleteShareGroupOffsetsResponseTopic, version 0
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_uh(item.topic_id, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_share_group_offsets_response_0(data: bytes, pos: int) -> tuple[DeleteShareGroupOffsetsResponse, int]:
-    # DeleteShareGroupOffsetsResponse, versions 0
+    # DeleteShareGroupOffsetsResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -251,28 +224,16 @@ def _read_delete_share_group_offsets_response_0(data: bytes, pos: int) -> tuple[
 
 
 def _write_delete_share_group_offsets_response_0(out: bytearray, item: DeleteShareGroupOffsetsResponse) -> None:
-    # DeleteShareGroupOffsetsResponse, versions 0
+    # DeleteShareGroupOffsetsResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_delete_share_group_offsets_response_topic_array_0(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteShareGroupOffsetsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -59,7 +61,7 @@ class PartitionData(Structure):
 
 
 def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-    # PartitionData, versions 0
+    # PartitionData, version 0
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -74,17 +76,14 @@ def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[lis
 
 
 def _write_partition_data_array_0(out: bytearray, items: list[PartitionData]) -> None:
-    # PartitionData, versions 0
+    # PartitionData, version 0
     for item in items:
         out += _pack_i(item.partition)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_state_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteStateData], int]:
-    # DeleteStateData, versions 0
+    # DeleteStateData, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteStateData] = []
@@ -104,25 +103,19 @@ def _read_delete_state_data_array_0(data: bytes, pos: int, count: int) -> tuple[
 
 
 def _write_delete_state_data_array_0(out: bytearray, items: list[DeleteStateData]) -> None:
-    # DeleteStateData, versions 0
+    # DeleteStateData, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_share_group_state_request_0(data: bytes, pos: int) -> tuple[DeleteShareGroupStateRequest, int]:
-    # DeleteShareGroupStateRequest, versions 0
+    # DeleteShareGroupStateRequest, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -144,24 +137,12 @@ def _read_delete_share_group_state_request_0(data: bytes, pos: int) -> tuple[Del
 
 
 def _write_delete_share_group_state_request_0(out: bytearray, item: DeleteShareGroupStateRequest) -> None:
-    # DeleteShareGroupStateRequest, versions 0
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # DeleteShareGroupStateRequest, version 0
+    put_compact_string(out, item.group_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_delete_state_data_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteShareGroupStateRequest(Message):
@@ -222,7 +203,7 @@ class PartitionResult(Structure):
 
 
 def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
-    # PartitionResult, versions 0
+    # PartitionResult, version 0
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionResult] = []
@@ -246,27 +227,18 @@ def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_partition_result_array_0(out: bytearray, items: list[PartitionResult]) -> None:
-    # PartitionResult, versions 0
+    # PartitionResult, version 0
     for item in items:
         out += _pack_ih(item.partition, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_state_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[DeleteStateResult], int]:
-    # DeleteStateResult, versions 0
+    # DeleteStateResult, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteStateResult] = []
@@ -286,25 +258,19 @@ def _read_delete_state_result_array_0(data: bytes, pos: int, count: int) -> tupl
 
 
 def _write_delete_state_result_array_0(out: bytearray, items: list[DeleteStateResult]) -> None:
-    # DeleteStateResult, versions 0
+    # DeleteStateResult, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_result_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_share_group_state_response_0(data: bytes, pos: int) -> tuple[DeleteShareGroupStateResponse, int]:
-    # DeleteShareGroupStateResponse, versions 0
+    # DeleteShareGroupStateResponse, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -319,17 +285,11 @@ def _read_delete_share_group_state_response_0(data: bytes, pos: int) -> tuple[De
 
 
 def _write_delete_share_group_state_response_0(out: bytearray, item: DeleteShareGroupStateResponse) -> None:
-    # DeleteShareGroupStateResponse, versions 0
+    # DeleteShareGroupStateResponse, version 0
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_delete_state_result_array_0(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteShareGroupStateResponse(Message):

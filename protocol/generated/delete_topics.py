@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -19,16 +21,16 @@ from shareq.protocol.primitives import (
     bad_uuid,
     not_in_version,
     null_not_allowed,
+    put_compact_string,
     put_compact_strings,
-    put_string_length,
     put_strings,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_string_length,
     read_strings,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -102,20 +104,14 @@ def _write_delete_topics_request_4(out: bytearray, item: DeleteTopicsRequest) ->
     if item.topics:
         raise not_in_version("DeleteTopicsRequest", "topics")
     n = len(item.topic_names) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.topic_names)
     out += _pack_i(item.timeout_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_topic_state_array_6(data: bytes, pos: int, count: int) -> tuple[list[DeleteTopicState], int]:
-    # DeleteTopicState, versions 6
+    # DeleteTopicState, version 6
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteTopicState] = []
@@ -139,29 +135,20 @@ def _read_delete_topic_state_array_6(data: bytes, pos: int, count: int) -> tuple
 
 
 def _write_delete_topic_state_array_6(out: bytearray, items: list[DeleteTopicState]) -> None:
-    # DeleteTopicState, versions 6
+    # DeleteTopicState, version 6
     for item in items:
         if item.name is None:
             out.append(0)
         else:
-            raw = item.name.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.name)
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_topics_request_6(data: bytes, pos: int) -> tuple[DeleteTopicsRequest, int]:
-    # DeleteTopicsRequest, versions 6
+    # DeleteTopicsRequest, version 6
     n = data[pos]
     pos += 1
     if n > 127:
@@ -176,18 +163,12 @@ def _read_delete_topics_request_6(data: bytes, pos: int) -> tuple[DeleteTopicsRe
 
 
 def _write_delete_topics_request_6(out: bytearray, item: DeleteTopicsRequest) -> None:
-    # DeleteTopicsRequest, versions 6
+    # DeleteTopicsRequest, version 6
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_delete_topic_state_array_6(out, item.topics)
     out += _pack_i(item.timeout_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteTopicsRequest(Message):
@@ -298,7 +279,7 @@ def _write_delete_topics_response_1(out: bytearray, item: DeleteTopicsResponse) 
 
 
 def _read_deletable_topic_result_array_4(data: bytes, pos: int, count: int) -> tuple[list[DeletableTopicResult], int]:
-    # DeletableTopicResult, versions 4
+    # DeletableTopicResult, version 4
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeletableTopicResult] = []
@@ -320,26 +301,17 @@ def _read_deletable_topic_result_array_4(data: bytes, pos: int, count: int) -> t
 
 
 def _write_deletable_topic_result_array_4(out: bytearray, items: list[DeletableTopicResult]) -> None:
-    # DeletableTopicResult, versions 4
+    # DeletableTopicResult, version 4
     for item in items:
         if item.name is None:
             raise null_not_allowed("DeletableTopicResult", "name")
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_h(item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_topics_response_4(data: bytes, pos: int) -> tuple[DeleteTopicsResponse, int]:
-    # DeleteTopicsResponse, versions 4
+    # DeleteTopicsResponse, version 4
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -354,22 +326,16 @@ def _read_delete_topics_response_4(data: bytes, pos: int) -> tuple[DeleteTopicsR
 
 
 def _write_delete_topics_response_4(out: bytearray, item: DeleteTopicsResponse) -> None:
-    # DeleteTopicsResponse, versions 4
+    # DeleteTopicsResponse, version 4
     out += _pack_i(item.throttle_time_ms)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_deletable_topic_result_array_4(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_deletable_topic_result_array_5(data: bytes, pos: int, count: int) -> tuple[list[DeletableTopicResult], int]:
-    # DeletableTopicResult, versions 5
+    # DeletableTopicResult, version 5
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeletableTopicResult] = []
@@ -400,36 +366,21 @@ def _read_deletable_topic_result_array_5(data: bytes, pos: int, count: int) -> t
 
 
 def _write_deletable_topic_result_array_5(out: bytearray, items: list[DeletableTopicResult]) -> None:
-    # DeletableTopicResult, versions 5
+    # DeletableTopicResult, version 5
     for item in items:
         if item.name is None:
             raise null_not_allowed("DeletableTopicResult", "name")
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_topics_response_5(data: bytes, pos: int) -> tuple[DeleteTopicsResponse, int]:
-    # DeleteTopicsResponse, versions 5
+    # DeleteTopicsResponse, version 5
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -444,22 +395,16 @@ def _read_delete_topics_response_5(data: bytes, pos: int) -> tuple[DeleteTopicsR
 
 
 def _write_delete_topics_response_5(out: bytearray, item: DeleteTopicsResponse) -> None:
-    # DeleteTopicsResponse, versions 5
+    # DeleteTopicsResponse, version 5
     out += _pack_i(item.throttle_time_ms)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_deletable_topic_result_array_5(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_deletable_topic_result_array_6(data: bytes, pos: int, count: int) -> tuple[list[DeletableTopicResult], int]:
-    # DeletableTopicResult, versions 6
+    # DeletableTopicResult, version 6
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeletableTopicResult] = []
@@ -492,39 +437,24 @@ def _read_deletable_topic_result_array_6(data: bytes, pos: int, count: int) -> t
 
 
 def _write_deletable_topic_result_array_6(out: bytearray, items: list[DeletableTopicResult]) -> None:
-    # DeletableTopicResult, versions 6
+    # DeletableTopicResult, version 6
     for item in items:
         if item.name is None:
             out.append(0)
         else:
-            raw = item.name.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.name)
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_uh(item.topic_id, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_delete_topics_response_6(data: bytes, pos: int) -> tuple[DeleteTopicsResponse, int]:
-    # DeleteTopicsResponse, versions 6
+    # DeleteTopicsResponse, version 6
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -539,18 +469,12 @@ def _read_delete_topics_response_6(data: bytes, pos: int) -> tuple[DeleteTopicsR
 
 
 def _write_delete_topics_response_6(out: bytearray, item: DeleteTopicsResponse) -> None:
-    # DeleteTopicsResponse, versions 6
+    # DeleteTopicsResponse, version 6
     out += _pack_i(item.throttle_time_ms)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_deletable_topic_result_array_6(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DeleteTopicsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_bB = Struct(">bB").unpack_from
@@ -43,7 +45,7 @@ _pack_ih = Struct(">ih").pack
 
 
 def _read_describe_acls_request_1(data: bytes, pos: int) -> tuple[DescribeAclsRequest, int]:
-    # DescribeAclsRequest, versions 1
+    # DescribeAclsRequest, version 1
     resource_type_filter, n = _unpack_bh(data, pos)
     pos += 3
     resource_name_filter: str | None = None
@@ -73,7 +75,7 @@ def _read_describe_acls_request_1(data: bytes, pos: int) -> tuple[DescribeAclsRe
         raise bad_length(n)
     operation, permission_type = _unpack_bb(data, pos)
     pos += 2
-    return DescribeAclsRequest(
+    item = DescribeAclsRequest(
         resource_type_filter,
         resource_name_filter,
         pattern_type_filter,
@@ -81,11 +83,12 @@ def _read_describe_acls_request_1(data: bytes, pos: int) -> tuple[DescribeAclsRe
         host_filter,
         operation,
         permission_type,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_describe_acls_request_1(out: bytearray, item: DescribeAclsRequest) -> None:
-    # DescribeAclsRequest, versions 1
+    # DescribeAclsRequest, version 1
     if item.unknown_tags:
         raise not_in_version("DescribeAclsRequest", "unknown_tags")
     out += _pack_b(item.resource_type_filter)
@@ -145,7 +148,7 @@ def _read_describe_acls_request_2(data: bytes, pos: int) -> tuple[DescribeAclsRe
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return DescribeAclsRequest(
+    item = DescribeAclsRequest(
         resource_type_filter,
         resource_name_filter,
         pattern_type_filter,
@@ -154,7 +157,8 @@ def _read_describe_acls_request_2(data: bytes, pos: int) -> tuple[DescribeAclsRe
         operation,
         permission_type,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_describe_acls_request_2(out: bytearray, item: DescribeAclsRequest) -> None:
@@ -163,39 +167,18 @@ def _write_describe_acls_request_2(out: bytearray, item: DescribeAclsRequest) ->
     if item.resource_name_filter is None:
         out.append(0)
     else:
-        raw = item.resource_name_filter.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.resource_name_filter)
     out += _pack_b(item.pattern_type_filter)
     if item.principal_filter is None:
         out.append(0)
     else:
-        raw = item.principal_filter.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.principal_filter)
     if item.host_filter is None:
         out.append(0)
     else:
-        raw = item.host_filter.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host_filter)
     out += _pack_bb(item.operation, item.permission_type)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeAclsRequest(Message):
@@ -281,7 +264,7 @@ class AclDescription(Structure):
 
 
 def _read_acl_description_array_1(data: bytes, pos: int, count: int) -> tuple[list[AclDescription], int]:
-    # AclDescription, versions 1
+    # AclDescription, version 1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[AclDescription] = []
@@ -307,7 +290,7 @@ def _read_acl_description_array_1(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_acl_description_array_1(out: bytearray, items: list[AclDescription]) -> None:
-    # AclDescription, versions 1
+    # AclDescription, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AclDescription", "unknown_tags")
@@ -321,7 +304,7 @@ def _write_acl_description_array_1(out: bytearray, items: list[AclDescription]) 
 
 
 def _read_describe_acls_resource_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeAclsResource], int]:
-    # DescribeAclsResource, versions 1
+    # DescribeAclsResource, version 1
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeAclsResource] = []
@@ -341,7 +324,7 @@ def _read_describe_acls_resource_array_1(data: bytes, pos: int, count: int) -> t
 
 
 def _write_describe_acls_resource_array_1(out: bytearray, items: list[DescribeAclsResource]) -> None:
-    # DescribeAclsResource, versions 1
+    # DescribeAclsResource, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DescribeAclsResource", "unknown_tags")
@@ -353,7 +336,7 @@ def _write_describe_acls_resource_array_1(out: bytearray, items: list[DescribeAc
 
 
 def _read_describe_acls_response_1(data: bytes, pos: int) -> tuple[DescribeAclsResponse, int]:
-    # DescribeAclsResponse, versions 1
+    # DescribeAclsResponse, version 1
     throttle_time_ms, error_code, n = _unpack_ihh(data, pos)
     pos += 8
     error_message: str | None = None
@@ -370,7 +353,7 @@ def _read_describe_acls_response_1(data: bytes, pos: int) -> tuple[DescribeAclsR
 
 
 def _write_describe_acls_response_1(out: bytearray, item: DescribeAclsResponse) -> None:
-    # DescribeAclsResponse, versions 1
+    # DescribeAclsResponse, version 1
     if item.unknown_tags:
         raise not_in_version("DescribeAclsResponse", "unknown_tags")
     out += _pack_ih(item.throttle_time_ms, item.error_code)
@@ -416,25 +399,10 @@ def _read_acl_description_array_2(data: bytes, pos: int, count: int) -> tuple[li
 def _write_acl_description_array_2(out: bytearray, items: list[AclDescription]) -> None:
     # AclDescription, versions 2-3
     for item in items:
-        raw = item.principal.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.principal)
+        put_compact_string(out, item.host)
         out += _pack_bb(item.operation, item.permission_type)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_acls_resource_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeAclsResource], int]:
@@ -467,25 +435,13 @@ def _read_describe_acls_resource_array_2(data: bytes, pos: int, count: int) -> t
 def _write_describe_acls_resource_array_2(out: bytearray, items: list[DescribeAclsResource]) -> None:
     # DescribeAclsResource, versions 2-3
     for item in items:
-        raw = item.resource_name.encode()
         out += _pack_b(item.resource_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.resource_name)
         out += _pack_b(item.pattern_type)
         n = len(item.acls) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_acl_description_array_2(out, item.acls)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_acls_response_2(data: bytes, pos: int) -> tuple[DescribeAclsResponse, int]:
@@ -518,23 +474,11 @@ def _write_describe_acls_response_2(out: bytearray, item: DescribeAclsResponse) 
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.resources) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_acls_resource_array_2(out, item.resources)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeAclsResponse(Message):
@@ -546,7 +490,9 @@ class DescribeAclsResponse(Message):
     FLEXIBLE_FROM = 2
     DECODERS = {1: _read_describe_acls_response_1, 2: _read_describe_acls_response_2, 3: _read_describe_acls_response_2}
     ENCODERS = {
-        1: _write_describe_acls_response_1, 2: _write_describe_acls_response_2, 3: _write_describe_acls_response_2
+        1: _write_describe_acls_response_1,
+        2: _write_describe_acls_response_2,
+        3: _write_describe_acls_response_2,
     }
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources", "unknown_tags")

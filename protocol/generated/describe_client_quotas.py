@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -60,7 +62,7 @@ class ComponentData(Structure):
 
 
 def _read_component_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[ComponentData], int]:
-    # ComponentData, versions 0
+    # ComponentData, version 0
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[ComponentData] = []
@@ -86,7 +88,7 @@ def _read_component_data_array_0(data: bytes, pos: int, count: int) -> tuple[lis
 
 
 def _write_component_data_array_0(out: bytearray, items: list[ComponentData]) -> None:
-    # ComponentData, versions 0
+    # ComponentData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("ComponentData", "unknown_tags")
@@ -103,7 +105,7 @@ def _write_component_data_array_0(out: bytearray, items: list[ComponentData]) ->
 
 
 def _read_describe_client_quotas_request_0(data: bytes, pos: int) -> tuple[DescribeClientQuotasRequest, int]:
-    # DescribeClientQuotasRequest, versions 0
+    # DescribeClientQuotasRequest, version 0
     (n,) = _unpack_i(data, pos)
     pos += 4
     components, pos = _read_component_data_array_0(data, pos, n)
@@ -113,7 +115,7 @@ def _read_describe_client_quotas_request_0(data: bytes, pos: int) -> tuple[Descr
 
 
 def _write_describe_client_quotas_request_0(out: bytearray, item: DescribeClientQuotasRequest) -> None:
-    # DescribeClientQuotasRequest, versions 0
+    # DescribeClientQuotasRequest, version 0
     if item.unknown_tags:
         raise not_in_version("DescribeClientQuotasRequest", "unknown_tags")
     out += _pack_i(len(item.components))
@@ -122,7 +124,7 @@ def _write_describe_client_quotas_request_0(out: bytearray, item: DescribeClient
 
 
 def _read_component_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[ComponentData], int]:
-    # ComponentData, versions 1
+    # ComponentData, version 1
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[ComponentData] = []
@@ -153,34 +155,19 @@ def _read_component_data_array_1(data: bytes, pos: int, count: int) -> tuple[lis
 
 
 def _write_component_data_array_1(out: bytearray, items: list[ComponentData]) -> None:
-    # ComponentData, versions 1
+    # ComponentData, version 1
     for item in items:
-        raw = item.entity_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.entity_type)
         out += _pack_b(item.match_type)
         if item.match is None:
             out.append(0)
         else:
-            raw = item.match.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.match)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_client_quotas_request_1(data: bytes, pos: int) -> tuple[DescribeClientQuotasRequest, int]:
-    # DescribeClientQuotasRequest, versions 1
+    # DescribeClientQuotasRequest, version 1
     n = data[pos]
     pos += 1
     if n > 127:
@@ -195,18 +182,12 @@ def _read_describe_client_quotas_request_1(data: bytes, pos: int) -> tuple[Descr
 
 
 def _write_describe_client_quotas_request_1(out: bytearray, item: DescribeClientQuotasRequest) -> None:
-    # DescribeClientQuotasRequest, versions 1
+    # DescribeClientQuotasRequest, version 1
     n = len(item.components) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_component_data_array_1(out, item.components)
     out += _pack_t(item.strict)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeClientQuotasRequest(Message):
@@ -281,7 +262,7 @@ class ValueData(Structure):
 
 
 def _read_entity_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
-    # EntityData, versions 0
+    # EntityData, version 0
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[EntityData] = []
@@ -307,7 +288,7 @@ def _read_entity_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[E
 
 
 def _write_entity_data_array_0(out: bytearray, items: list[EntityData]) -> None:
-    # EntityData, versions 0
+    # EntityData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("EntityData", "unknown_tags")
@@ -323,7 +304,7 @@ def _write_entity_data_array_0(out: bytearray, items: list[EntityData]) -> None:
 
 
 def _read_value_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[ValueData], int]:
-    # ValueData, versions 0
+    # ValueData, version 0
     if not 0 <= count * 10 <= len(data) - pos:
         raise bad_count(count)
     items: list[ValueData] = []
@@ -342,7 +323,7 @@ def _read_value_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[Va
 
 
 def _write_value_data_array_0(out: bytearray, items: list[ValueData]) -> None:
-    # ValueData, versions 0
+    # ValueData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("ValueData", "unknown_tags")
@@ -353,7 +334,7 @@ def _write_value_data_array_0(out: bytearray, items: list[ValueData]) -> None:
 
 
 def _read_entry_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
-    # EntryData, versions 0
+    # EntryData, version 0
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[EntryData] = []
@@ -369,7 +350,7 @@ def _read_entry_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[En
 
 
 def _write_entry_data_array_0(out: bytearray, items: list[EntryData]) -> None:
-    # EntryData, versions 0
+    # EntryData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("EntryData", "unknown_tags")
@@ -380,7 +361,7 @@ def _write_entry_data_array_0(out: bytearray, items: list[EntryData]) -> None:
 
 
 def _read_describe_client_quotas_response_0(data: bytes, pos: int) -> tuple[DescribeClientQuotasResponse, int]:
-    # DescribeClientQuotasResponse, versions 0
+    # DescribeClientQuotasResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihh(data, pos)
     pos += 8
     error_message: str | None = None
@@ -399,7 +380,7 @@ def _read_describe_client_quotas_response_0(data: bytes, pos: int) -> tuple[Desc
 
 
 def _write_describe_client_quotas_response_0(out: bytearray, item: DescribeClientQuotasResponse) -> None:
-    # DescribeClientQuotasResponse, versions 0
+    # DescribeClientQuotasResponse, version 0
     if item.unknown_tags:
         raise not_in_version("DescribeClientQuotasResponse", "unknown_tags")
     out += _pack_ih(item.throttle_time_ms, item.error_code)
@@ -417,7 +398,7 @@ def _write_describe_client_quotas_response_0(out: bytearray, item: DescribeClien
 
 
 def _read_entity_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
-    # EntityData, versions 1
+    # EntityData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[EntityData] = []
@@ -448,33 +429,18 @@ def _read_entity_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[E
 
 
 def _write_entity_data_array_1(out: bytearray, items: list[EntityData]) -> None:
-    # EntityData, versions 1
+    # EntityData, version 1
     for item in items:
-        raw = item.entity_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.entity_type)
         if item.entity_name is None:
             out.append(0)
         else:
-            raw = item.entity_name.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.entity_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_value_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[ValueData], int]:
-    # ValueData, versions 1
+    # ValueData, version 1
     if not 0 <= count * 10 <= len(data) - pos:
         raise bad_count(count)
     items: list[ValueData] = []
@@ -496,24 +462,15 @@ def _read_value_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[Va
 
 
 def _write_value_data_array_1(out: bytearray, items: list[ValueData]) -> None:
-    # ValueData, versions 1
+    # ValueData, version 1
     for item in items:
-        raw = item.key.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.key)
         out += _pack_d(item.value)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_entry_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
-    # EntryData, versions 1
+    # EntryData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[EntryData] = []
@@ -538,28 +495,19 @@ def _read_entry_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[En
 
 
 def _write_entry_data_array_1(out: bytearray, items: list[EntryData]) -> None:
-    # EntryData, versions 1
+    # EntryData, version 1
     for item in items:
         n = len(item.entity) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_entity_data_array_1(out, item.entity)
         n = len(item.values) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_value_data_array_1(out, item.values)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_client_quotas_response_1(data: bytes, pos: int) -> tuple[DescribeClientQuotasResponse, int]:
-    # DescribeClientQuotasResponse, versions 1
+    # DescribeClientQuotasResponse, version 1
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -585,31 +533,19 @@ def _read_describe_client_quotas_response_1(data: bytes, pos: int) -> tuple[Desc
 
 
 def _write_describe_client_quotas_response_1(out: bytearray, item: DescribeClientQuotasResponse) -> None:
-    # DescribeClientQuotasResponse, versions 1
+    # DescribeClientQuotasResponse, version 1
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     if item.entries is None:
         out.append(0)
     else:
         n = len(item.entries) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_entry_data_array_1(out, item.entries)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeClientQuotasResponse(Message):

@@ -9,18 +9,20 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -38,7 +40,7 @@ _pack_ih = Struct(">ih").pack
 
 
 def _read_describe_cluster_request_0(data: bytes, pos: int) -> tuple[DescribeClusterRequest, int]:
-    # DescribeClusterRequest, versions 0
+    # DescribeClusterRequest, version 0
     include_cluster_authorized_operations, n = _unpack_tB(data, pos)
     pos += 2
     unknown_tags: Tags = ()
@@ -48,20 +50,17 @@ def _read_describe_cluster_request_0(data: bytes, pos: int) -> tuple[DescribeClu
 
 
 def _write_describe_cluster_request_0(out: bytearray, item: DescribeClusterRequest) -> None:
-    # DescribeClusterRequest, versions 0
+    # DescribeClusterRequest, version 0
     if item.endpoint_type != 1:
         raise not_in_version("DescribeClusterRequest", "endpoint_type")
     if item.include_fenced_brokers:
         raise not_in_version("DescribeClusterRequest", "include_fenced_brokers")
     out += _pack_t(item.include_cluster_authorized_operations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_cluster_request_1(data: bytes, pos: int) -> tuple[DescribeClusterRequest, int]:
-    # DescribeClusterRequest, versions 1
+    # DescribeClusterRequest, version 1
     include_cluster_authorized_operations, endpoint_type, n = _unpack_tbB(data, pos)
     pos += 3
     unknown_tags: Tags = ()
@@ -71,35 +70,30 @@ def _read_describe_cluster_request_1(data: bytes, pos: int) -> tuple[DescribeClu
 
 
 def _write_describe_cluster_request_1(out: bytearray, item: DescribeClusterRequest) -> None:
-    # DescribeClusterRequest, versions 1
+    # DescribeClusterRequest, version 1
     if item.include_fenced_brokers:
         raise not_in_version("DescribeClusterRequest", "include_fenced_brokers")
     out += _pack_tb(item.include_cluster_authorized_operations, item.endpoint_type)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_cluster_request_2(data: bytes, pos: int) -> tuple[DescribeClusterRequest, int]:
-    # DescribeClusterRequest, versions 2
+    # DescribeClusterRequest, version 2
     include_cluster_authorized_operations, endpoint_type, include_fenced_brokers, n = _unpack_tbtB(data, pos)
     pos += 4
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return DescribeClusterRequest(
+    item = DescribeClusterRequest(
         include_cluster_authorized_operations, endpoint_type, include_fenced_brokers, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_describe_cluster_request_2(out: bytearray, item: DescribeClusterRequest) -> None:
-    # DescribeClusterRequest, versions 2
+    # DescribeClusterRequest, version 2
     out += _pack_tbt(item.include_cluster_authorized_operations, item.endpoint_type, item.include_fenced_brokers)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeClusterRequest(Message):
@@ -110,10 +104,14 @@ class DescribeClusterRequest(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 0
     DECODERS = {
-        0: _read_describe_cluster_request_0, 1: _read_describe_cluster_request_1, 2: _read_describe_cluster_request_2
+        0: _read_describe_cluster_request_0,
+        1: _read_describe_cluster_request_1,
+        2: _read_describe_cluster_request_2,
     }
     ENCODERS = {
-        0: _write_describe_cluster_request_0, 1: _write_describe_cluster_request_1, 2: _write_describe_cluster_request_2
+        0: _write_describe_cluster_request_0,
+        1: _write_describe_cluster_request_1,
+        2: _write_describe_cluster_request_2,
     }
 
     __slots__ = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers", "unknown_tags")
@@ -189,33 +187,18 @@ def _write_describe_cluster_broker_array_0(out: bytearray, items: list[DescribeC
     for item in items:
         if item.is_fenced:
             raise not_in_version("DescribeClusterBroker", "is_fenced")
-        raw = item.host.encode()
         out += _pack_i(item.broker_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_i(item.port)
         if item.rack is None:
             out.append(0)
         else:
-            raw = item.rack.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.rack)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_cluster_response_0(data: bytes, pos: int) -> tuple[DescribeClusterResponse, int]:
-    # DescribeClusterResponse, versions 0
+    # DescribeClusterResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -242,7 +225,7 @@ def _read_describe_cluster_response_0(data: bytes, pos: int) -> tuple[DescribeCl
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return DescribeClusterResponse(
+    item = DescribeClusterResponse(
         throttle_time_ms,
         error_code,
         error_message,
@@ -252,47 +235,30 @@ def _read_describe_cluster_response_0(data: bytes, pos: int) -> tuple[DescribeCl
         brokers,
         cluster_authorized_operations,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_describe_cluster_response_0(out: bytearray, item: DescribeClusterResponse) -> None:
-    # DescribeClusterResponse, versions 0
+    # DescribeClusterResponse, version 0
     if item.endpoint_type != 1:
         raise not_in_version("DescribeClusterResponse", "endpoint_type")
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.cluster_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+        put_compact_string(out, item.error_message)
+    put_compact_string(out, item.cluster_id)
     out += _pack_i(item.controller_id)
     n = len(item.brokers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_cluster_broker_array_0(out, item.brokers)
     out += _pack_i(item.cluster_authorized_operations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_cluster_response_1(data: bytes, pos: int) -> tuple[DescribeClusterResponse, int]:
-    # DescribeClusterResponse, versions 1
+    # DescribeClusterResponse, version 1
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -319,7 +285,7 @@ def _read_describe_cluster_response_1(data: bytes, pos: int) -> tuple[DescribeCl
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return DescribeClusterResponse(
+    item = DescribeClusterResponse(
         throttle_time_ms,
         error_code,
         error_message,
@@ -329,46 +295,29 @@ def _read_describe_cluster_response_1(data: bytes, pos: int) -> tuple[DescribeCl
         brokers,
         cluster_authorized_operations,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_describe_cluster_response_1(out: bytearray, item: DescribeClusterResponse) -> None:
-    # DescribeClusterResponse, versions 1
+    # DescribeClusterResponse, version 1
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.cluster_id.encode()
+        put_compact_string(out, item.error_message)
     out += _pack_b(item.endpoint_type)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.cluster_id)
     out += _pack_i(item.controller_id)
     n = len(item.brokers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_cluster_broker_array_0(out, item.brokers)
     out += _pack_i(item.cluster_authorized_operations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_cluster_broker_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeClusterBroker], int]:
-    # DescribeClusterBroker, versions 2
+    # DescribeClusterBroker, version 2
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeClusterBroker] = []
@@ -399,36 +348,21 @@ def _read_describe_cluster_broker_array_2(data: bytes, pos: int, count: int) -> 
 
 
 def _write_describe_cluster_broker_array_2(out: bytearray, items: list[DescribeClusterBroker]) -> None:
-    # DescribeClusterBroker, versions 2
+    # DescribeClusterBroker, version 2
     for item in items:
-        raw = item.host.encode()
         out += _pack_i(item.broker_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_i(item.port)
         if item.rack is None:
             out.append(0)
         else:
-            raw = item.rack.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.rack)
         out += _pack_t(item.is_fenced)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_cluster_response_2(data: bytes, pos: int) -> tuple[DescribeClusterResponse, int]:
-    # DescribeClusterResponse, versions 2
+    # DescribeClusterResponse, version 2
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -455,7 +389,7 @@ def _read_describe_cluster_response_2(data: bytes, pos: int) -> tuple[DescribeCl
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return DescribeClusterResponse(
+    item = DescribeClusterResponse(
         throttle_time_ms,
         error_code,
         error_message,
@@ -465,42 +399,25 @@ def _read_describe_cluster_response_2(data: bytes, pos: int) -> tuple[DescribeCl
         brokers,
         cluster_authorized_operations,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_describe_cluster_response_2(out: bytearray, item: DescribeClusterResponse) -> None:
-    # DescribeClusterResponse, versions 2
+    # DescribeClusterResponse, version 2
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.cluster_id.encode()
+        put_compact_string(out, item.error_message)
     out += _pack_b(item.endpoint_type)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.cluster_id)
     out += _pack_i(item.controller_id)
     n = len(item.brokers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_cluster_broker_array_2(out, item.brokers)
     out += _pack_i(item.cluster_authorized_operations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeClusterResponse(Message):
@@ -511,7 +428,9 @@ class DescribeClusterResponse(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 0
     DECODERS = {
-        0: _read_describe_cluster_response_0, 1: _read_describe_cluster_response_1, 2: _read_describe_cluster_response_2
+        0: _read_describe_cluster_response_0,
+        1: _read_describe_cluster_response_1,
+        2: _read_describe_cluster_response_2,
     }
     ENCODERS = {
         0: _write_describe_cluster_response_0,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,16 +18,16 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
+    put_compact_string,
     put_compact_strings,
-    put_string_length,
     put_strings,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_string_length,
     read_strings,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tt = Struct(">??").unpack_from
@@ -70,7 +72,9 @@ class DescribeConfigsResource(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_describe_configs_resource_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResource], int]:
+def _read_describe_configs_resource_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeConfigsResource], int]:
     # DescribeConfigsResource, versions 1-3
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
@@ -129,7 +133,7 @@ def _write_describe_configs_request_1(out: bytearray, item: DescribeConfigsReque
 
 
 def _read_describe_configs_request_3(data: bytes, pos: int) -> tuple[DescribeConfigsRequest, int]:
-    # DescribeConfigsRequest, versions 3
+    # DescribeConfigsRequest, version 3
     (n,) = _unpack_i(data, pos)
     pos += 4
     resources, pos = _read_describe_configs_resource_array_1(data, pos, n)
@@ -139,7 +143,7 @@ def _read_describe_configs_request_3(data: bytes, pos: int) -> tuple[DescribeCon
 
 
 def _write_describe_configs_request_3(out: bytearray, item: DescribeConfigsRequest) -> None:
-    # DescribeConfigsRequest, versions 3
+    # DescribeConfigsRequest, version 3
     if item.unknown_tags:
         raise not_in_version("DescribeConfigsRequest", "unknown_tags")
     out += _pack_i(len(item.resources))
@@ -147,8 +151,10 @@ def _write_describe_configs_request_3(out: bytearray, item: DescribeConfigsReque
     out += _pack_tt(item.include_synonyms, item.include_documentation)
 
 
-def _read_describe_configs_resource_array_4(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResource], int]:
-    # DescribeConfigsResource, versions 4
+def _read_describe_configs_resource_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeConfigsResource], int]:
+    # DescribeConfigsResource, version 4
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeConfigsResource] = []
@@ -177,33 +183,21 @@ def _read_describe_configs_resource_array_4(data: bytes, pos: int, count: int) -
 
 
 def _write_describe_configs_resource_array_4(out: bytearray, items: list[DescribeConfigsResource]) -> None:
-    # DescribeConfigsResource, versions 4
+    # DescribeConfigsResource, version 4
     for item in items:
-        raw = item.resource_name.encode()
         out += _pack_b(item.resource_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.resource_name)
         if item.configuration_keys is None:
             out.append(0)
         else:
             n = len(item.configuration_keys) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             put_compact_strings(out, item.configuration_keys)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_configs_request_4(data: bytes, pos: int) -> tuple[DescribeConfigsRequest, int]:
-    # DescribeConfigsRequest, versions 4
+    # DescribeConfigsRequest, version 4
     n = data[pos]
     pos += 1
     if n > 127:
@@ -218,18 +212,12 @@ def _read_describe_configs_request_4(data: bytes, pos: int) -> tuple[DescribeCon
 
 
 def _write_describe_configs_request_4(out: bytearray, item: DescribeConfigsRequest) -> None:
-    # DescribeConfigsRequest, versions 4
+    # DescribeConfigsRequest, version 4
     n = len(item.resources) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_configs_resource_array_4(out, item.resources)
     out += _pack_tt(item.include_synonyms, item.include_documentation)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeConfigsRequest(Message):
@@ -345,7 +333,9 @@ class DescribeConfigsSynonym(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_describe_configs_synonym_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsSynonym], int]:
+def _read_describe_configs_synonym_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeConfigsSynonym], int]:
     # DescribeConfigsSynonym, versions 1-3
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
@@ -390,7 +380,9 @@ def _write_describe_configs_synonym_array_1(out: bytearray, items: list[Describe
         out += _pack_b(item.source)
 
 
-def _read_describe_configs_resource_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResourceResult], int]:
+def _read_describe_configs_resource_result_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeConfigsResourceResult], int]:
     # DescribeConfigsResourceResult, versions 1-2
     if not 0 <= count * 11 <= len(data) - pos:
         raise bad_count(count)
@@ -415,9 +407,8 @@ def _read_describe_configs_resource_result_array_1(data: bytes, pos: int, count:
         read_only, config_source, is_sensitive, n = _unpack_tbti(data, pos)
         pos += 7
         synonyms, pos = _read_describe_configs_synonym_array_1(data, pos, n)
-        items.append(DescribeConfigsResourceResult(
-            name, value, read_only, config_source, is_sensitive, synonyms, 0, ""
-        ))
+        item = DescribeConfigsResourceResult(name, value, read_only, config_source, is_sensitive, synonyms, 0, "")
+        items.append(item)
     return items, pos
 
 
@@ -503,8 +494,10 @@ def _write_describe_configs_response_1(out: bytearray, item: DescribeConfigsResp
     _write_describe_configs_result_array_1(out, item.results)
 
 
-def _read_describe_configs_resource_result_array_3(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResourceResult], int]:
-    # DescribeConfigsResourceResult, versions 3
+def _read_describe_configs_resource_result_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeConfigsResourceResult], int]:
+    # DescribeConfigsResourceResult, version 3
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeConfigsResourceResult] = []
@@ -537,14 +530,15 @@ def _read_describe_configs_resource_result_array_3(data: bytes, pos: int, count:
             pos = end
         elif n != -1:
             raise bad_length(n)
-        items.append(DescribeConfigsResourceResult(
+        item = DescribeConfigsResourceResult(
             name, value, read_only, config_source, is_sensitive, synonyms, config_type, documentation
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_describe_configs_resource_result_array_3(out: bytearray, items: list[DescribeConfigsResourceResult]) -> None:
-    # DescribeConfigsResourceResult, versions 3
+    # DescribeConfigsResourceResult, version 3
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DescribeConfigsResourceResult", "unknown_tags")
@@ -569,7 +563,7 @@ def _write_describe_configs_resource_result_array_3(out: bytearray, items: list[
 
 
 def _read_describe_configs_result_array_3(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResult], int]:
-    # DescribeConfigsResult, versions 3
+    # DescribeConfigsResult, version 3
     if not 0 <= count * 11 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeConfigsResult] = []
@@ -598,7 +592,7 @@ def _read_describe_configs_result_array_3(data: bytes, pos: int, count: int) -> 
 
 
 def _write_describe_configs_result_array_3(out: bytearray, items: list[DescribeConfigsResult]) -> None:
-    # DescribeConfigsResult, versions 3
+    # DescribeConfigsResult, version 3
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DescribeConfigsResult", "unknown_tags")
@@ -617,7 +611,7 @@ def _write_describe_configs_result_array_3(out: bytearray, items: list[DescribeC
 
 
 def _read_describe_configs_response_3(data: bytes, pos: int) -> tuple[DescribeConfigsResponse, int]:
-    # DescribeConfigsResponse, versions 3
+    # DescribeConfigsResponse, version 3
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     results, pos = _read_describe_configs_result_array_3(data, pos, n)
@@ -625,15 +619,17 @@ def _read_describe_configs_response_3(data: bytes, pos: int) -> tuple[DescribeCo
 
 
 def _write_describe_configs_response_3(out: bytearray, item: DescribeConfigsResponse) -> None:
-    # DescribeConfigsResponse, versions 3
+    # DescribeConfigsResponse, version 3
     if item.unknown_tags:
         raise not_in_version("DescribeConfigsResponse", "unknown_tags")
     out += _pack_ii(item.throttle_time_ms, len(item.results))
     _write_describe_configs_result_array_3(out, item.results)
 
 
-def _read_describe_configs_synonym_array_4(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsSynonym], int]:
-    # DescribeConfigsSynonym, versions 4
+def _read_describe_configs_synonym_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeConfigsSynonym], int]:
+    # DescribeConfigsSynonym, version 4
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeConfigsSynonym] = []
@@ -664,34 +660,21 @@ def _read_describe_configs_synonym_array_4(data: bytes, pos: int, count: int) ->
 
 
 def _write_describe_configs_synonym_array_4(out: bytearray, items: list[DescribeConfigsSynonym]) -> None:
-    # DescribeConfigsSynonym, versions 4
+    # DescribeConfigsSynonym, version 4
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         if item.value is None:
             out.append(0)
         else:
-            raw = item.value.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.value)
         out += _pack_b(item.source)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_configs_resource_result_array_4(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResourceResult], int]:
-    # DescribeConfigsResourceResult, versions 4
+def _read_describe_configs_resource_result_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeConfigsResourceResult], int]:
+    # DescribeConfigsResourceResult, version 4
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeConfigsResourceResult] = []
@@ -731,58 +714,35 @@ def _read_describe_configs_resource_result_array_4(data: bytes, pos: int, count:
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeConfigsResourceResult(
+        item = DescribeConfigsResourceResult(
             name, value, read_only, config_source, is_sensitive, synonyms, config_type, documentation, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_describe_configs_resource_result_array_4(out: bytearray, items: list[DescribeConfigsResourceResult]) -> None:
-    # DescribeConfigsResourceResult, versions 4
+    # DescribeConfigsResourceResult, version 4
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         if item.value is None:
             out.append(0)
         else:
-            raw = item.value.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.value)
         out += _pack_tbt(item.read_only, item.config_source, item.is_sensitive)
         n = len(item.synonyms) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_configs_synonym_array_4(out, item.synonyms)
         out += _pack_b(item.config_type)
         if item.documentation is None:
             out.append(0)
         else:
-            raw = item.documentation.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.documentation)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_configs_result_array_4(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResult], int]:
-    # DescribeConfigsResult, versions 4
+    # DescribeConfigsResult, version 4
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeConfigsResult] = []
@@ -813,48 +773,29 @@ def _read_describe_configs_result_array_4(data: bytes, pos: int, count: int) -> 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeConfigsResult(
-            error_code, error_message, resource_type, resource_name, configs, unknown_tags
-        ))
+        item = DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs, unknown_tags)
+        items.append(item)
     return items, pos
 
 
 def _write_describe_configs_result_array_4(out: bytearray, items: list[DescribeConfigsResult]) -> None:
-    # DescribeConfigsResult, versions 4
+    # DescribeConfigsResult, version 4
     for item in items:
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.resource_name.encode()
+            put_compact_string(out, item.error_message)
         out += _pack_b(item.resource_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.resource_name)
         n = len(item.configs) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_configs_resource_result_array_4(out, item.configs)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_configs_response_4(data: bytes, pos: int) -> tuple[DescribeConfigsResponse, int]:
-    # DescribeConfigsResponse, versions 4
+    # DescribeConfigsResponse, version 4
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -869,18 +810,12 @@ def _read_describe_configs_response_4(data: bytes, pos: int) -> tuple[DescribeCo
 
 
 def _write_describe_configs_response_4(out: bytearray, item: DescribeConfigsResponse) -> None:
-    # DescribeConfigsResponse, versions 4
+    # DescribeConfigsResponse, version 4
     out += _pack_i(item.throttle_time_ms)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_configs_result_array_4(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeConfigsResponse(Message):

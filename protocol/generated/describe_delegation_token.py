@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,13 +18,13 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_bytes_length,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -55,8 +57,10 @@ class DescribeDelegationTokenOwner(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_describe_delegation_token_owner_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeDelegationTokenOwner], int]:
-    # DescribeDelegationTokenOwner, versions 1
+def _read_describe_delegation_token_owner_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeDelegationTokenOwner], int]:
+    # DescribeDelegationTokenOwner, version 1
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeDelegationTokenOwner] = []
@@ -80,7 +84,7 @@ def _read_describe_delegation_token_owner_array_1(data: bytes, pos: int, count: 
 
 
 def _write_describe_delegation_token_owner_array_1(out: bytearray, items: list[DescribeDelegationTokenOwner]) -> None:
-    # DescribeDelegationTokenOwner, versions 1
+    # DescribeDelegationTokenOwner, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DescribeDelegationTokenOwner", "unknown_tags")
@@ -93,7 +97,7 @@ def _write_describe_delegation_token_owner_array_1(out: bytearray, items: list[D
 
 
 def _read_describe_delegation_token_request_1(data: bytes, pos: int) -> tuple[DescribeDelegationTokenRequest, int]:
-    # DescribeDelegationTokenRequest, versions 1
+    # DescribeDelegationTokenRequest, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     owners: list[DescribeDelegationTokenOwner] | None = None
@@ -103,7 +107,7 @@ def _read_describe_delegation_token_request_1(data: bytes, pos: int) -> tuple[De
 
 
 def _write_describe_delegation_token_request_1(out: bytearray, item: DescribeDelegationTokenRequest) -> None:
-    # DescribeDelegationTokenRequest, versions 1
+    # DescribeDelegationTokenRequest, version 1
     if item.unknown_tags:
         raise not_in_version("DescribeDelegationTokenRequest", "unknown_tags")
     if item.owners is None:
@@ -113,7 +117,9 @@ def _write_describe_delegation_token_request_1(out: bytearray, item: DescribeDel
         _write_describe_delegation_token_owner_array_1(out, item.owners)
 
 
-def _read_describe_delegation_token_owner_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeDelegationTokenOwner], int]:
+def _read_describe_delegation_token_owner_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeDelegationTokenOwner], int]:
     # DescribeDelegationTokenOwner, versions 2-3
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -145,24 +151,9 @@ def _read_describe_delegation_token_owner_array_2(data: bytes, pos: int, count: 
 def _write_describe_delegation_token_owner_array_2(out: bytearray, items: list[DescribeDelegationTokenOwner]) -> None:
     # DescribeDelegationTokenOwner, versions 2-3
     for item in items:
-        raw = item.principal_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.principal_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.principal_type)
+        put_compact_string(out, item.principal_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_delegation_token_request_2(data: bytes, pos: int) -> tuple[DescribeDelegationTokenRequest, int]:
@@ -188,15 +179,9 @@ def _write_describe_delegation_token_request_2(out: bytearray, item: DescribeDel
         out.append(0)
     else:
         n = len(item.owners) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_delegation_token_owner_array_2(out, item.owners)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeDelegationTokenRequest(Message):
@@ -284,8 +269,10 @@ class DescribedDelegationTokenRenewer(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_described_delegation_token_renewer_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationTokenRenewer], int]:
-    # DescribedDelegationTokenRenewer, versions 1
+def _read_described_delegation_token_renewer_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribedDelegationTokenRenewer], int]:
+    # DescribedDelegationTokenRenewer, version 1
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedDelegationTokenRenewer] = []
@@ -308,8 +295,10 @@ def _read_described_delegation_token_renewer_array_1(data: bytes, pos: int, coun
     return items, pos
 
 
-def _write_described_delegation_token_renewer_array_1(out: bytearray, items: list[DescribedDelegationTokenRenewer]) -> None:
-    # DescribedDelegationTokenRenewer, versions 1
+def _write_described_delegation_token_renewer_array_1(
+    out: bytearray, items: list[DescribedDelegationTokenRenewer]
+) -> None:
+    # DescribedDelegationTokenRenewer, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DescribedDelegationTokenRenewer", "unknown_tags")
@@ -321,8 +310,10 @@ def _write_described_delegation_token_renewer_array_1(out: bytearray, items: lis
         out += raw
 
 
-def _read_described_delegation_token_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationToken], int]:
-    # DescribedDelegationToken, versions 1
+def _read_described_delegation_token_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribedDelegationToken], int]:
+    # DescribedDelegationToken, version 1
     if not 0 <= count * 38 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedDelegationToken] = []
@@ -358,7 +349,7 @@ def _read_described_delegation_token_array_1(data: bytes, pos: int, count: int) 
         (n,) = _unpack_i(data, pos)
         pos += 4
         renewers, pos = _read_described_delegation_token_renewer_array_1(data, pos, n)
-        items.append(DescribedDelegationToken(
+        item = DescribedDelegationToken(
             principal_type,
             principal_name,
             "",
@@ -369,12 +360,13 @@ def _read_described_delegation_token_array_1(data: bytes, pos: int, count: int) 
             token_id,
             hmac,
             renewers,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_delegation_token_array_1(out: bytearray, items: list[DescribedDelegationToken]) -> None:
-    # DescribedDelegationToken, versions 1
+    # DescribedDelegationToken, version 1
     for item in items:
         if item.token_requester_principal_type != "":
             raise not_in_version("DescribedDelegationToken", "token_requester_principal_type")
@@ -398,7 +390,7 @@ def _write_described_delegation_token_array_1(out: bytearray, items: list[Descri
 
 
 def _read_describe_delegation_token_response_1(data: bytes, pos: int) -> tuple[DescribeDelegationTokenResponse, int]:
-    # DescribeDelegationTokenResponse, versions 1
+    # DescribeDelegationTokenResponse, version 1
     error_code, n = _unpack_hi(data, pos)
     pos += 6
     tokens, pos = _read_described_delegation_token_array_1(data, pos, n)
@@ -408,7 +400,7 @@ def _read_describe_delegation_token_response_1(data: bytes, pos: int) -> tuple[D
 
 
 def _write_describe_delegation_token_response_1(out: bytearray, item: DescribeDelegationTokenResponse) -> None:
-    # DescribeDelegationTokenResponse, versions 1
+    # DescribeDelegationTokenResponse, version 1
     if item.unknown_tags:
         raise not_in_version("DescribeDelegationTokenResponse", "unknown_tags")
     out += _pack_hi(item.error_code, len(item.tokens))
@@ -416,7 +408,9 @@ def _write_describe_delegation_token_response_1(out: bytearray, item: DescribeDe
     out += _pack_i(item.throttle_time_ms)
 
 
-def _read_described_delegation_token_renewer_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationTokenRenewer], int]:
+def _read_described_delegation_token_renewer_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribedDelegationTokenRenewer], int]:
     # DescribedDelegationTokenRenewer, versions 2-3
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -445,31 +439,20 @@ def _read_described_delegation_token_renewer_array_2(data: bytes, pos: int, coun
     return items, pos
 
 
-def _write_described_delegation_token_renewer_array_2(out: bytearray, items: list[DescribedDelegationTokenRenewer]) -> None:
+def _write_described_delegation_token_renewer_array_2(
+    out: bytearray, items: list[DescribedDelegationTokenRenewer]
+) -> None:
     # DescribedDelegationTokenRenewer, versions 2-3
     for item in items:
-        raw = item.principal_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.principal_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.principal_type)
+        put_compact_string(out, item.principal_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_described_delegation_token_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationToken], int]:
-    # DescribedDelegationToken, versions 2
+def _read_described_delegation_token_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribedDelegationToken], int]:
+    # DescribedDelegationToken, version 2
     if not 0 <= count * 30 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedDelegationToken] = []
@@ -512,7 +495,7 @@ def _read_described_delegation_token_array_2(data: bytes, pos: int, count: int) 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribedDelegationToken(
+        item = DescribedDelegationToken(
             principal_type,
             principal_name,
             "",
@@ -524,59 +507,33 @@ def _read_described_delegation_token_array_2(data: bytes, pos: int, count: int) 
             hmac,
             renewers,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_delegation_token_array_2(out: bytearray, items: list[DescribedDelegationToken]) -> None:
-    # DescribedDelegationToken, versions 2
+    # DescribedDelegationToken, version 2
     for item in items:
         if item.token_requester_principal_type != "":
             raise not_in_version("DescribedDelegationToken", "token_requester_principal_type")
         if item.token_requester_principal_name != "":
             raise not_in_version("DescribedDelegationToken", "token_requester_principal_name")
-        raw = item.principal_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.principal_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.token_id.encode()
+        put_compact_string(out, item.principal_type)
+        put_compact_string(out, item.principal_name)
         out += _pack_qqq(item.issue_timestamp, item.expiry_timestamp, item.max_timestamp)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.token_id)
         n = len(item.hmac) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.hmac
         n = len(item.renewers) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_described_delegation_token_renewer_array_2(out, item.renewers)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_delegation_token_response_2(data: bytes, pos: int) -> tuple[DescribeDelegationTokenResponse, int]:
-    # DescribeDelegationTokenResponse, versions 2
+    # DescribeDelegationTokenResponse, version 2
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     if n > 127:
@@ -591,23 +548,19 @@ def _read_describe_delegation_token_response_2(data: bytes, pos: int) -> tuple[D
 
 
 def _write_describe_delegation_token_response_2(out: bytearray, item: DescribeDelegationTokenResponse) -> None:
-    # DescribeDelegationTokenResponse, versions 2
+    # DescribeDelegationTokenResponse, version 2
     out += _pack_h(item.error_code)
     n = len(item.tokens) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_described_delegation_token_array_2(out, item.tokens)
     out += _pack_i(item.throttle_time_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_described_delegation_token_array_3(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationToken], int]:
-    # DescribedDelegationToken, versions 3
+def _read_described_delegation_token_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribedDelegationToken], int]:
+    # DescribedDelegationToken, version 3
     if not 0 <= count * 32 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedDelegationToken] = []
@@ -664,7 +617,7 @@ def _read_described_delegation_token_array_3(data: bytes, pos: int, count: int) 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribedDelegationToken(
+        item = DescribedDelegationToken(
             principal_type,
             principal_name,
             token_requester_principal_type,
@@ -676,69 +629,31 @@ def _read_described_delegation_token_array_3(data: bytes, pos: int, count: int) 
             hmac,
             renewers,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_delegation_token_array_3(out: bytearray, items: list[DescribedDelegationToken]) -> None:
-    # DescribedDelegationToken, versions 3
+    # DescribedDelegationToken, version 3
     for item in items:
-        raw = item.principal_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.principal_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.token_requester_principal_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.token_requester_principal_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.token_id.encode()
+        put_compact_string(out, item.principal_type)
+        put_compact_string(out, item.principal_name)
+        put_compact_string(out, item.token_requester_principal_type)
+        put_compact_string(out, item.token_requester_principal_name)
         out += _pack_qqq(item.issue_timestamp, item.expiry_timestamp, item.max_timestamp)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.token_id)
         n = len(item.hmac) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.hmac
         n = len(item.renewers) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_described_delegation_token_renewer_array_2(out, item.renewers)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_delegation_token_response_3(data: bytes, pos: int) -> tuple[DescribeDelegationTokenResponse, int]:
-    # DescribeDelegationTokenResponse, versions 3
+    # DescribeDelegationTokenResponse, version 3
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     if n > 127:
@@ -753,19 +668,13 @@ def _read_describe_delegation_token_response_3(data: bytes, pos: int) -> tuple[D
 
 
 def _write_describe_delegation_token_response_3(out: bytearray, item: DescribeDelegationTokenResponse) -> None:
-    # DescribeDelegationTokenResponse, versions 3
+    # DescribeDelegationTokenResponse, version 3
     out += _pack_h(item.error_code)
     n = len(item.tokens) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_described_delegation_token_array_3(out, item.tokens)
     out += _pack_i(item.throttle_time_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeDelegationTokenResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,17 +18,17 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
+    put_compact_string,
     put_compact_strings,
-    put_string_length,
     put_strings,
-    put_tags,
-    put_uvarint,
     read_bytes_length,
     read_compact_strings,
     read_length,
     read_string_length,
     read_strings,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -98,16 +100,10 @@ def _read_describe_groups_request_5(data: bytes, pos: int) -> tuple[DescribeGrou
 def _write_describe_groups_request_5(out: bytearray, item: DescribeGroupsRequest) -> None:
     # DescribeGroupsRequest, versions 5-6
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.groups)
     out += _pack_t(item.include_authorized_operations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeGroupsRequest(Message):
@@ -321,9 +317,10 @@ def _read_described_group_array_0(data: bytes, pos: int, count: int) -> tuple[li
         (n,) = _unpack_i(data, pos)
         pos += 4
         members, pos = _read_described_group_member_array_0(data, pos, n)
-        items.append(DescribedGroup(
+        item = DescribedGroup(
             error_code, None, group_id, group_state, protocol_type, protocol_data, members, -2147483648
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -353,7 +350,7 @@ def _write_described_group_array_0(out: bytearray, items: list[DescribedGroup]) 
 
 
 def _read_describe_groups_response_0(data: bytes, pos: int) -> tuple[DescribeGroupsResponse, int]:
-    # DescribeGroupsResponse, versions 0
+    # DescribeGroupsResponse, version 0
     (n,) = _unpack_i(data, pos)
     pos += 4
     groups, pos = _read_described_group_array_0(data, pos, n)
@@ -361,7 +358,7 @@ def _read_describe_groups_response_0(data: bytes, pos: int) -> tuple[DescribeGro
 
 
 def _write_describe_groups_response_0(out: bytearray, item: DescribeGroupsResponse) -> None:
-    # DescribeGroupsResponse, versions 0
+    # DescribeGroupsResponse, version 0
     if item.unknown_tags:
         raise not_in_version("DescribeGroupsResponse", "unknown_tags")
     out += _pack_i(len(item.groups))
@@ -385,7 +382,7 @@ def _write_describe_groups_response_1(out: bytearray, item: DescribeGroupsRespon
 
 
 def _read_described_group_array_3(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
-    # DescribedGroup, versions 3
+    # DescribedGroup, version 3
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedGroup] = []
@@ -423,14 +420,15 @@ def _read_described_group_array_3(data: bytes, pos: int, count: int) -> tuple[li
         members, pos = _read_described_group_member_array_0(data, pos, n)
         (authorized_operations,) = _unpack_i(data, pos)
         pos += 4
-        items.append(DescribedGroup(
+        item = DescribedGroup(
             error_code, None, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_group_array_3(out: bytearray, items: list[DescribedGroup]) -> None:
-    # DescribedGroup, versions 3
+    # DescribedGroup, version 3
     for item in items:
         if item.error_message is not None:
             raise not_in_version("DescribedGroup", "error_message")
@@ -454,7 +452,7 @@ def _write_described_group_array_3(out: bytearray, items: list[DescribedGroup]) 
 
 
 def _read_describe_groups_response_3(data: bytes, pos: int) -> tuple[DescribeGroupsResponse, int]:
-    # DescribeGroupsResponse, versions 3
+    # DescribeGroupsResponse, version 3
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     groups, pos = _read_described_group_array_3(data, pos, n)
@@ -462,7 +460,7 @@ def _read_describe_groups_response_3(data: bytes, pos: int) -> tuple[DescribeGro
 
 
 def _write_describe_groups_response_3(out: bytearray, item: DescribeGroupsResponse) -> None:
-    # DescribeGroupsResponse, versions 3
+    # DescribeGroupsResponse, version 3
     if item.unknown_tags:
         raise not_in_version("DescribeGroupsResponse", "unknown_tags")
     out += _pack_ii(item.throttle_time_ms, len(item.groups))
@@ -470,7 +468,7 @@ def _write_describe_groups_response_3(out: bytearray, item: DescribeGroupsRespon
 
 
 def _read_described_group_member_array_4(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroupMember], int]:
-    # DescribedGroupMember, versions 4
+    # DescribedGroupMember, version 4
     if not 0 <= count * 16 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedGroupMember] = []
@@ -519,14 +517,15 @@ def _read_described_group_member_array_4(data: bytes, pos: int, count: int) -> t
         end = pos + n
         member_assignment = data[pos:end]
         pos = end
-        items.append(DescribedGroupMember(
+        item = DescribedGroupMember(
             member_id, group_instance_id, client_id, client_host, member_metadata, member_assignment
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_group_member_array_4(out: bytearray, items: list[DescribedGroupMember]) -> None:
-    # DescribedGroupMember, versions 4
+    # DescribedGroupMember, version 4
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DescribedGroupMember", "unknown_tags")
@@ -552,7 +551,7 @@ def _write_described_group_member_array_4(out: bytearray, items: list[DescribedG
 
 
 def _read_described_group_array_4(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
-    # DescribedGroup, versions 4
+    # DescribedGroup, version 4
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedGroup] = []
@@ -590,14 +589,15 @@ def _read_described_group_array_4(data: bytes, pos: int, count: int) -> tuple[li
         members, pos = _read_described_group_member_array_4(data, pos, n)
         (authorized_operations,) = _unpack_i(data, pos)
         pos += 4
-        items.append(DescribedGroup(
+        item = DescribedGroup(
             error_code, None, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_group_array_4(out: bytearray, items: list[DescribedGroup]) -> None:
-    # DescribedGroup, versions 4
+    # DescribedGroup, version 4
     for item in items:
         if item.error_message is not None:
             raise not_in_version("DescribedGroup", "error_message")
@@ -621,7 +621,7 @@ def _write_described_group_array_4(out: bytearray, items: list[DescribedGroup]) 
 
 
 def _read_describe_groups_response_4(data: bytes, pos: int) -> tuple[DescribeGroupsResponse, int]:
-    # DescribeGroupsResponse, versions 4
+    # DescribeGroupsResponse, version 4
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     groups, pos = _read_described_group_array_4(data, pos, n)
@@ -629,7 +629,7 @@ def _read_describe_groups_response_4(data: bytes, pos: int) -> tuple[DescribeGro
 
 
 def _write_describe_groups_response_4(out: bytearray, item: DescribeGroupsResponse) -> None:
-    # DescribeGroupsResponse, versions 4
+    # DescribeGroupsResponse, version 4
     if item.unknown_tags:
         raise not_in_version("DescribeGroupsResponse", "unknown_tags")
     out += _pack_ii(item.throttle_time_ms, len(item.groups))
@@ -691,66 +691,34 @@ def _read_described_group_member_array_5(data: bytes, pos: int, count: int) -> t
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribedGroupMember(
+        item = DescribedGroupMember(
             member_id, group_instance_id, client_id, client_host, member_metadata, member_assignment, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_group_member_array_5(out: bytearray, items: list[DescribedGroupMember]) -> None:
     # DescribedGroupMember, versions 5-6
     for item in items:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
         if item.group_instance_id is None:
             out.append(0)
         else:
-            raw = item.group_instance_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.client_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.client_host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+            put_compact_string(out, item.group_instance_id)
+        put_compact_string(out, item.client_id)
+        put_compact_string(out, item.client_host)
         n = len(item.member_metadata) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.member_metadata
         n = len(item.member_assignment) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.member_assignment
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_described_group_array_5(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
-    # DescribedGroup, versions 5
+    # DescribedGroup, version 5
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedGroup] = []
@@ -793,7 +761,7 @@ def _read_described_group_array_5(data: bytes, pos: int, count: int) -> tuple[li
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribedGroup(
+        item = DescribedGroup(
             error_code,
             None,
             group_id,
@@ -803,59 +771,30 @@ def _read_described_group_array_5(data: bytes, pos: int, count: int) -> tuple[li
             members,
             authorized_operations,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_group_array_5(out: bytearray, items: list[DescribedGroup]) -> None:
-    # DescribedGroup, versions 5
+    # DescribedGroup, version 5
     for item in items:
         if item.error_message is not None:
             raise not_in_version("DescribedGroup", "error_message")
-        raw = item.group_id.encode()
         out += _pack_h(item.error_code)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.group_state.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.protocol_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.protocol_data.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
+        put_compact_string(out, item.group_state)
+        put_compact_string(out, item.protocol_type)
+        put_compact_string(out, item.protocol_data)
         n = len(item.members) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_described_group_member_array_5(out, item.members)
         out += _pack_i(item.authorized_operations)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_groups_response_5(data: bytes, pos: int) -> tuple[DescribeGroupsResponse, int]:
-    # DescribeGroupsResponse, versions 5
+    # DescribeGroupsResponse, version 5
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -870,22 +809,16 @@ def _read_describe_groups_response_5(data: bytes, pos: int) -> tuple[DescribeGro
 
 
 def _write_describe_groups_response_5(out: bytearray, item: DescribeGroupsResponse) -> None:
-    # DescribeGroupsResponse, versions 5
+    # DescribeGroupsResponse, version 5
     out += _pack_i(item.throttle_time_ms)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_described_group_array_5(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_described_group_array_6(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
-    # DescribedGroup, versions 6
+    # DescribedGroup, version 6
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedGroup] = []
@@ -937,7 +870,7 @@ def _read_described_group_array_6(data: bytes, pos: int, count: int) -> tuple[li
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribedGroup(
+        item = DescribedGroup(
             error_code,
             error_message,
             group_id,
@@ -947,67 +880,32 @@ def _read_described_group_array_6(data: bytes, pos: int, count: int) -> tuple[li
             members,
             authorized_operations,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_group_array_6(out: bytearray, items: list[DescribedGroup]) -> None:
-    # DescribedGroup, versions 6
+    # DescribedGroup, version 6
     for item in items:
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.group_state.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.protocol_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.protocol_data.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+            put_compact_string(out, item.error_message)
+        put_compact_string(out, item.group_id)
+        put_compact_string(out, item.group_state)
+        put_compact_string(out, item.protocol_type)
+        put_compact_string(out, item.protocol_data)
         n = len(item.members) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_described_group_member_array_5(out, item.members)
         out += _pack_i(item.authorized_operations)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_groups_response_6(data: bytes, pos: int) -> tuple[DescribeGroupsResponse, int]:
-    # DescribeGroupsResponse, versions 6
+    # DescribeGroupsResponse, version 6
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -1022,18 +920,12 @@ def _read_describe_groups_response_6(data: bytes, pos: int) -> tuple[DescribeGro
 
 
 def _write_describe_groups_response_6(out: bytearray, item: DescribeGroupsResponse) -> None:
-    # DescribeGroupsResponse, versions 6
+    # DescribeGroupsResponse, version 6
     out += _pack_i(item.throttle_time_ms)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_described_group_array_6(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeGroupsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,14 +18,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -63,8 +65,10 @@ class DescribableLogDirTopic(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_describable_log_dir_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribableLogDirTopic], int]:
-    # DescribableLogDirTopic, versions 1
+def _read_describable_log_dir_topic_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribableLogDirTopic], int]:
+    # DescribableLogDirTopic, version 1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribableLogDirTopic] = []
@@ -84,7 +88,7 @@ def _read_describable_log_dir_topic_array_1(data: bytes, pos: int, count: int) -
 
 
 def _write_describable_log_dir_topic_array_1(out: bytearray, items: list[DescribableLogDirTopic]) -> None:
-    # DescribableLogDirTopic, versions 1
+    # DescribableLogDirTopic, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DescribableLogDirTopic", "unknown_tags")
@@ -96,7 +100,7 @@ def _write_describable_log_dir_topic_array_1(out: bytearray, items: list[Describ
 
 
 def _read_describe_log_dirs_request_1(data: bytes, pos: int) -> tuple[DescribeLogDirsRequest, int]:
-    # DescribeLogDirsRequest, versions 1
+    # DescribeLogDirsRequest, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics: list[DescribableLogDirTopic] | None = None
@@ -106,7 +110,7 @@ def _read_describe_log_dirs_request_1(data: bytes, pos: int) -> tuple[DescribeLo
 
 
 def _write_describe_log_dirs_request_1(out: bytearray, item: DescribeLogDirsRequest) -> None:
-    # DescribeLogDirsRequest, versions 1
+    # DescribeLogDirsRequest, version 1
     if item.unknown_tags:
         raise not_in_version("DescribeLogDirsRequest", "unknown_tags")
     if item.topics is None:
@@ -116,7 +120,9 @@ def _write_describe_log_dirs_request_1(out: bytearray, item: DescribeLogDirsRequ
         _write_describable_log_dir_topic_array_1(out, item.topics)
 
 
-def _read_describable_log_dir_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribableLogDirTopic], int]:
+def _read_describable_log_dir_topic_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribableLogDirTopic], int]:
     # DescribableLogDirTopic, versions 2-5
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -146,23 +152,11 @@ def _read_describable_log_dir_topic_array_2(data: bytes, pos: int, count: int) -
 def _write_describable_log_dir_topic_array_2(out: bytearray, items: list[DescribableLogDirTopic]) -> None:
     # DescribableLogDirTopic, versions 2-5
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_log_dirs_request_2(data: bytes, pos: int) -> tuple[DescribeLogDirsRequest, int]:
@@ -188,15 +182,9 @@ def _write_describe_log_dirs_request_2(out: bytearray, item: DescribeLogDirsRequ
         out.append(0)
     else:
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describable_log_dir_topic_array_2(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeLogDirsRequest(Message):
@@ -288,8 +276,10 @@ class DescribeLogDirsPartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_describe_log_dirs_partition_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
-    # DescribeLogDirsPartition, versions 1
+def _read_describe_log_dirs_partition_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeLogDirsPartition], int]:
+    # DescribeLogDirsPartition, version 1
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeLogDirsPartition] = []
@@ -301,7 +291,7 @@ def _read_describe_log_dirs_partition_array_1(data: bytes, pos: int, count: int)
 
 
 def _write_describe_log_dirs_partition_array_1(out: bytearray, items: list[DescribeLogDirsPartition]) -> None:
-    # DescribeLogDirsPartition, versions 1
+    # DescribeLogDirsPartition, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DescribeLogDirsPartition", "unknown_tags")
@@ -309,7 +299,7 @@ def _write_describe_log_dirs_partition_array_1(out: bytearray, items: list[Descr
 
 
 def _read_describe_log_dirs_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsTopic], int]:
-    # DescribeLogDirsTopic, versions 1
+    # DescribeLogDirsTopic, version 1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeLogDirsTopic] = []
@@ -329,7 +319,7 @@ def _read_describe_log_dirs_topic_array_1(data: bytes, pos: int, count: int) -> 
 
 
 def _write_describe_log_dirs_topic_array_1(out: bytearray, items: list[DescribeLogDirsTopic]) -> None:
-    # DescribeLogDirsTopic, versions 1
+    # DescribeLogDirsTopic, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DescribeLogDirsTopic", "unknown_tags")
@@ -340,8 +330,10 @@ def _write_describe_log_dirs_topic_array_1(out: bytearray, items: list[DescribeL
         _write_describe_log_dirs_partition_array_1(out, item.partitions)
 
 
-def _read_describe_log_dirs_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
-    # DescribeLogDirsResult, versions 1
+def _read_describe_log_dirs_result_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeLogDirsResult], int]:
+    # DescribeLogDirsResult, version 1
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeLogDirsResult] = []
@@ -361,7 +353,7 @@ def _read_describe_log_dirs_result_array_1(data: bytes, pos: int, count: int) ->
 
 
 def _write_describe_log_dirs_result_array_1(out: bytearray, items: list[DescribeLogDirsResult]) -> None:
-    # DescribeLogDirsResult, versions 1
+    # DescribeLogDirsResult, version 1
     for item in items:
         if item.unknown_tags:
             raise not_in_version("DescribeLogDirsResult", "unknown_tags")
@@ -373,7 +365,7 @@ def _write_describe_log_dirs_result_array_1(out: bytearray, items: list[Describe
 
 
 def _read_describe_log_dirs_response_1(data: bytes, pos: int) -> tuple[DescribeLogDirsResponse, int]:
-    # DescribeLogDirsResponse, versions 1
+    # DescribeLogDirsResponse, version 1
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     results, pos = _read_describe_log_dirs_result_array_1(data, pos, n)
@@ -381,14 +373,16 @@ def _read_describe_log_dirs_response_1(data: bytes, pos: int) -> tuple[DescribeL
 
 
 def _write_describe_log_dirs_response_1(out: bytearray, item: DescribeLogDirsResponse) -> None:
-    # DescribeLogDirsResponse, versions 1
+    # DescribeLogDirsResponse, version 1
     if item.unknown_tags:
         raise not_in_version("DescribeLogDirsResponse", "unknown_tags")
     out += _pack_ii(item.throttle_time_ms, len(item.results))
     _write_describe_log_dirs_result_array_1(out, item.results)
 
 
-def _read_describe_log_dirs_partition_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
+def _read_describe_log_dirs_partition_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeLogDirsPartition], int]:
     # DescribeLogDirsPartition, versions 2-5
     if not 0 <= count * 22 <= len(data) - pos:
         raise bad_count(count)
@@ -407,10 +401,7 @@ def _write_describe_log_dirs_partition_array_2(out: bytearray, items: list[Descr
     # DescribeLogDirsPartition, versions 2-5
     for item in items:
         out += _pack_iqqt(item.partition_index, item.partition_size, item.offset_lag, item.is_future_key)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_log_dirs_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsTopic], int]:
@@ -443,26 +434,16 @@ def _read_describe_log_dirs_topic_array_2(data: bytes, pos: int, count: int) -> 
 def _write_describe_log_dirs_topic_array_2(out: bytearray, items: list[DescribeLogDirsTopic]) -> None:
     # DescribeLogDirsTopic, versions 2-5
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_log_dirs_partition_array_2(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_log_dirs_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
+def _read_describe_log_dirs_result_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeLogDirsResult], int]:
     # DescribeLogDirsResult, versions 2-3
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
@@ -492,28 +473,16 @@ def _read_describe_log_dirs_result_array_2(data: bytes, pos: int, count: int) ->
 def _write_describe_log_dirs_result_array_2(out: bytearray, items: list[DescribeLogDirsResult]) -> None:
     # DescribeLogDirsResult, versions 2-3
     for item in items:
-        raw = item.log_dir.encode()
         out += _pack_h(item.error_code)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.log_dir)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_log_dirs_topic_array_2(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_log_dirs_response_2(data: bytes, pos: int) -> tuple[DescribeLogDirsResponse, int]:
-    # DescribeLogDirsResponse, versions 2
+    # DescribeLogDirsResponse, version 2
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -528,22 +497,16 @@ def _read_describe_log_dirs_response_2(data: bytes, pos: int) -> tuple[DescribeL
 
 
 def _write_describe_log_dirs_response_2(out: bytearray, item: DescribeLogDirsResponse) -> None:
-    # DescribeLogDirsResponse, versions 2
+    # DescribeLogDirsResponse, version 2
     out += _pack_i(item.throttle_time_ms)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_log_dirs_result_array_2(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_log_dirs_response_3(data: bytes, pos: int) -> tuple[DescribeLogDirsResponse, int]:
-    # DescribeLogDirsResponse, versions 3
+    # DescribeLogDirsResponse, version 3
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -558,22 +521,18 @@ def _read_describe_log_dirs_response_3(data: bytes, pos: int) -> tuple[DescribeL
 
 
 def _write_describe_log_dirs_response_3(out: bytearray, item: DescribeLogDirsResponse) -> None:
-    # DescribeLogDirsResponse, versions 3
+    # DescribeLogDirsResponse, version 3
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_log_dirs_result_array_2(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_log_dirs_result_array_4(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
-    # DescribeLogDirsResult, versions 4
+def _read_describe_log_dirs_result_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeLogDirsResult], int]:
+    # DescribeLogDirsResult, version 4
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeLogDirsResult] = []
@@ -600,31 +559,19 @@ def _read_describe_log_dirs_result_array_4(data: bytes, pos: int, count: int) ->
 
 
 def _write_describe_log_dirs_result_array_4(out: bytearray, items: list[DescribeLogDirsResult]) -> None:
-    # DescribeLogDirsResult, versions 4
+    # DescribeLogDirsResult, version 4
     for item in items:
-        raw = item.log_dir.encode()
         out += _pack_h(item.error_code)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.log_dir)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_log_dirs_topic_array_2(out, item.topics)
         out += _pack_qq(item.total_bytes, item.usable_bytes)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_log_dirs_response_4(data: bytes, pos: int) -> tuple[DescribeLogDirsResponse, int]:
-    # DescribeLogDirsResponse, versions 4
+    # DescribeLogDirsResponse, version 4
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -639,22 +586,18 @@ def _read_describe_log_dirs_response_4(data: bytes, pos: int) -> tuple[DescribeL
 
 
 def _write_describe_log_dirs_response_4(out: bytearray, item: DescribeLogDirsResponse) -> None:
-    # DescribeLogDirsResponse, versions 4
+    # DescribeLogDirsResponse, version 4
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_log_dirs_result_array_4(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_log_dirs_result_array_5(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
-    # DescribeLogDirsResult, versions 5
+def _read_describe_log_dirs_result_array_5(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeLogDirsResult], int]:
+    # DescribeLogDirsResult, version 5
     if not 0 <= count * 22 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeLogDirsResult] = []
@@ -676,38 +619,25 @@ def _read_describe_log_dirs_result_array_5(data: bytes, pos: int, count: int) ->
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeLogDirsResult(
-            error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned, unknown_tags
-        ))
+        item = DescribeLogDirsResult(error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned, unknown_tags)
+        items.append(item)
     return items, pos
 
 
 def _write_describe_log_dirs_result_array_5(out: bytearray, items: list[DescribeLogDirsResult]) -> None:
-    # DescribeLogDirsResult, versions 5
+    # DescribeLogDirsResult, version 5
     for item in items:
-        raw = item.log_dir.encode()
         out += _pack_h(item.error_code)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.log_dir)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_log_dirs_topic_array_2(out, item.topics)
         out += _pack_qqt(item.total_bytes, item.usable_bytes, item.is_cordoned)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_log_dirs_response_5(data: bytes, pos: int) -> tuple[DescribeLogDirsResponse, int]:
-    # DescribeLogDirsResponse, versions 5
+    # DescribeLogDirsResponse, version 5
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -722,18 +652,12 @@ def _read_describe_log_dirs_response_5(data: bytes, pos: int) -> tuple[DescribeL
 
 
 def _write_describe_log_dirs_response_5(out: bytearray, item: DescribeLogDirsResponse) -> None:
-    # DescribeLogDirsResponse, versions 5
+    # DescribeLogDirsResponse, version 5
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_log_dirs_result_array_5(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeLogDirsResponse(Message):

@@ -9,19 +9,21 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_iB = Struct(">iB").unpack_from
@@ -49,7 +51,7 @@ class TopicRequest(Structure):
 
 
 def _read_topic_request_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicRequest], int]:
-    # TopicRequest, versions 0
+    # TopicRequest, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicRequest] = []
@@ -76,29 +78,17 @@ def _read_topic_request_array_0(data: bytes, pos: int, count: int) -> tuple[list
 
 
 def _write_topic_request_array_0(out: bytearray, items: list[TopicRequest]) -> None:
-    # TopicRequest, versions 0
+    # TopicRequest, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partition_indexes) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partition_indexes, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_producers_request_0(data: bytes, pos: int) -> tuple[DescribeProducersRequest, int]:
-    # DescribeProducersRequest, versions 0
+    # DescribeProducersRequest, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -113,17 +103,11 @@ def _read_describe_producers_request_0(data: bytes, pos: int) -> tuple[DescribeP
 
 
 def _write_describe_producers_request_0(out: bytearray, item: DescribeProducersRequest) -> None:
-    # DescribeProducersRequest, versions 0
+    # DescribeProducersRequest, version 0
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_request_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeProducersRequest(Message):
@@ -212,7 +196,7 @@ class ProducerState(Structure):
 
 
 def _read_producer_state_array_0(data: bytes, pos: int, count: int) -> tuple[list[ProducerState], int]:
-    # ProducerState, versions 0
+    # ProducerState, version 0
     if not 0 <= count * 37 <= len(data) - pos:
         raise bad_count(count)
     items: list[ProducerState] = []
@@ -230,7 +214,7 @@ def _read_producer_state_array_0(data: bytes, pos: int, count: int) -> tuple[lis
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(ProducerState(
+        item = ProducerState(
             producer_id,
             producer_epoch,
             last_sequence,
@@ -238,12 +222,13 @@ def _read_producer_state_array_0(data: bytes, pos: int, count: int) -> tuple[lis
             coordinator_epoch,
             current_txn_start_offset,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_producer_state_array_0(out: bytearray, items: list[ProducerState]) -> None:
-    # ProducerState, versions 0
+    # ProducerState, version 0
     for item in items:
         out += _pack_qiiqiq(
             item.producer_id,
@@ -253,14 +238,11 @@ def _write_producer_state_array_0(out: bytearray, items: list[ProducerState]) ->
             item.coordinator_epoch,
             item.current_txn_start_offset,
         )
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_partition_response_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionResponse], int]:
-    # PartitionResponse, versions 0
+    # PartitionResponse, version 0
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionResponse] = []
@@ -289,33 +271,21 @@ def _read_partition_response_array_0(data: bytes, pos: int, count: int) -> tuple
 
 
 def _write_partition_response_array_0(out: bytearray, items: list[PartitionResponse]) -> None:
-    # PartitionResponse, versions 0
+    # PartitionResponse, version 0
     for item in items:
         out += _pack_ih(item.partition_index, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         n = len(item.active_producers) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_producer_state_array_0(out, item.active_producers)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_response_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicResponse], int]:
-    # TopicResponse, versions 0
+    # TopicResponse, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicResponse] = []
@@ -342,29 +312,17 @@ def _read_topic_response_array_0(data: bytes, pos: int, count: int) -> tuple[lis
 
 
 def _write_topic_response_array_0(out: bytearray, items: list[TopicResponse]) -> None:
-    # TopicResponse, versions 0
+    # TopicResponse, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_response_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_producers_response_0(data: bytes, pos: int) -> tuple[DescribeProducersResponse, int]:
-    # DescribeProducersResponse, versions 0
+    # DescribeProducersResponse, version 0
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -379,18 +337,12 @@ def _read_describe_producers_response_0(data: bytes, pos: int) -> tuple[Describe
 
 
 def _write_describe_producers_response_0(out: bytearray, item: DescribeProducersResponse) -> None:
-    # DescribeProducersResponse, versions 0
+    # DescribeProducersResponse, version 0
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_response_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeProducersResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -17,12 +19,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_uuid,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_HB = Struct(">HB").unpack_from
@@ -71,7 +73,9 @@ class DescribeQuorumRequestPartitionData(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_describe_quorum_request_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeQuorumRequestPartitionData], int]:
+def _read_describe_quorum_request_partition_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeQuorumRequestPartitionData], int]:
     # PartitionData, versions 0-2
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
@@ -86,17 +90,18 @@ def _read_describe_quorum_request_partition_data_array_0(data: bytes, pos: int, 
     return items, pos
 
 
-def _write_describe_quorum_request_partition_data_array_0(out: bytearray, items: list[DescribeQuorumRequestPartitionData]) -> None:
+def _write_describe_quorum_request_partition_data_array_0(
+    out: bytearray, items: list[DescribeQuorumRequestPartitionData]
+) -> None:
     # PartitionData, versions 0-2
     for item in items:
         out += _pack_i(item.partition_index)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_quorum_request_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeQuorumRequestTopicData], int]:
+def _read_describe_quorum_request_topic_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeQuorumRequestTopicData], int]:
     # TopicData, versions 0-2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -123,26 +128,16 @@ def _read_describe_quorum_request_topic_data_array_0(data: bytes, pos: int, coun
     return items, pos
 
 
-def _write_describe_quorum_request_topic_data_array_0(out: bytearray, items: list[DescribeQuorumRequestTopicData]) -> None:
+def _write_describe_quorum_request_topic_data_array_0(
+    out: bytearray, items: list[DescribeQuorumRequestTopicData]
+) -> None:
     # TopicData, versions 0-2
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_quorum_request_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_quorum_request_0(data: bytes, pos: int) -> tuple[DescribeQuorumRequest, int]:
@@ -163,15 +158,9 @@ def _read_describe_quorum_request_0(data: bytes, pos: int) -> tuple[DescribeQuor
 def _write_describe_quorum_request_0(out: bytearray, item: DescribeQuorumRequest) -> None:
     # DescribeQuorumRequest, versions 0-2
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_quorum_request_topic_data_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeQuorumRequest(Message):
@@ -182,10 +171,14 @@ class DescribeQuorumRequest(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 0
     DECODERS = {
-        0: _read_describe_quorum_request_0, 1: _read_describe_quorum_request_0, 2: _read_describe_quorum_request_0
+        0: _read_describe_quorum_request_0,
+        1: _read_describe_quorum_request_0,
+        2: _read_describe_quorum_request_0,
     }
     ENCODERS = {
-        0: _write_describe_quorum_request_0, 1: _write_describe_quorum_request_0, 2: _write_describe_quorum_request_0
+        0: _write_describe_quorum_request_0,
+        1: _write_describe_quorum_request_0,
+        2: _write_describe_quorum_request_0,
     }
 
     __slots__ = ("topics", "unknown_tags")
@@ -313,7 +306,7 @@ class Listener(Structure):
 
 
 def _read_replica_state_array_0(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
-    # ReplicaState, versions 0
+    # ReplicaState, version 0
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReplicaState] = []
@@ -328,19 +321,18 @@ def _read_replica_state_array_0(data: bytes, pos: int, count: int) -> tuple[list
 
 
 def _write_replica_state_array_0(out: bytearray, items: list[ReplicaState]) -> None:
-    # ReplicaState, versions 0
+    # ReplicaState, version 0
     for item in items:
         if item.replica_directory_id != ZERO_UUID:
             raise not_in_version("ReplicaState", "replica_directory_id")
         out += _pack_iq(item.replica_id, item.log_end_offset)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_quorum_response_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeQuorumResponsePartitionData], int]:
-    # PartitionData, versions 0
+def _read_describe_quorum_response_partition_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeQuorumResponsePartitionData], int]:
+    # PartitionData, version 0
     if not 0 <= count * 25 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeQuorumResponsePartitionData] = []
@@ -360,7 +352,7 @@ def _read_describe_quorum_response_partition_data_array_0(data: bytes, pos: int,
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeQuorumResponsePartitionData(
+        item = DescribeQuorumResponsePartitionData(
             partition_index,
             error_code,
             "",
@@ -370,36 +362,32 @@ def _read_describe_quorum_response_partition_data_array_0(data: bytes, pos: int,
             current_voters,
             observers,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_describe_quorum_response_partition_data_array_0(out: bytearray, items: list[DescribeQuorumResponsePartitionData]) -> None:
-    # PartitionData, versions 0
+def _write_describe_quorum_response_partition_data_array_0(
+    out: bytearray, items: list[DescribeQuorumResponsePartitionData]
+) -> None:
+    # PartitionData, version 0
     for item in items:
         out += _pack_ihiiq(
             item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.high_watermark
         )
         n = len(item.current_voters) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_replica_state_array_0(out, item.current_voters)
         n = len(item.observers) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_replica_state_array_0(out, item.observers)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_quorum_response_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeQuorumResponseTopicData], int]:
-    # TopicData, versions 0
+def _read_describe_quorum_response_topic_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeQuorumResponseTopicData], int]:
+    # TopicData, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeQuorumResponseTopicData] = []
@@ -425,30 +413,20 @@ def _read_describe_quorum_response_topic_data_array_0(data: bytes, pos: int, cou
     return items, pos
 
 
-def _write_describe_quorum_response_topic_data_array_0(out: bytearray, items: list[DescribeQuorumResponseTopicData]) -> None:
-    # TopicData, versions 0
+def _write_describe_quorum_response_topic_data_array_0(
+    out: bytearray, items: list[DescribeQuorumResponseTopicData]
+) -> None:
+    # TopicData, version 0
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_quorum_response_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_quorum_response_0(data: bytes, pos: int) -> tuple[DescribeQuorumResponse, int]:
-    # DescribeQuorumResponse, versions 0
+    # DescribeQuorumResponse, version 0
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     if n > 127:
@@ -463,24 +441,18 @@ def _read_describe_quorum_response_0(data: bytes, pos: int) -> tuple[DescribeQuo
 
 
 def _write_describe_quorum_response_0(out: bytearray, item: DescribeQuorumResponse) -> None:
-    # DescribeQuorumResponse, versions 0
+    # DescribeQuorumResponse, version 0
     if item.nodes:
         raise not_in_version("DescribeQuorumResponse", "nodes")
     out += _pack_h(item.error_code)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_quorum_response_topic_data_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_replica_state_array_1(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
-    # ReplicaState, versions 1
+    # ReplicaState, version 1
     if not 0 <= count * 29 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReplicaState] = []
@@ -490,28 +462,28 @@ def _read_replica_state_array_1(data: bytes, pos: int, count: int) -> tuple[list
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(ReplicaState(
+        item = ReplicaState(
             replica_id, ZERO_UUID, log_end_offset, last_fetch_timestamp, last_caught_up_timestamp, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_replica_state_array_1(out: bytearray, items: list[ReplicaState]) -> None:
-    # ReplicaState, versions 1
+    # ReplicaState, version 1
     for item in items:
         if item.replica_directory_id != ZERO_UUID:
             raise not_in_version("ReplicaState", "replica_directory_id")
         out += _pack_iqqq(
             item.replica_id, item.log_end_offset, item.last_fetch_timestamp, item.last_caught_up_timestamp
         )
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_quorum_response_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeQuorumResponsePartitionData], int]:
-    # PartitionData, versions 1
+def _read_describe_quorum_response_partition_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeQuorumResponsePartitionData], int]:
+    # PartitionData, version 1
     if not 0 <= count * 25 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeQuorumResponsePartitionData] = []
@@ -531,7 +503,7 @@ def _read_describe_quorum_response_partition_data_array_1(data: bytes, pos: int,
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeQuorumResponsePartitionData(
+        item = DescribeQuorumResponsePartitionData(
             partition_index,
             error_code,
             "",
@@ -541,36 +513,32 @@ def _read_describe_quorum_response_partition_data_array_1(data: bytes, pos: int,
             current_voters,
             observers,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_describe_quorum_response_partition_data_array_1(out: bytearray, items: list[DescribeQuorumResponsePartitionData]) -> None:
-    # PartitionData, versions 1
+def _write_describe_quorum_response_partition_data_array_1(
+    out: bytearray, items: list[DescribeQuorumResponsePartitionData]
+) -> None:
+    # PartitionData, version 1
     for item in items:
         out += _pack_ihiiq(
             item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.high_watermark
         )
         n = len(item.current_voters) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_replica_state_array_1(out, item.current_voters)
         n = len(item.observers) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_replica_state_array_1(out, item.observers)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_quorum_response_topic_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeQuorumResponseTopicData], int]:
-    # TopicData, versions 1
+def _read_describe_quorum_response_topic_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeQuorumResponseTopicData], int]:
+    # TopicData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeQuorumResponseTopicData] = []
@@ -596,30 +564,20 @@ def _read_describe_quorum_response_topic_data_array_1(data: bytes, pos: int, cou
     return items, pos
 
 
-def _write_describe_quorum_response_topic_data_array_1(out: bytearray, items: list[DescribeQuorumResponseTopicData]) -> None:
-    # TopicData, versions 1
+def _write_describe_quorum_response_topic_data_array_1(
+    out: bytearray, items: list[DescribeQuorumResponseTopicData]
+) -> None:
+    # TopicData, version 1
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_quorum_response_partition_data_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_quorum_response_1(data: bytes, pos: int) -> tuple[DescribeQuorumResponse, int]:
-    # DescribeQuorumResponse, versions 1
+    # DescribeQuorumResponse, version 1
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     if n > 127:
@@ -634,24 +592,18 @@ def _read_describe_quorum_response_1(data: bytes, pos: int) -> tuple[DescribeQuo
 
 
 def _write_describe_quorum_response_1(out: bytearray, item: DescribeQuorumResponse) -> None:
-    # DescribeQuorumResponse, versions 1
+    # DescribeQuorumResponse, version 1
     if item.nodes:
         raise not_in_version("DescribeQuorumResponse", "nodes")
     out += _pack_h(item.error_code)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_quorum_response_topic_data_array_1(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_replica_state_array_2(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
-    # ReplicaState, versions 2
+    # ReplicaState, version 2
     if not 0 <= count * 45 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReplicaState] = []
@@ -668,19 +620,20 @@ def _read_replica_state_array_2(data: bytes, pos: int, count: int) -> tuple[list
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(ReplicaState(
+        item = ReplicaState(
             replica_id,
             replica_directory_id,
             log_end_offset,
             last_fetch_timestamp,
             last_caught_up_timestamp,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_replica_state_array_2(out: bytearray, items: list[ReplicaState]) -> None:
-    # ReplicaState, versions 2
+    # ReplicaState, version 2
     for item in items:
         if len(item.replica_directory_id) != 16:
             raise bad_uuid(item.replica_directory_id)
@@ -691,14 +644,13 @@ def _write_replica_state_array_2(out: bytearray, items: list[ReplicaState]) -> N
             item.last_fetch_timestamp,
             item.last_caught_up_timestamp,
         )
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_quorum_response_partition_data_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeQuorumResponsePartitionData], int]:
-    # PartitionData, versions 2
+def _read_describe_quorum_response_partition_data_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeQuorumResponsePartitionData], int]:
+    # PartitionData, version 2
     if not 0 <= count * 26 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeQuorumResponsePartitionData] = []
@@ -727,7 +679,7 @@ def _read_describe_quorum_response_partition_data_array_2(data: bytes, pos: int,
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeQuorumResponsePartitionData(
+        item = DescribeQuorumResponsePartitionData(
             partition_index,
             error_code,
             error_message,
@@ -737,45 +689,35 @@ def _read_describe_quorum_response_partition_data_array_2(data: bytes, pos: int,
             current_voters,
             observers,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_describe_quorum_response_partition_data_array_2(out: bytearray, items: list[DescribeQuorumResponsePartitionData]) -> None:
-    # PartitionData, versions 2
+def _write_describe_quorum_response_partition_data_array_2(
+    out: bytearray, items: list[DescribeQuorumResponsePartitionData]
+) -> None:
+    # PartitionData, version 2
     for item in items:
         out += _pack_ih(item.partition_index, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         out += _pack_iiq(item.leader_id, item.leader_epoch, item.high_watermark)
         n = len(item.current_voters) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_replica_state_array_2(out, item.current_voters)
         n = len(item.observers) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_replica_state_array_2(out, item.observers)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_quorum_response_topic_data_array_2(data: bytes, pos: int, count: int) -> tuple[list[DescribeQuorumResponseTopicData], int]:
-    # TopicData, versions 2
+def _read_describe_quorum_response_topic_data_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeQuorumResponseTopicData], int]:
+    # TopicData, version 2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeQuorumResponseTopicData] = []
@@ -801,30 +743,20 @@ def _read_describe_quorum_response_topic_data_array_2(data: bytes, pos: int, cou
     return items, pos
 
 
-def _write_describe_quorum_response_topic_data_array_2(out: bytearray, items: list[DescribeQuorumResponseTopicData]) -> None:
-    # TopicData, versions 2
+def _write_describe_quorum_response_topic_data_array_2(
+    out: bytearray, items: list[DescribeQuorumResponseTopicData]
+) -> None:
+    # TopicData, version 2
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_quorum_response_partition_data_array_2(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_listener_array_2(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
-    # Listener, versions 2
+    # Listener, version 2
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[Listener] = []
@@ -853,31 +785,16 @@ def _read_listener_array_2(data: bytes, pos: int, count: int) -> tuple[list[List
 
 
 def _write_listener_array_2(out: bytearray, items: list[Listener]) -> None:
-    # Listener, versions 2
+    # Listener, version 2
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
+        put_compact_string(out, item.host)
         out += _pack_H(item.port)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_node_array_2(data: bytes, pos: int, count: int) -> tuple[list[Node], int]:
-    # Node, versions 2
+    # Node, version 2
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[Node] = []
@@ -897,23 +814,17 @@ def _read_node_array_2(data: bytes, pos: int, count: int) -> tuple[list[Node], i
 
 
 def _write_node_array_2(out: bytearray, items: list[Node]) -> None:
-    # Node, versions 2
+    # Node, version 2
     for item in items:
         out += _pack_i(item.node_id)
         n = len(item.listeners) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_listener_array_2(out, item.listeners)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_quorum_response_2(data: bytes, pos: int) -> tuple[DescribeQuorumResponse, int]:
-    # DescribeQuorumResponse, versions 2
+    # DescribeQuorumResponse, version 2
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     error_message: str | None = None
@@ -942,34 +853,19 @@ def _read_describe_quorum_response_2(data: bytes, pos: int) -> tuple[DescribeQuo
 
 
 def _write_describe_quorum_response_2(out: bytearray, item: DescribeQuorumResponse) -> None:
-    # DescribeQuorumResponse, versions 2
+    # DescribeQuorumResponse, version 2
     out += _pack_h(item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_quorum_response_topic_data_array_2(out, item.topics)
     n = len(item.nodes) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_node_array_2(out, item.nodes)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeQuorumResponse(Message):
@@ -980,10 +876,14 @@ class DescribeQuorumResponse(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 0
     DECODERS = {
-        0: _read_describe_quorum_response_0, 1: _read_describe_quorum_response_1, 2: _read_describe_quorum_response_2
+        0: _read_describe_quorum_response_0,
+        1: _read_describe_quorum_response_1,
+        2: _read_describe_quorum_response_2,
     }
     ENCODERS = {
-        0: _write_describe_quorum_response_0, 1: _write_describe_quorum_response_1, 2: _write_describe_quorum_response_2
+        0: _write_describe_quorum_response_0,
+        1: _write_describe_quorum_response_1,
+        2: _write_describe_quorum_response_2,
     }
 
     __slots__ = ("error_code", "error_message", "topics", "nodes", "unknown_tags")

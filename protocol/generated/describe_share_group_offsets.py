@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,14 +18,14 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -70,7 +72,9 @@ class DescribeShareGroupOffsetsRequestTopic(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_describe_share_group_offsets_request_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsRequestTopic], int]:
+def _read_describe_share_group_offsets_request_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsRequestTopic], int]:
     # DescribeShareGroupOffsetsRequestTopic, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -97,29 +101,21 @@ def _read_describe_share_group_offsets_request_topic_array_0(data: bytes, pos: i
     return items, pos
 
 
-def _write_describe_share_group_offsets_request_topic_array_0(out: bytearray, items: list[DescribeShareGroupOffsetsRequestTopic]) -> None:
+def _write_describe_share_group_offsets_request_topic_array_0(
+    out: bytearray, items: list[DescribeShareGroupOffsetsRequestTopic]
+) -> None:
     # DescribeShareGroupOffsetsRequestTopic, versions 0-1
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_share_group_offsets_request_group_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsRequestGroup], int]:
+def _read_describe_share_group_offsets_request_group_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsRequestGroup], int]:
     # DescribeShareGroupOffsetsRequestGroup, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -148,29 +144,19 @@ def _read_describe_share_group_offsets_request_group_array_0(data: bytes, pos: i
     return items, pos
 
 
-def _write_describe_share_group_offsets_request_group_array_0(out: bytearray, items: list[DescribeShareGroupOffsetsRequestGroup]) -> None:
+def _write_describe_share_group_offsets_request_group_array_0(
+    out: bytearray, items: list[DescribeShareGroupOffsetsRequestGroup]
+) -> None:
     # DescribeShareGroupOffsetsRequestGroup, versions 0-1
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
         if item.topics is None:
             out.append(0)
         else:
             n = len(item.topics) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             _write_describe_share_group_offsets_request_topic_array_0(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_share_group_offsets_request_0(data: bytes, pos: int) -> tuple[DescribeShareGroupOffsetsRequest, int]:
@@ -191,15 +177,9 @@ def _read_describe_share_group_offsets_request_0(data: bytes, pos: int) -> tuple
 def _write_describe_share_group_offsets_request_0(out: bytearray, item: DescribeShareGroupOffsetsRequest) -> None:
     # DescribeShareGroupOffsetsRequest, versions 0-1
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_share_group_offsets_request_group_array_0(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeShareGroupOffsetsRequest(Message):
@@ -261,7 +241,13 @@ class DescribeShareGroupOffsetsResponsePartition(Structure):
     """An element of DescribeShareGroupOffsetsResponseTopic.Partitions."""
 
     __slots__ = (
-        "partition_index", "start_offset", "leader_epoch", "lag", "error_code", "error_message", "unknown_tags"
+        "partition_index",
+        "start_offset",
+        "leader_epoch",
+        "lag",
+        "error_code",
+        "error_message",
+        "unknown_tags",
     )
 
     def __init__(
@@ -283,8 +269,10 @@ class DescribeShareGroupOffsetsResponsePartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_describe_share_group_offsets_response_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponsePartition], int]:
-    # DescribeShareGroupOffsetsResponsePartition, versions 0
+def _read_describe_share_group_offsets_response_partition_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsResponsePartition], int]:
+    # DescribeShareGroupOffsetsResponsePartition, version 0
     if not 0 <= count * 20 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeShareGroupOffsetsResponsePartition] = []
@@ -303,34 +291,30 @@ def _read_describe_share_group_offsets_response_partition_array_0(data: bytes, p
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeShareGroupOffsetsResponsePartition(
+        item = DescribeShareGroupOffsetsResponsePartition(
             partition_index, start_offset, leader_epoch, -1, error_code, error_message, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_describe_share_group_offsets_response_partition_array_0(out: bytearray, items: list[DescribeShareGroupOffsetsResponsePartition]) -> None:
-    # DescribeShareGroupOffsetsResponsePartition, versions 0
+def _write_describe_share_group_offsets_response_partition_array_0(
+    out: bytearray, items: list[DescribeShareGroupOffsetsResponsePartition]
+) -> None:
+    # DescribeShareGroupOffsetsResponsePartition, version 0
     for item in items:
         out += _pack_iqih(item.partition_index, item.start_offset, item.leader_epoch, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_share_group_offsets_response_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponseTopic], int]:
-    # DescribeShareGroupOffsetsResponseTopic, versions 0
+def _read_describe_share_group_offsets_response_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsResponseTopic], int]:
+    # DescribeShareGroupOffsetsResponseTopic, version 0
     if not 0 <= count * 19 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeShareGroupOffsetsResponseTopic] = []
@@ -356,33 +340,25 @@ def _read_describe_share_group_offsets_response_topic_array_0(data: bytes, pos: 
     return items, pos
 
 
-def _write_describe_share_group_offsets_response_topic_array_0(out: bytearray, items: list[DescribeShareGroupOffsetsResponseTopic]) -> None:
-    # DescribeShareGroupOffsetsResponseTopic, versions 0
+def _write_describe_share_group_offsets_response_topic_array_0(
+    out: bytearray, items: list[DescribeShareGroupOffsetsResponseTopic]
+) -> None:
+    # DescribeShareGroupOffsetsResponseTopic, version 0
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_share_group_offsets_response_partition_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_share_group_offsets_response_group_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponseGroup], int]:
-    # DescribeShareGroupOffsetsResponseGroup, versions 0
+def _read_describe_share_group_offsets_response_group_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsResponseGroup], int]:
+    # DescribeShareGroupOffsetsResponseGroup, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeShareGroupOffsetsResponseGroup] = []
@@ -417,41 +393,27 @@ def _read_describe_share_group_offsets_response_group_array_0(data: bytes, pos: 
     return items, pos
 
 
-def _write_describe_share_group_offsets_response_group_array_0(out: bytearray, items: list[DescribeShareGroupOffsetsResponseGroup]) -> None:
-    # DescribeShareGroupOffsetsResponseGroup, versions 0
+def _write_describe_share_group_offsets_response_group_array_0(
+    out: bytearray, items: list[DescribeShareGroupOffsetsResponseGroup]
+) -> None:
+    # DescribeShareGroupOffsetsResponseGroup, version 0
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_share_group_offsets_response_topic_array_0(out, item.topics)
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_share_group_offsets_response_0(data: bytes, pos: int) -> tuple[DescribeShareGroupOffsetsResponse, int]:
-    # DescribeShareGroupOffsetsResponse, versions 0
+def _read_describe_share_group_offsets_response_0(
+    data: bytes, pos: int
+) -> tuple[DescribeShareGroupOffsetsResponse, int]:
+    # DescribeShareGroupOffsetsResponse, version 0
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -466,22 +428,18 @@ def _read_describe_share_group_offsets_response_0(data: bytes, pos: int) -> tupl
 
 
 def _write_describe_share_group_offsets_response_0(out: bytearray, item: DescribeShareGroupOffsetsResponse) -> None:
-    # DescribeShareGroupOffsetsResponse, versions 0
+    # DescribeShareGroupOffsetsResponse, version 0
     out += _pack_i(item.throttle_time_ms)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_share_group_offsets_response_group_array_0(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_share_group_offsets_response_partition_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponsePartition], int]:
-    # DescribeShareGroupOffsetsResponsePartition, versions 1
+def _read_describe_share_group_offsets_response_partition_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsResponsePartition], int]:
+    # DescribeShareGroupOffsetsResponsePartition, version 1
     if not 0 <= count * 28 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeShareGroupOffsetsResponsePartition] = []
@@ -500,34 +458,30 @@ def _read_describe_share_group_offsets_response_partition_array_1(data: bytes, p
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeShareGroupOffsetsResponsePartition(
+        item = DescribeShareGroupOffsetsResponsePartition(
             partition_index, start_offset, leader_epoch, lag, error_code, error_message, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_describe_share_group_offsets_response_partition_array_1(out: bytearray, items: list[DescribeShareGroupOffsetsResponsePartition]) -> None:
-    # DescribeShareGroupOffsetsResponsePartition, versions 1
+def _write_describe_share_group_offsets_response_partition_array_1(
+    out: bytearray, items: list[DescribeShareGroupOffsetsResponsePartition]
+) -> None:
+    # DescribeShareGroupOffsetsResponsePartition, version 1
     for item in items:
         out += _pack_iqiqh(item.partition_index, item.start_offset, item.leader_epoch, item.lag, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_share_group_offsets_response_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponseTopic], int]:
-    # DescribeShareGroupOffsetsResponseTopic, versions 1
+def _read_describe_share_group_offsets_response_topic_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsResponseTopic], int]:
+    # DescribeShareGroupOffsetsResponseTopic, version 1
     if not 0 <= count * 19 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeShareGroupOffsetsResponseTopic] = []
@@ -553,33 +507,25 @@ def _read_describe_share_group_offsets_response_topic_array_1(data: bytes, pos: 
     return items, pos
 
 
-def _write_describe_share_group_offsets_response_topic_array_1(out: bytearray, items: list[DescribeShareGroupOffsetsResponseTopic]) -> None:
-    # DescribeShareGroupOffsetsResponseTopic, versions 1
+def _write_describe_share_group_offsets_response_topic_array_1(
+    out: bytearray, items: list[DescribeShareGroupOffsetsResponseTopic]
+) -> None:
+    # DescribeShareGroupOffsetsResponseTopic, version 1
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_share_group_offsets_response_partition_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_share_group_offsets_response_group_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponseGroup], int]:
-    # DescribeShareGroupOffsetsResponseGroup, versions 1
+def _read_describe_share_group_offsets_response_group_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeShareGroupOffsetsResponseGroup], int]:
+    # DescribeShareGroupOffsetsResponseGroup, version 1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeShareGroupOffsetsResponseGroup] = []
@@ -614,41 +560,27 @@ def _read_describe_share_group_offsets_response_group_array_1(data: bytes, pos: 
     return items, pos
 
 
-def _write_describe_share_group_offsets_response_group_array_1(out: bytearray, items: list[DescribeShareGroupOffsetsResponseGroup]) -> None:
-    # DescribeShareGroupOffsetsResponseGroup, versions 1
+def _write_describe_share_group_offsets_response_group_array_1(
+    out: bytearray, items: list[DescribeShareGroupOffsetsResponseGroup]
+) -> None:
+    # DescribeShareGroupOffsetsResponseGroup, version 1
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_share_group_offsets_response_topic_array_1(out, item.topics)
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_share_group_offsets_response_1(data: bytes, pos: int) -> tuple[DescribeShareGroupOffsetsResponse, int]:
-    # DescribeShareGroupOffsetsResponse, versions 1
+def _read_describe_share_group_offsets_response_1(
+    data: bytes, pos: int
+) -> tuple[DescribeShareGroupOffsetsResponse, int]:
+    # DescribeShareGroupOffsetsResponse, version 1
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -663,18 +595,12 @@ def _read_describe_share_group_offsets_response_1(data: bytes, pos: int) -> tupl
 
 
 def _write_describe_share_group_offsets_response_1(out: bytearray, item: DescribeShareGroupOffsetsResponse) -> None:
-    # DescribeShareGroupOffsetsResponse, versions 1
+    # DescribeShareGroupOffsetsResponse, version 1
     out += _pack_i(item.throttle_time_ms)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_share_group_offsets_response_group_array_1(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeShareGroupOffsetsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,14 +18,14 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_utB = Struct(">16s?B").unpack_from
@@ -65,7 +67,7 @@ class DescribeTopicPartitionsRequestCursor(Structure):
 
 
 def _read_topic_request_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicRequest], int]:
-    # TopicRequest, versions 0
+    # TopicRequest, version 0
     if not 0 <= count * 2 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicRequest] = []
@@ -87,23 +89,16 @@ def _read_topic_request_array_0(data: bytes, pos: int, count: int) -> tuple[list
 
 
 def _write_topic_request_array_0(out: bytearray, items: list[TopicRequest]) -> None:
-    # TopicRequest, versions 0
+    # TopicRequest, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_topic_partitions_request_cursor_0(data: bytes, pos: int) -> tuple[DescribeTopicPartitionsRequestCursor, int]:
-    # Cursor, versions 0
+def _read_describe_topic_partitions_request_cursor_0(
+    data: bytes, pos: int
+) -> tuple[DescribeTopicPartitionsRequestCursor, int]:
+    # Cursor, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -119,24 +114,17 @@ def _read_describe_topic_partitions_request_cursor_0(data: bytes, pos: int) -> t
     return DescribeTopicPartitionsRequestCursor(topic_name, partition_index, unknown_tags), pos
 
 
-def _write_describe_topic_partitions_request_cursor_0(out: bytearray, item: DescribeTopicPartitionsRequestCursor) -> None:
-    # Cursor, versions 0
-    raw = item.topic_name.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+def _write_describe_topic_partitions_request_cursor_0(
+    out: bytearray, item: DescribeTopicPartitionsRequestCursor
+) -> None:
+    # Cursor, version 0
+    put_compact_string(out, item.topic_name)
     out += _pack_i(item.partition_index)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_topic_partitions_request_0(data: bytes, pos: int) -> tuple[DescribeTopicPartitionsRequest, int]:
-    # DescribeTopicPartitionsRequest, versions 0
+    # DescribeTopicPartitionsRequest, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -156,12 +144,9 @@ def _read_describe_topic_partitions_request_0(data: bytes, pos: int) -> tuple[De
 
 
 def _write_describe_topic_partitions_request_0(out: bytearray, item: DescribeTopicPartitionsRequest) -> None:
-    # DescribeTopicPartitionsRequest, versions 0
+    # DescribeTopicPartitionsRequest, version 0
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_request_array_0(out, item.topics)
     out += _pack_i(item.response_partition_limit)
     if item.cursor is None:
@@ -169,10 +154,7 @@ def _write_describe_topic_partitions_request_0(out: bytearray, item: DescribeTop
     else:
         out.append(1)
         _write_describe_topic_partitions_request_cursor_0(out, item.cursor)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeTopicPartitionsRequest(Message):
@@ -204,7 +186,13 @@ class DescribeTopicPartitionsResponseTopic(Structure):
     """An element of DescribeTopicPartitionsResponse.Topics."""
 
     __slots__ = (
-        "error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations", "unknown_tags"
+        "error_code",
+        "name",
+        "topic_id",
+        "is_internal",
+        "partitions",
+        "topic_authorized_operations",
+        "unknown_tags",
     )
 
     def __init__(
@@ -283,8 +271,10 @@ class DescribeTopicPartitionsResponseCursor(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_describe_topic_partitions_response_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeTopicPartitionsResponsePartition], int]:
-    # DescribeTopicPartitionsResponsePartition, versions 0
+def _read_describe_topic_partitions_response_partition_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeTopicPartitionsResponsePartition], int]:
+    # DescribeTopicPartitionsResponsePartition, version 0
     if not 0 <= count * 20 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeTopicPartitionsResponsePartition] = []
@@ -323,7 +313,7 @@ def _read_describe_topic_partitions_response_partition_array_0(data: bytes, pos:
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeTopicPartitionsResponsePartition(
+        item = DescribeTopicPartitionsResponsePartition(
             error_code,
             partition_index,
             leader_id,
@@ -334,58 +324,45 @@ def _read_describe_topic_partitions_response_partition_array_0(data: bytes, pos:
             last_known_elr,
             offline_replicas,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_describe_topic_partitions_response_partition_array_0(out: bytearray, items: list[DescribeTopicPartitionsResponsePartition]) -> None:
-    # DescribeTopicPartitionsResponsePartition, versions 0
+def _write_describe_topic_partitions_response_partition_array_0(
+    out: bytearray, items: list[DescribeTopicPartitionsResponsePartition]
+) -> None:
+    # DescribeTopicPartitionsResponsePartition, version 0
     for item in items:
         out += _pack_hiii(item.error_code, item.partition_index, item.leader_id, item.leader_epoch)
         n = len(item.replica_nodes) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.replica_nodes, "i")
         n = len(item.isr_nodes) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.isr_nodes, "i")
         if item.eligible_leader_replicas is None:
             out.append(0)
         else:
             n = len(item.eligible_leader_replicas) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             put_numbers(out, item.eligible_leader_replicas, "i")
         if item.last_known_elr is None:
             out.append(0)
         else:
             n = len(item.last_known_elr) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             put_numbers(out, item.last_known_elr, "i")
         n = len(item.offline_replicas) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.offline_replicas, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_topic_partitions_response_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeTopicPartitionsResponseTopic], int]:
-    # DescribeTopicPartitionsResponseTopic, versions 0
+def _read_describe_topic_partitions_response_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeTopicPartitionsResponseTopic], int]:
+    # DescribeTopicPartitionsResponseTopic, version 0
     if not 0 <= count * 26 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeTopicPartitionsResponseTopic] = []
@@ -409,44 +386,37 @@ def _read_describe_topic_partitions_response_topic_array_0(data: bytes, pos: int
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeTopicPartitionsResponseTopic(
+        item = DescribeTopicPartitionsResponseTopic(
             error_code, name, topic_id, is_internal, partitions, topic_authorized_operations, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_describe_topic_partitions_response_topic_array_0(out: bytearray, items: list[DescribeTopicPartitionsResponseTopic]) -> None:
-    # DescribeTopicPartitionsResponseTopic, versions 0
+def _write_describe_topic_partitions_response_topic_array_0(
+    out: bytearray, items: list[DescribeTopicPartitionsResponseTopic]
+) -> None:
+    # DescribeTopicPartitionsResponseTopic, version 0
     for item in items:
         out += _pack_h(item.error_code)
         if item.name is None:
             out.append(0)
         else:
-            raw = item.name.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.name)
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_ut(item.topic_id, item.is_internal)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_describe_topic_partitions_response_partition_array_0(out, item.partitions)
         out += _pack_i(item.topic_authorized_operations)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_topic_partitions_response_cursor_0(data: bytes, pos: int) -> tuple[DescribeTopicPartitionsResponseCursor, int]:
-    # Cursor, versions 0
+def _read_describe_topic_partitions_response_cursor_0(
+    data: bytes, pos: int
+) -> tuple[DescribeTopicPartitionsResponseCursor, int]:
+    # Cursor, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -462,24 +432,17 @@ def _read_describe_topic_partitions_response_cursor_0(data: bytes, pos: int) -> 
     return DescribeTopicPartitionsResponseCursor(topic_name, partition_index, unknown_tags), pos
 
 
-def _write_describe_topic_partitions_response_cursor_0(out: bytearray, item: DescribeTopicPartitionsResponseCursor) -> None:
-    # Cursor, versions 0
-    raw = item.topic_name.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+def _write_describe_topic_partitions_response_cursor_0(
+    out: bytearray, item: DescribeTopicPartitionsResponseCursor
+) -> None:
+    # Cursor, version 0
+    put_compact_string(out, item.topic_name)
     out += _pack_i(item.partition_index)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_topic_partitions_response_0(data: bytes, pos: int) -> tuple[DescribeTopicPartitionsResponse, int]:
-    # DescribeTopicPartitionsResponse, versions 0
+    # DescribeTopicPartitionsResponse, version 0
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -499,23 +462,17 @@ def _read_describe_topic_partitions_response_0(data: bytes, pos: int) -> tuple[D
 
 
 def _write_describe_topic_partitions_response_0(out: bytearray, item: DescribeTopicPartitionsResponse) -> None:
-    # DescribeTopicPartitionsResponse, versions 0
+    # DescribeTopicPartitionsResponse, version 0
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_topic_partitions_response_topic_array_0(out, item.topics)
     if item.next_cursor is None:
         out.append(255)
     else:
         out.append(1)
         _write_describe_topic_partitions_response_cursor_0(out, item.next_cursor)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeTopicPartitionsResponse(Message):

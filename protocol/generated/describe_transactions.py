@@ -9,21 +9,23 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
+    put_compact_string,
     put_compact_strings,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_hB = Struct(">hB").unpack_from
@@ -35,7 +37,7 @@ _pack_iqqh = Struct(">iqqh").pack
 
 
 def _read_describe_transactions_request_0(data: bytes, pos: int) -> tuple[DescribeTransactionsRequest, int]:
-    # DescribeTransactionsRequest, versions 0
+    # DescribeTransactionsRequest, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -50,17 +52,11 @@ def _read_describe_transactions_request_0(data: bytes, pos: int) -> tuple[Descri
 
 
 def _write_describe_transactions_request_0(out: bytearray, item: DescribeTransactionsRequest) -> None:
-    # DescribeTransactionsRequest, versions 0
+    # DescribeTransactionsRequest, version 0
     n = len(item.transactional_ids) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.transactional_ids)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeTransactionsRequest(Message):
@@ -135,7 +131,7 @@ class TopicData(Structure):
 
 
 def _read_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-    # TopicData, versions 0
+    # TopicData, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicData] = []
@@ -162,29 +158,17 @@ def _read_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[To
 
 
 def _write_topic_data_array_0(out: bytearray, items: list[TopicData]) -> None:
-    # TopicData, versions 0
+    # TopicData, version 0
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_transaction_state_array_0(data: bytes, pos: int, count: int) -> tuple[list[TransactionState], int]:
-    # TransactionState, versions 0
+    # TransactionState, version 0
     if not 0 <= count * 28 <= len(data) - pos:
         raise bad_count(count)
     items: list[TransactionState] = []
@@ -213,7 +197,7 @@ def _read_transaction_state_array_0(data: bytes, pos: int, count: int) -> tuple[
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(TransactionState(
+        item = TransactionState(
             error_code,
             transactional_id,
             transaction_state,
@@ -223,45 +207,28 @@ def _read_transaction_state_array_0(data: bytes, pos: int, count: int) -> tuple[
             producer_epoch,
             topics,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_transaction_state_array_0(out: bytearray, items: list[TransactionState]) -> None:
-    # TransactionState, versions 0
+    # TransactionState, version 0
     for item in items:
-        raw = item.transactional_id.encode()
         out += _pack_h(item.error_code)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.transaction_state.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.transactional_id)
+        put_compact_string(out, item.transaction_state)
         out += _pack_iqqh(
             item.transaction_timeout_ms, item.transaction_start_time_ms, item.producer_id, item.producer_epoch
         )
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_data_array_0(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_describe_transactions_response_0(data: bytes, pos: int) -> tuple[DescribeTransactionsResponse, int]:
-    # DescribeTransactionsResponse, versions 0
+    # DescribeTransactionsResponse, version 0
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -276,18 +243,12 @@ def _read_describe_transactions_response_0(data: bytes, pos: int) -> tuple[Descr
 
 
 def _write_describe_transactions_response_0(out: bytearray, item: DescribeTransactionsResponse) -> None:
-    # DescribeTransactionsResponse, versions 0
+    # DescribeTransactionsResponse, version 0
     out += _pack_i(item.throttle_time_ms)
     n = len(item.transaction_states) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_transaction_state_array_0(out, item.transaction_states)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeTransactionsResponse(Message):

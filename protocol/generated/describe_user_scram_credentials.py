@@ -10,17 +10,19 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_biB = Struct(">biB").unpack_from
@@ -42,7 +44,7 @@ class UserName(Structure):
 
 
 def _read_user_name_array_0(data: bytes, pos: int, count: int) -> tuple[list[UserName], int]:
-    # UserName, versions 0
+    # UserName, version 0
     if not 0 <= count * 2 <= len(data) - pos:
         raise bad_count(count)
     items: list[UserName] = []
@@ -64,23 +66,16 @@ def _read_user_name_array_0(data: bytes, pos: int, count: int) -> tuple[list[Use
 
 
 def _write_user_name_array_0(out: bytearray, items: list[UserName]) -> None:
-    # UserName, versions 0
+    # UserName, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_user_scram_credentials_request_0(data: bytes, pos: int) -> tuple[DescribeUserScramCredentialsRequest, int]:
-    # DescribeUserScramCredentialsRequest, versions 0
+def _read_describe_user_scram_credentials_request_0(
+    data: bytes, pos: int
+) -> tuple[DescribeUserScramCredentialsRequest, int]:
+    # DescribeUserScramCredentialsRequest, version 0
     n = data[pos]
     pos += 1
     users: list[UserName] | None = None
@@ -97,20 +92,14 @@ def _read_describe_user_scram_credentials_request_0(data: bytes, pos: int) -> tu
 
 
 def _write_describe_user_scram_credentials_request_0(out: bytearray, item: DescribeUserScramCredentialsRequest) -> None:
-    # DescribeUserScramCredentialsRequest, versions 0
+    # DescribeUserScramCredentialsRequest, version 0
     if item.users is None:
         out.append(0)
     else:
         n = len(item.users) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_user_name_array_0(out, item.users)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeUserScramCredentialsRequest(Message):
@@ -167,7 +156,7 @@ class CredentialInfo(Structure):
 
 
 def _read_credential_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[CredentialInfo], int]:
-    # CredentialInfo, versions 0
+    # CredentialInfo, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[CredentialInfo] = []
@@ -182,17 +171,16 @@ def _read_credential_info_array_0(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_credential_info_array_0(out: bytearray, items: list[CredentialInfo]) -> None:
-    # CredentialInfo, versions 0
+    # CredentialInfo, version 0
     for item in items:
         out += _pack_bi(item.mechanism, item.iterations)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_user_scram_credentials_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribeUserScramCredentialsResult], int]:
-    # DescribeUserScramCredentialsResult, versions 0
+def _read_describe_user_scram_credentials_result_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[DescribeUserScramCredentialsResult], int]:
+    # DescribeUserScramCredentialsResult, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeUserScramCredentialsResult] = []
@@ -223,47 +211,32 @@ def _read_describe_user_scram_credentials_result_array_0(data: bytes, pos: int, 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribeUserScramCredentialsResult(
-            user, error_code, error_message, credential_infos, unknown_tags
-        ))
+        item = DescribeUserScramCredentialsResult(user, error_code, error_message, credential_infos, unknown_tags)
+        items.append(item)
     return items, pos
 
 
-def _write_describe_user_scram_credentials_result_array_0(out: bytearray, items: list[DescribeUserScramCredentialsResult]) -> None:
-    # DescribeUserScramCredentialsResult, versions 0
+def _write_describe_user_scram_credentials_result_array_0(
+    out: bytearray, items: list[DescribeUserScramCredentialsResult]
+) -> None:
+    # DescribeUserScramCredentialsResult, version 0
     for item in items:
-        raw = item.user.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.user)
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         n = len(item.credential_infos) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_credential_info_array_0(out, item.credential_infos)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_describe_user_scram_credentials_response_0(data: bytes, pos: int) -> tuple[DescribeUserScramCredentialsResponse, int]:
-    # DescribeUserScramCredentialsResponse, versions 0
+def _read_describe_user_scram_credentials_response_0(
+    data: bytes, pos: int
+) -> tuple[DescribeUserScramCredentialsResponse, int]:
+    # DescribeUserScramCredentialsResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -286,29 +259,19 @@ def _read_describe_user_scram_credentials_response_0(data: bytes, pos: int) -> t
     return DescribeUserScramCredentialsResponse(throttle_time_ms, error_code, error_message, results, unknown_tags), pos
 
 
-def _write_describe_user_scram_credentials_response_0(out: bytearray, item: DescribeUserScramCredentialsResponse) -> None:
-    # DescribeUserScramCredentialsResponse, versions 0
+def _write_describe_user_scram_credentials_response_0(
+    out: bytearray, item: DescribeUserScramCredentialsResponse
+) -> None:
+    # DescribeUserScramCredentialsResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_describe_user_scram_credentials_result_array_0(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class DescribeUserScramCredentialsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,14 +18,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_bB = Struct(">bB").unpack_from
@@ -92,7 +94,7 @@ def _write_topic_partitions_array_0(out: bytearray, items: list[TopicPartitions]
 
 
 def _read_elect_leaders_request_0(data: bytes, pos: int) -> tuple[ElectLeadersRequest, int]:
-    # ElectLeadersRequest, versions 0
+    # ElectLeadersRequest, version 0
     (n,) = _unpack_i(data, pos)
     pos += 4
     topic_partitions: list[TopicPartitions] | None = None
@@ -104,7 +106,7 @@ def _read_elect_leaders_request_0(data: bytes, pos: int) -> tuple[ElectLeadersRe
 
 
 def _write_elect_leaders_request_0(out: bytearray, item: ElectLeadersRequest) -> None:
-    # ElectLeadersRequest, versions 0
+    # ElectLeadersRequest, version 0
     if item.election_type != 0:
         raise not_in_version("ElectLeadersRequest", "election_type")
     if item.unknown_tags:
@@ -118,7 +120,7 @@ def _write_elect_leaders_request_0(out: bytearray, item: ElectLeadersRequest) ->
 
 
 def _read_elect_leaders_request_1(data: bytes, pos: int) -> tuple[ElectLeadersRequest, int]:
-    # ElectLeadersRequest, versions 1
+    # ElectLeadersRequest, version 1
     election_type, n = _unpack_bi(data, pos)
     pos += 5
     topic_partitions: list[TopicPartitions] | None = None
@@ -130,7 +132,7 @@ def _read_elect_leaders_request_1(data: bytes, pos: int) -> tuple[ElectLeadersRe
 
 
 def _write_elect_leaders_request_1(out: bytearray, item: ElectLeadersRequest) -> None:
-    # ElectLeadersRequest, versions 1
+    # ElectLeadersRequest, version 1
     if item.unknown_tags:
         raise not_in_version("ElectLeadersRequest", "unknown_tags")
     out += _pack_b(item.election_type)
@@ -143,7 +145,7 @@ def _write_elect_leaders_request_1(out: bytearray, item: ElectLeadersRequest) ->
 
 
 def _read_topic_partitions_array_2(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-    # TopicPartitions, versions 2
+    # TopicPartitions, version 2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicPartitions] = []
@@ -170,29 +172,17 @@ def _read_topic_partitions_array_2(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_topic_partitions_array_2(out: bytearray, items: list[TopicPartitions]) -> None:
-    # TopicPartitions, versions 2
+    # TopicPartitions, version 2
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_elect_leaders_request_2(data: bytes, pos: int) -> tuple[ElectLeadersRequest, int]:
-    # ElectLeadersRequest, versions 2
+    # ElectLeadersRequest, version 2
     election_type, n = _unpack_bB(data, pos)
     pos += 2
     topic_partitions: list[TopicPartitions] | None = None
@@ -209,22 +199,16 @@ def _read_elect_leaders_request_2(data: bytes, pos: int) -> tuple[ElectLeadersRe
 
 
 def _write_elect_leaders_request_2(out: bytearray, item: ElectLeadersRequest) -> None:
-    # ElectLeadersRequest, versions 2
+    # ElectLeadersRequest, version 2
     out += _pack_b(item.election_type)
     if item.topic_partitions is None:
         out.append(0)
     else:
         n = len(item.topic_partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_partitions_array_2(out, item.topic_partitions)
     out += _pack_i(item.timeout_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ElectLeadersRequest(Message):
@@ -352,7 +336,7 @@ def _write_replica_election_result_array_0(out: bytearray, items: list[ReplicaEl
 
 
 def _read_elect_leaders_response_0(data: bytes, pos: int) -> tuple[ElectLeadersResponse, int]:
-    # ElectLeadersResponse, versions 0
+    # ElectLeadersResponse, version 0
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     replica_election_results, pos = _read_replica_election_result_array_0(data, pos, n)
@@ -360,7 +344,7 @@ def _read_elect_leaders_response_0(data: bytes, pos: int) -> tuple[ElectLeadersR
 
 
 def _write_elect_leaders_response_0(out: bytearray, item: ElectLeadersResponse) -> None:
-    # ElectLeadersResponse, versions 0
+    # ElectLeadersResponse, version 0
     if item.error_code != 0:
         raise not_in_version("ElectLeadersResponse", "error_code")
     if item.unknown_tags:
@@ -370,7 +354,7 @@ def _write_elect_leaders_response_0(out: bytearray, item: ElectLeadersResponse) 
 
 
 def _read_elect_leaders_response_1(data: bytes, pos: int) -> tuple[ElectLeadersResponse, int]:
-    # ElectLeadersResponse, versions 1
+    # ElectLeadersResponse, version 1
     throttle_time_ms, error_code, n = _unpack_ihi(data, pos)
     pos += 10
     replica_election_results, pos = _read_replica_election_result_array_0(data, pos, n)
@@ -378,7 +362,7 @@ def _read_elect_leaders_response_1(data: bytes, pos: int) -> tuple[ElectLeadersR
 
 
 def _write_elect_leaders_response_1(out: bytearray, item: ElectLeadersResponse) -> None:
-    # ElectLeadersResponse, versions 1
+    # ElectLeadersResponse, version 1
     if item.unknown_tags:
         raise not_in_version("ElectLeadersResponse", "unknown_tags")
     out += _pack_ihi(item.throttle_time_ms, item.error_code, len(item.replica_election_results))
@@ -386,7 +370,7 @@ def _write_elect_leaders_response_1(out: bytearray, item: ElectLeadersResponse) 
 
 
 def _read_partition_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
-    # PartitionResult, versions 2
+    # PartitionResult, version 2
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionResult] = []
@@ -410,27 +394,18 @@ def _read_partition_result_array_2(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_partition_result_array_2(out: bytearray, items: list[PartitionResult]) -> None:
-    # PartitionResult, versions 2
+    # PartitionResult, version 2
     for item in items:
         out += _pack_ih(item.partition_id, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_replica_election_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[ReplicaElectionResult], int]:
-    # ReplicaElectionResult, versions 2
+    # ReplicaElectionResult, version 2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReplicaElectionResult] = []
@@ -457,29 +432,17 @@ def _read_replica_election_result_array_2(data: bytes, pos: int, count: int) -> 
 
 
 def _write_replica_election_result_array_2(out: bytearray, items: list[ReplicaElectionResult]) -> None:
-    # ReplicaElectionResult, versions 2
+    # ReplicaElectionResult, version 2
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partition_result) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_result_array_2(out, item.partition_result)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_elect_leaders_response_2(data: bytes, pos: int) -> tuple[ElectLeadersResponse, int]:
-    # ElectLeadersResponse, versions 2
+    # ElectLeadersResponse, version 2
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -494,18 +457,12 @@ def _read_elect_leaders_response_2(data: bytes, pos: int) -> tuple[ElectLeadersR
 
 
 def _write_elect_leaders_response_2(out: bytearray, item: ElectLeadersResponse) -> None:
-    # ElectLeadersResponse, versions 2
+    # ElectLeadersResponse, version 2
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.replica_election_results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_replica_election_result_array_2(out, item.replica_election_results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ElectLeadersResponse(Message):
@@ -517,7 +474,9 @@ class ElectLeadersResponse(Message):
     FLEXIBLE_FROM = 2
     DECODERS = {0: _read_elect_leaders_response_0, 1: _read_elect_leaders_response_1, 2: _read_elect_leaders_response_2}
     ENCODERS = {
-        0: _write_elect_leaders_response_0, 1: _write_elect_leaders_response_1, 2: _write_elect_leaders_response_2
+        0: _write_elect_leaders_response_0,
+        1: _write_elect_leaders_response_1,
+        2: _write_elect_leaders_response_2,
     }
 
     __slots__ = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tags")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -19,14 +21,14 @@ from shareq.protocol.primitives import (
     bad_tag_size,
     bad_uuid,
     not_in_version,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_HB = Struct(">HB").unpack_from
@@ -70,7 +72,12 @@ class EndQuorumEpochRequestPartitionData(Structure):
     """An element of TopicData.Partitions."""
 
     __slots__ = (
-        "partition_index", "leader_id", "leader_epoch", "preferred_successors", "preferred_candidates", "unknown_tags"
+        "partition_index",
+        "leader_id",
+        "leader_epoch",
+        "preferred_successors",
+        "preferred_candidates",
+        "unknown_tags",
     )
 
     def __init__(
@@ -124,8 +131,10 @@ class LeaderEndpoint(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_end_quorum_epoch_request_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[EndQuorumEpochRequestPartitionData], int]:
-    # PartitionData, versions 0
+def _read_end_quorum_epoch_request_partition_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[EndQuorumEpochRequestPartitionData], int]:
+    # PartitionData, version 0
     if not 0 <= count * 16 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndQuorumEpochRequestPartitionData] = []
@@ -133,14 +142,15 @@ def _read_end_quorum_epoch_request_partition_data_array_0(data: bytes, pos: int,
         partition_index, leader_id, leader_epoch, n = _unpack_iiii(data, pos)
         pos += 16
         preferred_successors, pos = read_numbers(data, pos, n, "i")
-        items.append(EndQuorumEpochRequestPartitionData(
-            partition_index, leader_id, leader_epoch, preferred_successors, []
-        ))
+        item = EndQuorumEpochRequestPartitionData(partition_index, leader_id, leader_epoch, preferred_successors, [])
+        items.append(item)
     return items, pos
 
 
-def _write_end_quorum_epoch_request_partition_data_array_0(out: bytearray, items: list[EndQuorumEpochRequestPartitionData]) -> None:
-    # PartitionData, versions 0
+def _write_end_quorum_epoch_request_partition_data_array_0(
+    out: bytearray, items: list[EndQuorumEpochRequestPartitionData]
+) -> None:
+    # PartitionData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("EndQuorumEpochRequestPartitionData", "unknown_tags")
@@ -148,8 +158,10 @@ def _write_end_quorum_epoch_request_partition_data_array_0(out: bytearray, items
         put_numbers(out, item.preferred_successors, "i")
 
 
-def _read_end_quorum_epoch_request_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[EndQuorumEpochRequestTopicData], int]:
-    # TopicData, versions 0
+def _read_end_quorum_epoch_request_topic_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[EndQuorumEpochRequestTopicData], int]:
+    # TopicData, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndQuorumEpochRequestTopicData] = []
@@ -168,8 +180,10 @@ def _read_end_quorum_epoch_request_topic_data_array_0(data: bytes, pos: int, cou
     return items, pos
 
 
-def _write_end_quorum_epoch_request_topic_data_array_0(out: bytearray, items: list[EndQuorumEpochRequestTopicData]) -> None:
-    # TopicData, versions 0
+def _write_end_quorum_epoch_request_topic_data_array_0(
+    out: bytearray, items: list[EndQuorumEpochRequestTopicData]
+) -> None:
+    # TopicData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("EndQuorumEpochRequestTopicData", "unknown_tags")
@@ -181,7 +195,7 @@ def _write_end_quorum_epoch_request_topic_data_array_0(out: bytearray, items: li
 
 
 def _read_end_quorum_epoch_request_0(data: bytes, pos: int) -> tuple[EndQuorumEpochRequest, int]:
-    # EndQuorumEpochRequest, versions 0
+    # EndQuorumEpochRequest, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     cluster_id: str | None = None
@@ -198,7 +212,7 @@ def _read_end_quorum_epoch_request_0(data: bytes, pos: int) -> tuple[EndQuorumEp
 
 
 def _write_end_quorum_epoch_request_0(out: bytearray, item: EndQuorumEpochRequest) -> None:
-    # EndQuorumEpochRequest, versions 0
+    # EndQuorumEpochRequest, version 0
     if item.unknown_tags:
         raise not_in_version("EndQuorumEpochRequest", "unknown_tags")
     if item.cluster_id is None:
@@ -212,7 +226,7 @@ def _write_end_quorum_epoch_request_0(out: bytearray, item: EndQuorumEpochReques
 
 
 def _read_replica_info_array_1(data: bytes, pos: int, count: int) -> tuple[list[ReplicaInfo], int]:
-    # ReplicaInfo, versions 1
+    # ReplicaInfo, version 1
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReplicaInfo] = []
@@ -227,19 +241,18 @@ def _read_replica_info_array_1(data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def _write_replica_info_array_1(out: bytearray, items: list[ReplicaInfo]) -> None:
-    # ReplicaInfo, versions 1
+    # ReplicaInfo, version 1
     for item in items:
         if len(item.candidate_directory_id) != 16:
             raise bad_uuid(item.candidate_directory_id)
         out += _pack_iu(item.candidate_id, item.candidate_directory_id)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_end_quorum_epoch_request_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[EndQuorumEpochRequestPartitionData], int]:
-    # PartitionData, versions 1
+def _read_end_quorum_epoch_request_partition_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[EndQuorumEpochRequestPartitionData], int]:
+    # PartitionData, version 1
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndQuorumEpochRequestPartitionData] = []
@@ -254,30 +267,29 @@ def _read_end_quorum_epoch_request_partition_data_array_1(data: bytes, pos: int,
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(EndQuorumEpochRequestPartitionData(
+        item = EndQuorumEpochRequestPartitionData(
             partition_index, leader_id, leader_epoch, [], preferred_candidates, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_end_quorum_epoch_request_partition_data_array_1(out: bytearray, items: list[EndQuorumEpochRequestPartitionData]) -> None:
-    # PartitionData, versions 1
+def _write_end_quorum_epoch_request_partition_data_array_1(
+    out: bytearray, items: list[EndQuorumEpochRequestPartitionData]
+) -> None:
+    # PartitionData, version 1
     for item in items:
         out += _pack_iii(item.partition_index, item.leader_id, item.leader_epoch)
         n = len(item.preferred_candidates) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_replica_info_array_1(out, item.preferred_candidates)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_end_quorum_epoch_request_topic_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[EndQuorumEpochRequestTopicData], int]:
-    # TopicData, versions 1
+def _read_end_quorum_epoch_request_topic_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[EndQuorumEpochRequestTopicData], int]:
+    # TopicData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndQuorumEpochRequestTopicData] = []
@@ -303,30 +315,20 @@ def _read_end_quorum_epoch_request_topic_data_array_1(data: bytes, pos: int, cou
     return items, pos
 
 
-def _write_end_quorum_epoch_request_topic_data_array_1(out: bytearray, items: list[EndQuorumEpochRequestTopicData]) -> None:
-    # TopicData, versions 1
+def _write_end_quorum_epoch_request_topic_data_array_1(
+    out: bytearray, items: list[EndQuorumEpochRequestTopicData]
+) -> None:
+    # TopicData, version 1
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_end_quorum_epoch_request_partition_data_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_leader_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list[LeaderEndpoint], int]:
-    # LeaderEndpoint, versions 1
+    # LeaderEndpoint, version 1
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[LeaderEndpoint] = []
@@ -355,31 +357,16 @@ def _read_leader_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_leader_endpoint_array_1(out: bytearray, items: list[LeaderEndpoint]) -> None:
-    # LeaderEndpoint, versions 1
+    # LeaderEndpoint, version 1
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
+        put_compact_string(out, item.host)
         out += _pack_H(item.port)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_end_quorum_epoch_request_1(data: bytes, pos: int) -> tuple[EndQuorumEpochRequest, int]:
-    # EndQuorumEpochRequest, versions 1
+    # EndQuorumEpochRequest, version 1
     n = data[pos]
     pos += 1
     cluster_id: str | None = None
@@ -408,33 +395,18 @@ def _read_end_quorum_epoch_request_1(data: bytes, pos: int) -> tuple[EndQuorumEp
 
 
 def _write_end_quorum_epoch_request_1(out: bytearray, item: EndQuorumEpochRequest) -> None:
-    # EndQuorumEpochRequest, versions 1
+    # EndQuorumEpochRequest, version 1
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_end_quorum_epoch_request_topic_data_array_1(out, item.topics)
     n = len(item.leader_endpoints) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_leader_endpoint_array_1(out, item.leader_endpoints)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class EndQuorumEpochRequest(Message):
@@ -516,8 +488,10 @@ class NodeEndpoint(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_end_quorum_epoch_response_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[EndQuorumEpochResponsePartitionData], int]:
-    # PartitionData, versions 0
+def _read_end_quorum_epoch_response_partition_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[EndQuorumEpochResponsePartitionData], int]:
+    # PartitionData, version 0
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndQuorumEpochResponsePartitionData] = []
@@ -528,16 +502,20 @@ def _read_end_quorum_epoch_response_partition_data_array_0(data: bytes, pos: int
     return items, pos
 
 
-def _write_end_quorum_epoch_response_partition_data_array_0(out: bytearray, items: list[EndQuorumEpochResponsePartitionData]) -> None:
-    # PartitionData, versions 0
+def _write_end_quorum_epoch_response_partition_data_array_0(
+    out: bytearray, items: list[EndQuorumEpochResponsePartitionData]
+) -> None:
+    # PartitionData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("EndQuorumEpochResponsePartitionData", "unknown_tags")
         out += _pack_ihii(item.partition_index, item.error_code, item.leader_id, item.leader_epoch)
 
 
-def _read_end_quorum_epoch_response_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[EndQuorumEpochResponseTopicData], int]:
-    # TopicData, versions 0
+def _read_end_quorum_epoch_response_topic_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[EndQuorumEpochResponseTopicData], int]:
+    # TopicData, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndQuorumEpochResponseTopicData] = []
@@ -556,8 +534,10 @@ def _read_end_quorum_epoch_response_topic_data_array_0(data: bytes, pos: int, co
     return items, pos
 
 
-def _write_end_quorum_epoch_response_topic_data_array_0(out: bytearray, items: list[EndQuorumEpochResponseTopicData]) -> None:
-    # TopicData, versions 0
+def _write_end_quorum_epoch_response_topic_data_array_0(
+    out: bytearray, items: list[EndQuorumEpochResponseTopicData]
+) -> None:
+    # TopicData, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("EndQuorumEpochResponseTopicData", "unknown_tags")
@@ -569,7 +549,7 @@ def _write_end_quorum_epoch_response_topic_data_array_0(out: bytearray, items: l
 
 
 def _read_end_quorum_epoch_response_0(data: bytes, pos: int) -> tuple[EndQuorumEpochResponse, int]:
-    # EndQuorumEpochResponse, versions 0
+    # EndQuorumEpochResponse, version 0
     error_code, n = _unpack_hi(data, pos)
     pos += 6
     topics, pos = _read_end_quorum_epoch_response_topic_data_array_0(data, pos, n)
@@ -577,7 +557,7 @@ def _read_end_quorum_epoch_response_0(data: bytes, pos: int) -> tuple[EndQuorumE
 
 
 def _write_end_quorum_epoch_response_0(out: bytearray, item: EndQuorumEpochResponse) -> None:
-    # EndQuorumEpochResponse, versions 0
+    # EndQuorumEpochResponse, version 0
     if item.node_endpoints:
         raise not_in_version("EndQuorumEpochResponse", "node_endpoints")
     if item.unknown_tags:
@@ -586,8 +566,10 @@ def _write_end_quorum_epoch_response_0(out: bytearray, item: EndQuorumEpochRespo
     _write_end_quorum_epoch_response_topic_data_array_0(out, item.topics)
 
 
-def _read_end_quorum_epoch_response_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[EndQuorumEpochResponsePartitionData], int]:
-    # PartitionData, versions 1
+def _read_end_quorum_epoch_response_partition_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[EndQuorumEpochResponsePartitionData], int]:
+    # PartitionData, version 1
     if not 0 <= count * 15 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndQuorumEpochResponsePartitionData] = []
@@ -597,24 +579,24 @@ def _read_end_quorum_epoch_response_partition_data_array_1(data: bytes, pos: int
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(EndQuorumEpochResponsePartitionData(
-            partition_index, error_code, leader_id, leader_epoch, unknown_tags
-        ))
+        item = EndQuorumEpochResponsePartitionData(partition_index, error_code, leader_id, leader_epoch, unknown_tags)
+        items.append(item)
     return items, pos
 
 
-def _write_end_quorum_epoch_response_partition_data_array_1(out: bytearray, items: list[EndQuorumEpochResponsePartitionData]) -> None:
-    # PartitionData, versions 1
+def _write_end_quorum_epoch_response_partition_data_array_1(
+    out: bytearray, items: list[EndQuorumEpochResponsePartitionData]
+) -> None:
+    # PartitionData, version 1
     for item in items:
         out += _pack_ihii(item.partition_index, item.error_code, item.leader_id, item.leader_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_end_quorum_epoch_response_topic_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[EndQuorumEpochResponseTopicData], int]:
-    # TopicData, versions 1
+def _read_end_quorum_epoch_response_topic_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[EndQuorumEpochResponseTopicData], int]:
+    # TopicData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndQuorumEpochResponseTopicData] = []
@@ -640,30 +622,20 @@ def _read_end_quorum_epoch_response_topic_data_array_1(data: bytes, pos: int, co
     return items, pos
 
 
-def _write_end_quorum_epoch_response_topic_data_array_1(out: bytearray, items: list[EndQuorumEpochResponseTopicData]) -> None:
-    # TopicData, versions 1
+def _write_end_quorum_epoch_response_topic_data_array_1(
+    out: bytearray, items: list[EndQuorumEpochResponseTopicData]
+) -> None:
+    # TopicData, version 1
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_end_quorum_epoch_response_partition_data_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
-    # NodeEndpoint, versions 1
+    # NodeEndpoint, version 1
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[NodeEndpoint] = []
@@ -685,25 +657,16 @@ def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list
 
 
 def _write_node_endpoint_array_1(out: bytearray, items: list[NodeEndpoint]) -> None:
-    # NodeEndpoint, versions 1
+    # NodeEndpoint, version 1
     for item in items:
-        raw = item.host.encode()
         out += _pack_i(item.node_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_H(item.port)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_end_quorum_epoch_response_1(data: bytes, pos: int) -> tuple[EndQuorumEpochResponse, int]:
-    # EndQuorumEpochResponse, versions 1
+    # EndQuorumEpochResponse, version 1
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     if n > 127:
@@ -739,28 +702,19 @@ def _read_end_quorum_epoch_response_tags_1(item: EndQuorumEpochResponse, data: b
 
 
 def _write_end_quorum_epoch_response_1(out: bytearray, item: EndQuorumEpochResponse) -> None:
-    # EndQuorumEpochResponse, versions 1
+    # EndQuorumEpochResponse, version 1
     out += _pack_h(item.error_code)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_end_quorum_epoch_response_topic_data_array_1(out, item.topics)
     tags = item.unknown_tags
     if item.node_endpoints:
         body = bytearray()
         n = len(item.node_endpoints) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         _write_node_endpoint_array_1(body, item.node_endpoints)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class EndQuorumEpochResponse(Message):

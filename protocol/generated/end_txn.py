@@ -9,14 +9,15 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
+    put_compact_string,
     read_string_length,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -74,18 +75,9 @@ def _read_end_txn_request_3(data: bytes, pos: int) -> tuple[EndTxnRequest, int]:
 
 def _write_end_txn_request_3(out: bytearray, item: EndTxnRequest) -> None:
     # EndTxnRequest, versions 3-5
-    raw = item.transactional_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.transactional_id)
     out += _pack_qht(item.producer_id, item.producer_epoch, item.committed)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class EndTxnRequest(Message):
@@ -156,14 +148,11 @@ def _read_end_txn_response_3(data: bytes, pos: int) -> tuple[EndTxnResponse, int
 def _write_end_txn_response_3(out: bytearray, item: EndTxnResponse) -> None:
     # EndTxnResponse, versions 3-4
     out += _pack_ih(item.throttle_time_ms, item.error_code)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_end_txn_response_5(data: bytes, pos: int) -> tuple[EndTxnResponse, int]:
-    # EndTxnResponse, versions 5
+    # EndTxnResponse, version 5
     throttle_time_ms, error_code, producer_id, producer_epoch, n = _unpack_ihqhB(data, pos)
     pos += 17
     unknown_tags: Tags = ()
@@ -173,12 +162,9 @@ def _read_end_txn_response_5(data: bytes, pos: int) -> tuple[EndTxnResponse, int
 
 
 def _write_end_txn_response_5(out: bytearray, item: EndTxnResponse) -> None:
-    # EndTxnResponse, versions 5
+    # EndTxnResponse, version 5
     out += _pack_ihqh(item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class EndTxnResponse(Message):

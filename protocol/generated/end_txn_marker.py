@@ -15,14 +15,14 @@ _pack_i = Struct(">i").pack
 
 
 def _read_end_txn_marker_0(data: bytes, pos: int) -> tuple[EndTxnMarker, int]:
-    # EndTxnMarker, versions 0
+    # EndTxnMarker, version 0
     (coordinator_epoch,) = _unpack_i(data, pos)
     pos += 4
     return EndTxnMarker(coordinator_epoch), pos
 
 
 def _write_end_txn_marker_0(out: bytearray, item: EndTxnMarker) -> None:
-    # EndTxnMarker, versions 0
+    # EndTxnMarker, version 0
     out += _pack_i(item.coordinator_epoch)
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     Message,
     Tags,
-    put_tags,
-    put_uvarint,
     read_bytes_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_hB = Struct(">hB").unpack_from
@@ -22,7 +24,7 @@ _pack_h = Struct(">h").pack
 
 
 def _read_envelope_request_0(data: bytes, pos: int) -> tuple[EnvelopeRequest, int]:
-    # EnvelopeRequest, versions 0
+    # EnvelopeRequest, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -55,32 +57,20 @@ def _read_envelope_request_0(data: bytes, pos: int) -> tuple[EnvelopeRequest, in
 
 
 def _write_envelope_request_0(out: bytearray, item: EnvelopeRequest) -> None:
-    # EnvelopeRequest, versions 0
+    # EnvelopeRequest, version 0
     n = len(item.request_data) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     out += item.request_data
     if item.request_principal is None:
         out.append(0)
     else:
         n = len(item.request_principal) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.request_principal
     n = len(item.client_host_address) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     out += item.client_host_address
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class EnvelopeRequest(Message):
@@ -109,7 +99,7 @@ class EnvelopeRequest(Message):
 
 
 def _read_envelope_response_0(data: bytes, pos: int) -> tuple[EnvelopeResponse, int]:
-    # EnvelopeResponse, versions 0
+    # EnvelopeResponse, version 0
     n = data[pos]
     pos += 1
     response_data: bytes | None = None
@@ -128,21 +118,15 @@ def _read_envelope_response_0(data: bytes, pos: int) -> tuple[EnvelopeResponse, 
 
 
 def _write_envelope_response_0(out: bytearray, item: EnvelopeResponse) -> None:
-    # EnvelopeResponse, versions 0
+    # EnvelopeResponse, version 0
     if item.response_data is None:
         out.append(0)
     else:
         n = len(item.response_data) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.response_data
     out += _pack_h(item.error_code)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class EnvelopeResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -20,15 +22,15 @@ from shareq.protocol.primitives import (
     bad_tag_size,
     bad_uuid,
     not_in_version,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_bytes_length,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_u = Struct(">16s").unpack_from
@@ -169,21 +171,20 @@ class ForgottenTopic(Structure):
 
 
 def _read_fetch_partition_array_4(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
-    # FetchPartition, versions 4
+    # FetchPartition, version 4
     if not 0 <= count * 16 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchPartition] = []
     for _ in range(count):
         partition, fetch_offset, partition_max_bytes = _unpack_iqi(data, pos)
         pos += 16
-        items.append(FetchPartition(
-            partition, -1, fetch_offset, -1, -1, partition_max_bytes, ZERO_UUID, 9223372036854775807
-        ))
+        item = FetchPartition(partition, -1, fetch_offset, -1, -1, partition_max_bytes, ZERO_UUID, 9223372036854775807)
+        items.append(item)
     return items, pos
 
 
 def _write_fetch_partition_array_4(out: bytearray, items: list[FetchPartition]) -> None:
-    # FetchPartition, versions 4
+    # FetchPartition, version 4
     for item in items:
         if item.last_fetched_epoch != -1:
             raise not_in_version("FetchPartition", "last_fetched_epoch")
@@ -193,7 +194,7 @@ def _write_fetch_partition_array_4(out: bytearray, items: list[FetchPartition]) 
 
 
 def _read_fetch_topic_array_4(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
-    # FetchTopic, versions 4
+    # FetchTopic, version 4
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchTopic] = []
@@ -213,7 +214,7 @@ def _read_fetch_topic_array_4(data: bytes, pos: int, count: int) -> tuple[list[F
 
 
 def _write_fetch_topic_array_4(out: bytearray, items: list[FetchTopic]) -> None:
-    # FetchTopic, versions 4
+    # FetchTopic, version 4
     for item in items:
         if item.unknown_tags:
             raise not_in_version("FetchTopic", "unknown_tags")
@@ -225,17 +226,18 @@ def _write_fetch_topic_array_4(out: bytearray, items: list[FetchTopic]) -> None:
 
 
 def _read_fetch_request_4(data: bytes, pos: int) -> tuple[FetchRequest, int]:
-    # FetchRequest, versions 4
+    # FetchRequest, version 4
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, n = _unpack_iiiibi(data, pos)
     pos += 21
     topics, pos = _read_fetch_topic_array_4(data, pos, n)
-    return FetchRequest(
+    item = FetchRequest(
         None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics, [], ""
-    ), pos
+    )
+    return item, pos
 
 
 def _write_fetch_request_4(out: bytearray, item: FetchRequest) -> None:
-    # FetchRequest, versions 4
+    # FetchRequest, version 4
     if not _is_default_replica_state(item.replica_state):
         raise not_in_version("FetchRequest", "replica_state")
     if item.forgotten_topics_data:
@@ -256,9 +258,10 @@ def _read_fetch_partition_array_5(data: bytes, pos: int, count: int) -> tuple[li
     for _ in range(count):
         partition, fetch_offset, log_start_offset, partition_max_bytes = _unpack_iqqi(data, pos)
         pos += 24
-        items.append(FetchPartition(
+        item = FetchPartition(
             partition, -1, fetch_offset, -1, log_start_offset, partition_max_bytes, ZERO_UUID, 9223372036854775807
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -309,9 +312,10 @@ def _read_fetch_request_5(data: bytes, pos: int) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, n = _unpack_iiiibi(data, pos)
     pos += 21
     topics, pos = _read_fetch_topic_array_5(data, pos, n)
-    return FetchRequest(
+    item = FetchRequest(
         None, replica_id, ReplicaState(), max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics, [], ""
-    ), pos
+    )
+    return item, pos
 
 
 def _write_fetch_request_5(out: bytearray, item: FetchRequest) -> None:
@@ -377,7 +381,7 @@ def _read_fetch_request_7(data: bytes, pos: int) -> tuple[FetchRequest, int]:
     (n,) = _unpack_i(data, pos)
     pos += 4
     forgotten_topics_data, pos = _read_forgotten_topic_array_7(data, pos, n)
-    return FetchRequest(
+    item = FetchRequest(
         None,
         replica_id,
         ReplicaState(),
@@ -390,7 +394,8 @@ def _read_fetch_request_7(data: bytes, pos: int) -> tuple[FetchRequest, int]:
         topics,
         forgotten_topics_data,
         "",
-    ), pos
+    )
+    return item, pos
 
 
 def _write_fetch_request_7(out: bytearray, item: FetchRequest) -> None:
@@ -422,7 +427,7 @@ def _read_fetch_partition_array_9(data: bytes, pos: int, count: int) -> tuple[li
     for _ in range(count):
         partition, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes = _unpack_iiqqi(data, pos)
         pos += 28
-        items.append(FetchPartition(
+        item = FetchPartition(
             partition,
             current_leader_epoch,
             fetch_offset,
@@ -431,7 +436,8 @@ def _read_fetch_partition_array_9(data: bytes, pos: int, count: int) -> tuple[li
             partition_max_bytes,
             ZERO_UUID,
             9223372036854775807,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -500,7 +506,7 @@ def _read_fetch_request_9(data: bytes, pos: int) -> tuple[FetchRequest, int]:
     (n,) = _unpack_i(data, pos)
     pos += 4
     forgotten_topics_data, pos = _read_forgotten_topic_array_7(data, pos, n)
-    return FetchRequest(
+    item = FetchRequest(
         None,
         replica_id,
         ReplicaState(),
@@ -513,7 +519,8 @@ def _read_fetch_request_9(data: bytes, pos: int) -> tuple[FetchRequest, int]:
         topics,
         forgotten_topics_data,
         "",
-    ), pos
+    )
+    return item, pos
 
 
 def _write_fetch_request_9(out: bytearray, item: FetchRequest) -> None:
@@ -538,7 +545,7 @@ def _write_fetch_request_9(out: bytearray, item: FetchRequest) -> None:
 
 
 def _read_fetch_request_11(data: bytes, pos: int) -> tuple[FetchRequest, int]:
-    # FetchRequest, versions 11
+    # FetchRequest, version 11
     (
         replica_id,
         max_wait_ms,
@@ -561,7 +568,7 @@ def _read_fetch_request_11(data: bytes, pos: int) -> tuple[FetchRequest, int]:
     end = pos + n
     rack_id = data[pos:end].decode()
     pos = end
-    return FetchRequest(
+    item = FetchRequest(
         None,
         replica_id,
         ReplicaState(),
@@ -574,11 +581,12 @@ def _read_fetch_request_11(data: bytes, pos: int) -> tuple[FetchRequest, int]:
         topics,
         forgotten_topics_data,
         rack_id,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_fetch_request_11(out: bytearray, item: FetchRequest) -> None:
-    # FetchRequest, versions 11
+    # FetchRequest, version 11
     if not _is_default_replica_state(item.replica_state):
         raise not_in_version("FetchRequest", "replica_state")
     if item.unknown_tags:
@@ -656,14 +664,11 @@ def _write_fetch_partition_array_12(out: bytearray, items: list[FetchPartition])
             item.log_start_offset,
             item.partition_max_bytes,
         )
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_topic_array_12(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
-    # FetchTopic, versions 12
+    # FetchTopic, version 12
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchTopic] = []
@@ -690,29 +695,17 @@ def _read_fetch_topic_array_12(data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def _write_fetch_topic_array_12(out: bytearray, items: list[FetchTopic]) -> None:
-    # FetchTopic, versions 12
+    # FetchTopic, version 12
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_fetch_partition_array_12(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_forgotten_topic_array_12(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
-    # ForgottenTopic, versions 12
+    # ForgottenTopic, version 12
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[ForgottenTopic] = []
@@ -739,29 +732,17 @@ def _read_forgotten_topic_array_12(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_forgotten_topic_array_12(out: bytearray, items: list[ForgottenTopic]) -> None:
-    # ForgottenTopic, versions 12
+    # ForgottenTopic, version 12
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_request_12(data: bytes, pos: int) -> tuple[FetchRequest, int]:
-    # FetchRequest, versions 12
+    # FetchRequest, version 12
     (
         replica_id,
         max_wait_ms,
@@ -837,7 +818,7 @@ def _read_fetch_request_tags_12(item: FetchRequest, data: bytes, pos: int, first
 
 
 def _write_fetch_request_12(out: bytearray, item: FetchRequest) -> None:
-    # FetchRequest, versions 12
+    # FetchRequest, version 12
     if not _is_default_replica_state(item.replica_state):
         raise not_in_version("FetchRequest", "replica_state")
     out += _pack_iiiibii(
@@ -850,42 +831,21 @@ def _write_fetch_request_12(out: bytearray, item: FetchRequest) -> None:
         item.session_epoch,
     )
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_topic_array_12(out, item.topics)
     n = len(item.forgotten_topics_data) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_forgotten_topic_array_12(out, item.forgotten_topics_data)
-    raw = item.rack_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.rack_id)
     tags = item.unknown_tags
     if item.cluster_id is not None:
         body = bytearray()
         if item.cluster_id is None:
             body.append(0)
         else:
-            raw = item.cluster_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                body.append(n)
-            else:
-                put_string_length(body, n)
-            body += raw
+            put_compact_string(body, item.cluster_id)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_fetch_topic_array_13(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
@@ -915,15 +875,9 @@ def _write_fetch_topic_array_13(out: bytearray, items: list[FetchTopic]) -> None
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_fetch_partition_array_12(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_forgotten_topic_array_13(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
@@ -953,15 +907,9 @@ def _write_forgotten_topic_array_13(out: bytearray, items: list[ForgottenTopic])
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_request_13(data: bytes, pos: int) -> tuple[FetchRequest, int]:
@@ -1054,42 +1002,21 @@ def _write_fetch_request_13(out: bytearray, item: FetchRequest) -> None:
         item.session_epoch,
     )
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_topic_array_13(out, item.topics)
     n = len(item.forgotten_topics_data) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_forgotten_topic_array_13(out, item.forgotten_topics_data)
-    raw = item.rack_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.rack_id)
     tags = item.unknown_tags
     if item.cluster_id is not None:
         body = bytearray()
         if item.cluster_id is None:
             body.append(0)
         else:
-            raw = item.cluster_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                body.append(n)
-            else:
-                put_string_length(body, n)
-            body += raw
+            put_compact_string(body, item.cluster_id)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_replica_state_15(data: bytes, pos: int) -> tuple[ReplicaState, int]:
@@ -1105,10 +1032,7 @@ def _read_replica_state_15(data: bytes, pos: int) -> tuple[ReplicaState, int]:
 def _write_replica_state_15(out: bytearray, item: ReplicaState) -> None:
     # ReplicaState, versions 15-18
     out += _pack_iq(item.replica_id, item.replica_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_request_15(data: bytes, pos: int) -> tuple[FetchRequest, int]:
@@ -1187,50 +1111,29 @@ def _write_fetch_request_15(out: bytearray, item: FetchRequest) -> None:
         item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch
     )
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_topic_array_13(out, item.topics)
     n = len(item.forgotten_topics_data) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_forgotten_topic_array_13(out, item.forgotten_topics_data)
-    raw = item.rack_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.rack_id)
     tags = item.unknown_tags
     if item.cluster_id is not None:
         body = bytearray()
         if item.cluster_id is None:
             body.append(0)
         else:
-            raw = item.cluster_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                body.append(n)
-            else:
-                put_string_length(body, n)
-            body += raw
+            put_compact_string(body, item.cluster_id)
         tags += ((0, bytes(body)),)
     if not _is_default_replica_state(item.replica_state):
         body = bytearray()
         _write_replica_state_15(body, item.replica_state)
         tags += ((1, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_fetch_partition_array_17(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
-    # FetchPartition, versions 17
+    # FetchPartition, version 17
     if not 0 <= count * 33 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchPartition] = []
@@ -1282,7 +1185,7 @@ def _read_fetch_partition_tags_17(item: FetchPartition, data: bytes, pos: int, f
 
 
 def _write_fetch_partition_array_17(out: bytearray, items: list[FetchPartition]) -> None:
-    # FetchPartition, versions 17
+    # FetchPartition, version 17
     for item in items:
         out += _pack_iiqiqi(
             item.partition,
@@ -1299,14 +1202,11 @@ def _write_fetch_partition_array_17(out: bytearray, items: list[FetchPartition])
                 raise bad_uuid(item.replica_directory_id)
             body += _pack_u(item.replica_directory_id)
             tags += ((0, bytes(body)),)
-        if tags:
-            put_tags(out, tags)
-        else:
-            out.append(0)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_fetch_topic_array_17(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
-    # FetchTopic, versions 17
+    # FetchTopic, version 17
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchTopic] = []
@@ -1326,25 +1226,19 @@ def _read_fetch_topic_array_17(data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def _write_fetch_topic_array_17(out: bytearray, items: list[FetchTopic]) -> None:
-    # FetchTopic, versions 17
+    # FetchTopic, version 17
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_fetch_partition_array_17(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_request_17(data: bytes, pos: int) -> tuple[FetchRequest, int]:
-    # FetchRequest, versions 17
+    # FetchRequest, version 17
     max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = _unpack_iiibiiB(data, pos)
     pos += 22
     if n > 127:
@@ -1412,57 +1306,36 @@ def _read_fetch_request_tags_17(item: FetchRequest, data: bytes, pos: int, first
 
 
 def _write_fetch_request_17(out: bytearray, item: FetchRequest) -> None:
-    # FetchRequest, versions 17
+    # FetchRequest, version 17
     if item.replica_id != -1:
         raise not_in_version("FetchRequest", "replica_id")
     out += _pack_iiibii(
         item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch
     )
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_topic_array_17(out, item.topics)
     n = len(item.forgotten_topics_data) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_forgotten_topic_array_13(out, item.forgotten_topics_data)
-    raw = item.rack_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.rack_id)
     tags = item.unknown_tags
     if item.cluster_id is not None:
         body = bytearray()
         if item.cluster_id is None:
             body.append(0)
         else:
-            raw = item.cluster_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                body.append(n)
-            else:
-                put_string_length(body, n)
-            body += raw
+            put_compact_string(body, item.cluster_id)
         tags += ((0, bytes(body)),)
     if not _is_default_replica_state(item.replica_state):
         body = bytearray()
         _write_replica_state_15(body, item.replica_state)
         tags += ((1, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_fetch_partition_array_18(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
-    # FetchPartition, versions 18
+    # FetchPartition, version 18
     if not 0 <= count * 33 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchPartition] = []
@@ -1516,7 +1389,7 @@ def _read_fetch_partition_tags_18(item: FetchPartition, data: bytes, pos: int, f
 
 
 def _write_fetch_partition_array_18(out: bytearray, items: list[FetchPartition]) -> None:
-    # FetchPartition, versions 18
+    # FetchPartition, version 18
     for item in items:
         out += _pack_iiqiqi(
             item.partition,
@@ -1537,14 +1410,11 @@ def _write_fetch_partition_array_18(out: bytearray, items: list[FetchPartition])
             body = bytearray()
             body += _pack_q(item.high_watermark)
             tags += ((1, bytes(body)),)
-        if tags:
-            put_tags(out, tags)
-        else:
-            out.append(0)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_fetch_topic_array_18(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
-    # FetchTopic, versions 18
+    # FetchTopic, version 18
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchTopic] = []
@@ -1564,25 +1434,19 @@ def _read_fetch_topic_array_18(data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def _write_fetch_topic_array_18(out: bytearray, items: list[FetchTopic]) -> None:
-    # FetchTopic, versions 18
+    # FetchTopic, version 18
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_fetch_partition_array_18(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_request_18(data: bytes, pos: int) -> tuple[FetchRequest, int]:
-    # FetchRequest, versions 18
+    # FetchRequest, version 18
     max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n = _unpack_iiibiiB(data, pos)
     pos += 22
     if n > 127:
@@ -1650,53 +1514,32 @@ def _read_fetch_request_tags_18(item: FetchRequest, data: bytes, pos: int, first
 
 
 def _write_fetch_request_18(out: bytearray, item: FetchRequest) -> None:
-    # FetchRequest, versions 18
+    # FetchRequest, version 18
     if item.replica_id != -1:
         raise not_in_version("FetchRequest", "replica_id")
     out += _pack_iiibii(
         item.max_wait_ms, item.min_bytes, item.max_bytes, item.isolation_level, item.session_id, item.session_epoch
     )
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_topic_array_18(out, item.topics)
     n = len(item.forgotten_topics_data) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_forgotten_topic_array_13(out, item.forgotten_topics_data)
-    raw = item.rack_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.rack_id)
     tags = item.unknown_tags
     if item.cluster_id is not None:
         body = bytearray()
         if item.cluster_id is None:
             body.append(0)
         else:
-            raw = item.cluster_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                body.append(n)
-            else:
-                put_string_length(body, n)
-            body += raw
+            put_compact_string(body, item.cluster_id)
         tags += ((0, bytes(body)),)
     if not _is_default_replica_state(item.replica_state):
         body = bytearray()
         _write_replica_state_15(body, item.replica_state)
         tags += ((1, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class FetchRequest(Message):
@@ -1958,7 +1801,7 @@ def _write_aborted_transaction_array_4(out: bytearray, items: list[AbortedTransa
 
 
 def _read_partition_data_array_4(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-    # PartitionData, versions 4
+    # PartitionData, version 4
     if not 0 <= count * 30 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -1977,7 +1820,7 @@ def _read_partition_data_array_4(data: bytes, pos: int, count: int) -> tuple[lis
             pos = end
         elif n != -1:
             raise bad_length(n)
-        items.append(PartitionData(
+        item = PartitionData(
             partition_index,
             error_code,
             high_watermark,
@@ -1989,12 +1832,13 @@ def _read_partition_data_array_4(data: bytes, pos: int, count: int) -> tuple[lis
             aborted_transactions,
             -1,
             records,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_partition_data_array_4(out: bytearray, items: list[PartitionData]) -> None:
-    # PartitionData, versions 4
+    # PartitionData, version 4
     for item in items:
         if not _is_default_epoch_end_offset(item.diverging_epoch):
             raise not_in_version("PartitionData", "diverging_epoch")
@@ -2019,8 +1863,10 @@ def _write_partition_data_array_4(out: bytearray, items: list[PartitionData]) ->
             out += item.records
 
 
-def _read_fetchable_topic_response_array_4(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
-    # FetchableTopicResponse, versions 4
+def _read_fetchable_topic_response_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchableTopicResponse], int]:
+    # FetchableTopicResponse, version 4
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchableTopicResponse] = []
@@ -2040,7 +1886,7 @@ def _read_fetchable_topic_response_array_4(data: bytes, pos: int, count: int) ->
 
 
 def _write_fetchable_topic_response_array_4(out: bytearray, items: list[FetchableTopicResponse]) -> None:
-    # FetchableTopicResponse, versions 4
+    # FetchableTopicResponse, version 4
     for item in items:
         if item.unknown_tags:
             raise not_in_version("FetchableTopicResponse", "unknown_tags")
@@ -2052,7 +1898,7 @@ def _write_fetchable_topic_response_array_4(out: bytearray, items: list[Fetchabl
 
 
 def _read_fetch_response_4(data: bytes, pos: int) -> tuple[FetchResponse, int]:
-    # FetchResponse, versions 4
+    # FetchResponse, version 4
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     responses, pos = _read_fetchable_topic_response_array_4(data, pos, n)
@@ -2060,7 +1906,7 @@ def _read_fetch_response_4(data: bytes, pos: int) -> tuple[FetchResponse, int]:
 
 
 def _write_fetch_response_4(out: bytearray, item: FetchResponse) -> None:
-    # FetchResponse, versions 4
+    # FetchResponse, version 4
     if item.session_id != 0:
         raise not_in_version("FetchResponse", "session_id")
     if item.node_endpoints:
@@ -2091,7 +1937,7 @@ def _read_partition_data_array_5(data: bytes, pos: int, count: int) -> tuple[lis
             pos = end
         elif n != -1:
             raise bad_length(n)
-        items.append(PartitionData(
+        item = PartitionData(
             partition_index,
             error_code,
             high_watermark,
@@ -2103,7 +1949,8 @@ def _read_partition_data_array_5(data: bytes, pos: int, count: int) -> tuple[lis
             aborted_transactions,
             -1,
             records,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -2135,7 +1982,9 @@ def _write_partition_data_array_5(out: bytearray, items: list[PartitionData]) ->
             out += item.records
 
 
-def _read_fetchable_topic_response_array_5(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
+def _read_fetchable_topic_response_array_5(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchableTopicResponse], int]:
     # FetchableTopicResponse, versions 5-10
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -2206,7 +2055,7 @@ def _write_fetch_response_7(out: bytearray, item: FetchResponse) -> None:
 
 
 def _read_partition_data_array_11(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-    # PartitionData, versions 11
+    # PartitionData, version 11
     if not 0 <= count * 42 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -2225,7 +2074,7 @@ def _read_partition_data_array_11(data: bytes, pos: int, count: int) -> tuple[li
             pos = end
         elif n != -1:
             raise bad_length(n)
-        items.append(PartitionData(
+        item = PartitionData(
             partition_index,
             error_code,
             high_watermark,
@@ -2237,12 +2086,13 @@ def _read_partition_data_array_11(data: bytes, pos: int, count: int) -> tuple[li
             aborted_transactions,
             preferred_read_replica,
             records,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_partition_data_array_11(out: bytearray, items: list[PartitionData]) -> None:
-    # PartitionData, versions 11
+    # PartitionData, version 11
     for item in items:
         if not _is_default_epoch_end_offset(item.diverging_epoch):
             raise not_in_version("PartitionData", "diverging_epoch")
@@ -2268,8 +2118,10 @@ def _write_partition_data_array_11(out: bytearray, items: list[PartitionData]) -
             out += item.records
 
 
-def _read_fetchable_topic_response_array_11(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
-    # FetchableTopicResponse, versions 11
+def _read_fetchable_topic_response_array_11(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchableTopicResponse], int]:
+    # FetchableTopicResponse, version 11
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchableTopicResponse] = []
@@ -2289,7 +2141,7 @@ def _read_fetchable_topic_response_array_11(data: bytes, pos: int, count: int) -
 
 
 def _write_fetchable_topic_response_array_11(out: bytearray, items: list[FetchableTopicResponse]) -> None:
-    # FetchableTopicResponse, versions 11
+    # FetchableTopicResponse, version 11
     for item in items:
         if item.unknown_tags:
             raise not_in_version("FetchableTopicResponse", "unknown_tags")
@@ -2301,7 +2153,7 @@ def _write_fetchable_topic_response_array_11(out: bytearray, items: list[Fetchab
 
 
 def _read_fetch_response_11(data: bytes, pos: int) -> tuple[FetchResponse, int]:
-    # FetchResponse, versions 11
+    # FetchResponse, version 11
     throttle_time_ms, error_code, session_id, n = _unpack_ihii(data, pos)
     pos += 14
     responses, pos = _read_fetchable_topic_response_array_11(data, pos, n)
@@ -2309,7 +2161,7 @@ def _read_fetch_response_11(data: bytes, pos: int) -> tuple[FetchResponse, int]:
 
 
 def _write_fetch_response_11(out: bytearray, item: FetchResponse) -> None:
-    # FetchResponse, versions 11
+    # FetchResponse, version 11
     if item.node_endpoints:
         raise not_in_version("FetchResponse", "node_endpoints")
     if item.unknown_tags:
@@ -2331,10 +2183,7 @@ def _read_epoch_end_offset_12(data: bytes, pos: int) -> tuple[EpochEndOffset, in
 def _write_epoch_end_offset_12(out: bytearray, item: EpochEndOffset) -> None:
     # EpochEndOffset, versions 12-18
     out += _pack_iq(item.epoch, item.end_offset)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_leader_id_and_epoch_12(data: bytes, pos: int) -> tuple[LeaderIdAndEpoch, int]:
@@ -2350,10 +2199,7 @@ def _read_leader_id_and_epoch_12(data: bytes, pos: int) -> tuple[LeaderIdAndEpoc
 def _write_leader_id_and_epoch_12(out: bytearray, item: LeaderIdAndEpoch) -> None:
     # LeaderIdAndEpoch, versions 12-18
     out += _pack_ii(item.leader_id, item.leader_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_snapshot_id_12(data: bytes, pos: int) -> tuple[SnapshotId, int]:
@@ -2369,10 +2215,7 @@ def _read_snapshot_id_12(data: bytes, pos: int) -> tuple[SnapshotId, int]:
 def _write_snapshot_id_12(out: bytearray, item: SnapshotId) -> None:
     # SnapshotId, versions 12-18
     out += _pack_qi(item.end_offset, item.epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_aborted_transaction_array_12(data: bytes, pos: int, count: int) -> tuple[list[AbortedTransaction], int]:
@@ -2394,10 +2237,7 @@ def _write_aborted_transaction_array_12(out: bytearray, items: list[AbortedTrans
     # AbortedTransaction, versions 12-18
     for item in items:
         out += _pack_qq(item.producer_id, item.first_offset)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_partition_data_array_12(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
@@ -2476,20 +2316,14 @@ def _write_partition_data_array_12(out: bytearray, items: list[PartitionData]) -
             out.append(0)
         else:
             n = len(item.aborted_transactions) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             _write_aborted_transaction_array_12(out, item.aborted_transactions)
         out += _pack_i(item.preferred_read_replica)
         if item.records is None:
             out.append(0)
         else:
             n = len(item.records) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             out += item.records
         tags = item.unknown_tags
         if not _is_default_epoch_end_offset(item.diverging_epoch):
@@ -2504,14 +2338,13 @@ def _write_partition_data_array_12(out: bytearray, items: list[PartitionData]) -
             body = bytearray()
             _write_snapshot_id_12(body, item.snapshot_id)
             tags += ((2, bytes(body)),)
-        if tags:
-            put_tags(out, tags)
-        else:
-            out.append(0)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
-def _read_fetchable_topic_response_array_12(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
-    # FetchableTopicResponse, versions 12
+def _read_fetchable_topic_response_array_12(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchableTopicResponse], int]:
+    # FetchableTopicResponse, version 12
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchableTopicResponse] = []
@@ -2538,29 +2371,17 @@ def _read_fetchable_topic_response_array_12(data: bytes, pos: int, count: int) -
 
 
 def _write_fetchable_topic_response_array_12(out: bytearray, items: list[FetchableTopicResponse]) -> None:
-    # FetchableTopicResponse, versions 12
+    # FetchableTopicResponse, version 12
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_data_array_12(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_response_12(data: bytes, pos: int) -> tuple[FetchResponse, int]:
-    # FetchResponse, versions 12
+    # FetchResponse, version 12
     throttle_time_ms, error_code, session_id, n = _unpack_ihiB(data, pos)
     pos += 11
     if n > 127:
@@ -2587,23 +2408,19 @@ def _read_fetch_response_tags_12(item: FetchResponse, data: bytes, pos: int, fir
 
 
 def _write_fetch_response_12(out: bytearray, item: FetchResponse) -> None:
-    # FetchResponse, versions 12
+    # FetchResponse, version 12
     if item.node_endpoints:
         raise not_in_version("FetchResponse", "node_endpoints")
     out += _pack_ihi(item.throttle_time_ms, item.error_code, item.session_id)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetchable_topic_response_array_12(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_fetchable_topic_response_array_13(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
+def _read_fetchable_topic_response_array_13(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchableTopicResponse], int]:
     # FetchableTopicResponse, versions 13-18
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -2630,15 +2447,9 @@ def _write_fetchable_topic_response_array_13(out: bytearray, items: list[Fetchab
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_data_array_12(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_response_13(data: bytes, pos: int) -> tuple[FetchResponse, int]:
@@ -2674,15 +2485,9 @@ def _write_fetch_response_13(out: bytearray, item: FetchResponse) -> None:
         raise not_in_version("FetchResponse", "node_endpoints")
     out += _pack_ihi(item.throttle_time_ms, item.error_code, item.session_id)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetchable_topic_response_array_13(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_node_endpoint_array_16(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
@@ -2719,29 +2524,14 @@ def _read_node_endpoint_array_16(data: bytes, pos: int, count: int) -> tuple[lis
 def _write_node_endpoint_array_16(out: bytearray, items: list[NodeEndpoint]) -> None:
     # NodeEndpoint, versions 16-18
     for item in items:
-        raw = item.host.encode()
         out += _pack_i(item.node_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_i(item.port)
         if item.rack is None:
             out.append(0)
         else:
-            raw = item.rack.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.rack)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_response_16(data: bytes, pos: int) -> tuple[FetchResponse, int]:
@@ -2784,25 +2574,16 @@ def _write_fetch_response_16(out: bytearray, item: FetchResponse) -> None:
     # FetchResponse, versions 16-18
     out += _pack_ihi(item.throttle_time_ms, item.error_code, item.session_id)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetchable_topic_response_array_13(out, item.responses)
     tags = item.unknown_tags
     if item.node_endpoints:
         body = bytearray()
         n = len(item.node_endpoints) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         _write_node_endpoint_array_16(body, item.node_endpoints)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class FetchResponse(Message):

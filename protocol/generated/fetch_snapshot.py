@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -20,13 +22,13 @@ from shareq.protocol.primitives import (
     bad_uuid,
     not_in_version,
     null_not_allowed,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_bytes_length,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_u = Struct(">16s").unpack_from
@@ -116,14 +118,13 @@ def _read_fetch_snapshot_request_snapshot_id_0(data: bytes, pos: int) -> tuple[F
 def _write_fetch_snapshot_request_snapshot_id_0(out: bytearray, item: FetchSnapshotRequestSnapshotId) -> None:
     # SnapshotId, versions 0-1
     out += _pack_qi(item.end_offset, item.epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_fetch_snapshot_request_partition_snapshot_array_0(data: bytes, pos: int, count: int) -> tuple[list[FetchSnapshotRequestPartitionSnapshot], int]:
-    # PartitionSnapshot, versions 0
+def _read_fetch_snapshot_request_partition_snapshot_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchSnapshotRequestPartitionSnapshot], int]:
+    # PartitionSnapshot, version 0
     if not 0 <= count * 30 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchSnapshotRequestPartitionSnapshot] = []
@@ -140,7 +141,9 @@ def _read_fetch_snapshot_request_partition_snapshot_array_0(data: bytes, pos: in
     return items, pos
 
 
-def _read_fetch_snapshot_request_partition_snapshot_tags_0(item: FetchSnapshotRequestPartitionSnapshot, data: bytes, pos: int, first: int) -> int:
+def _read_fetch_snapshot_request_partition_snapshot_tags_0(
+    item: FetchSnapshotRequestPartitionSnapshot, data: bytes, pos: int, first: int
+) -> int:
     tags, after = read_tags(data, pos, first)
     unknown: list[tuple[int, bytes]] = []
     for tag, data in tags:
@@ -152,20 +155,21 @@ def _read_fetch_snapshot_request_partition_snapshot_tags_0(item: FetchSnapshotRe
     return after
 
 
-def _write_fetch_snapshot_request_partition_snapshot_array_0(out: bytearray, items: list[FetchSnapshotRequestPartitionSnapshot]) -> None:
-    # PartitionSnapshot, versions 0
+def _write_fetch_snapshot_request_partition_snapshot_array_0(
+    out: bytearray, items: list[FetchSnapshotRequestPartitionSnapshot]
+) -> None:
+    # PartitionSnapshot, version 0
     for item in items:
         out += _pack_ii(item.partition, item.current_leader_epoch)
         _write_fetch_snapshot_request_snapshot_id_0(out, item.snapshot_id)
         out += _pack_q(item.position)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_fetch_snapshot_request_topic_snapshot_array_0(data: bytes, pos: int, count: int) -> tuple[list[FetchSnapshotRequestTopicSnapshot], int]:
-    # TopicSnapshot, versions 0
+def _read_fetch_snapshot_request_topic_snapshot_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchSnapshotRequestTopicSnapshot], int]:
+    # TopicSnapshot, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchSnapshotRequestTopicSnapshot] = []
@@ -191,30 +195,20 @@ def _read_fetch_snapshot_request_topic_snapshot_array_0(data: bytes, pos: int, c
     return items, pos
 
 
-def _write_fetch_snapshot_request_topic_snapshot_array_0(out: bytearray, items: list[FetchSnapshotRequestTopicSnapshot]) -> None:
-    # TopicSnapshot, versions 0
+def _write_fetch_snapshot_request_topic_snapshot_array_0(
+    out: bytearray, items: list[FetchSnapshotRequestTopicSnapshot]
+) -> None:
+    # TopicSnapshot, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_fetch_snapshot_request_partition_snapshot_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_snapshot_request_0(data: bytes, pos: int) -> tuple[FetchSnapshotRequest, int]:
-    # FetchSnapshotRequest, versions 0
+    # FetchSnapshotRequest, version 0
     replica_id, max_bytes, n = _unpack_iiB(data, pos)
     pos += 9
     if n > 127:
@@ -254,13 +248,10 @@ def _read_fetch_snapshot_request_tags_0(item: FetchSnapshotRequest, data: bytes,
 
 
 def _write_fetch_snapshot_request_0(out: bytearray, item: FetchSnapshotRequest) -> None:
-    # FetchSnapshotRequest, versions 0
+    # FetchSnapshotRequest, version 0
     out += _pack_ii(item.replica_id, item.max_bytes)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_snapshot_request_topic_snapshot_array_0(out, item.topics)
     tags = item.unknown_tags
     if item.cluster_id is not None:
@@ -268,22 +259,15 @@ def _write_fetch_snapshot_request_0(out: bytearray, item: FetchSnapshotRequest) 
         if item.cluster_id is None:
             body.append(0)
         else:
-            raw = item.cluster_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                body.append(n)
-            else:
-                put_string_length(body, n)
-            body += raw
+            put_compact_string(body, item.cluster_id)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
-def _read_fetch_snapshot_request_partition_snapshot_array_1(data: bytes, pos: int, count: int) -> tuple[list[FetchSnapshotRequestPartitionSnapshot], int]:
-    # PartitionSnapshot, versions 1
+def _read_fetch_snapshot_request_partition_snapshot_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchSnapshotRequestPartitionSnapshot], int]:
+    # PartitionSnapshot, version 1
     if not 0 <= count * 30 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchSnapshotRequestPartitionSnapshot] = []
@@ -300,7 +284,9 @@ def _read_fetch_snapshot_request_partition_snapshot_array_1(data: bytes, pos: in
     return items, pos
 
 
-def _read_fetch_snapshot_request_partition_snapshot_tags_1(item: FetchSnapshotRequestPartitionSnapshot, data: bytes, pos: int, first: int) -> int:
+def _read_fetch_snapshot_request_partition_snapshot_tags_1(
+    item: FetchSnapshotRequestPartitionSnapshot, data: bytes, pos: int, first: int
+) -> int:
     tags, after = read_tags(data, pos, first)
     unknown: list[tuple[int, bytes]] = []
     for tag, data in tags:
@@ -318,8 +304,10 @@ def _read_fetch_snapshot_request_partition_snapshot_tags_1(item: FetchSnapshotRe
     return after
 
 
-def _write_fetch_snapshot_request_partition_snapshot_array_1(out: bytearray, items: list[FetchSnapshotRequestPartitionSnapshot]) -> None:
-    # PartitionSnapshot, versions 1
+def _write_fetch_snapshot_request_partition_snapshot_array_1(
+    out: bytearray, items: list[FetchSnapshotRequestPartitionSnapshot]
+) -> None:
+    # PartitionSnapshot, version 1
     for item in items:
         out += _pack_ii(item.partition, item.current_leader_epoch)
         _write_fetch_snapshot_request_snapshot_id_0(out, item.snapshot_id)
@@ -331,14 +319,13 @@ def _write_fetch_snapshot_request_partition_snapshot_array_1(out: bytearray, ite
                 raise bad_uuid(item.replica_directory_id)
             body += _pack_u(item.replica_directory_id)
             tags += ((0, bytes(body)),)
-        if tags:
-            put_tags(out, tags)
-        else:
-            out.append(0)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
-def _read_fetch_snapshot_request_topic_snapshot_array_1(data: bytes, pos: int, count: int) -> tuple[list[FetchSnapshotRequestTopicSnapshot], int]:
-    # TopicSnapshot, versions 1
+def _read_fetch_snapshot_request_topic_snapshot_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchSnapshotRequestTopicSnapshot], int]:
+    # TopicSnapshot, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchSnapshotRequestTopicSnapshot] = []
@@ -364,30 +351,20 @@ def _read_fetch_snapshot_request_topic_snapshot_array_1(data: bytes, pos: int, c
     return items, pos
 
 
-def _write_fetch_snapshot_request_topic_snapshot_array_1(out: bytearray, items: list[FetchSnapshotRequestTopicSnapshot]) -> None:
-    # TopicSnapshot, versions 1
+def _write_fetch_snapshot_request_topic_snapshot_array_1(
+    out: bytearray, items: list[FetchSnapshotRequestTopicSnapshot]
+) -> None:
+    # TopicSnapshot, version 1
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_fetch_snapshot_request_partition_snapshot_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_snapshot_request_1(data: bytes, pos: int) -> tuple[FetchSnapshotRequest, int]:
-    # FetchSnapshotRequest, versions 1
+    # FetchSnapshotRequest, version 1
     replica_id, max_bytes, n = _unpack_iiB(data, pos)
     pos += 9
     if n > 127:
@@ -427,13 +404,10 @@ def _read_fetch_snapshot_request_tags_1(item: FetchSnapshotRequest, data: bytes,
 
 
 def _write_fetch_snapshot_request_1(out: bytearray, item: FetchSnapshotRequest) -> None:
-    # FetchSnapshotRequest, versions 1
+    # FetchSnapshotRequest, version 1
     out += _pack_ii(item.replica_id, item.max_bytes)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_snapshot_request_topic_snapshot_array_1(out, item.topics)
     tags = item.unknown_tags
     if item.cluster_id is not None:
@@ -441,18 +415,9 @@ def _write_fetch_snapshot_request_1(out: bytearray, item: FetchSnapshotRequest) 
         if item.cluster_id is None:
             body.append(0)
         else:
-            raw = item.cluster_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                body.append(n)
-            else:
-                put_string_length(body, n)
-            body += raw
+            put_compact_string(body, item.cluster_id)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class FetchSnapshotRequest(Message):
@@ -502,7 +467,14 @@ class FetchSnapshotResponsePartitionSnapshot(Structure):
     """An element of TopicSnapshot.Partitions."""
 
     __slots__ = (
-        "index", "error_code", "snapshot_id", "current_leader", "size", "position", "unaligned_records", "unknown_tags"
+        "index",
+        "error_code",
+        "snapshot_id",
+        "current_leader",
+        "size",
+        "position",
+        "unaligned_records",
+        "unknown_tags",
     )
 
     def __init__(
@@ -589,10 +561,7 @@ def _read_fetch_snapshot_response_snapshot_id_0(data: bytes, pos: int) -> tuple[
 def _write_fetch_snapshot_response_snapshot_id_0(out: bytearray, item: FetchSnapshotResponseSnapshotId) -> None:
     # SnapshotId, versions 0-1
     out += _pack_qi(item.end_offset, item.epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_leader_id_and_epoch_0(data: bytes, pos: int) -> tuple[LeaderIdAndEpoch, int]:
@@ -608,13 +577,12 @@ def _read_leader_id_and_epoch_0(data: bytes, pos: int) -> tuple[LeaderIdAndEpoch
 def _write_leader_id_and_epoch_0(out: bytearray, item: LeaderIdAndEpoch) -> None:
     # LeaderIdAndEpoch, versions 0-1
     out += _pack_ii(item.leader_id, item.leader_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_fetch_snapshot_response_partition_snapshot_array_0(data: bytes, pos: int, count: int) -> tuple[list[FetchSnapshotResponsePartitionSnapshot], int]:
+def _read_fetch_snapshot_response_partition_snapshot_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchSnapshotResponsePartitionSnapshot], int]:
     # PartitionSnapshot, versions 0-1
     if not 0 <= count * 37 <= len(data) - pos:
         raise bad_count(count)
@@ -641,7 +609,9 @@ def _read_fetch_snapshot_response_partition_snapshot_array_0(data: bytes, pos: i
     return items, pos
 
 
-def _read_fetch_snapshot_response_partition_snapshot_tags_0(item: FetchSnapshotResponsePartitionSnapshot, data: bytes, pos: int, first: int) -> int:
+def _read_fetch_snapshot_response_partition_snapshot_tags_0(
+    item: FetchSnapshotResponsePartitionSnapshot, data: bytes, pos: int, first: int
+) -> int:
     tags, after = read_tags(data, pos, first)
     unknown: list[tuple[int, bytes]] = []
     for tag, data in tags:
@@ -658,7 +628,9 @@ def _read_fetch_snapshot_response_partition_snapshot_tags_0(item: FetchSnapshotR
     return after
 
 
-def _write_fetch_snapshot_response_partition_snapshot_array_0(out: bytearray, items: list[FetchSnapshotResponsePartitionSnapshot]) -> None:
+def _write_fetch_snapshot_response_partition_snapshot_array_0(
+    out: bytearray, items: list[FetchSnapshotResponsePartitionSnapshot]
+) -> None:
     # PartitionSnapshot, versions 0-1
     for item in items:
         out += _pack_ih(item.index, item.error_code)
@@ -667,23 +639,19 @@ def _write_fetch_snapshot_response_partition_snapshot_array_0(out: bytearray, it
             raise null_not_allowed("FetchSnapshotResponsePartitionSnapshot", "unaligned_records")
         out += _pack_qq(item.size, item.position)
         n = len(item.unaligned_records) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.unaligned_records
         tags = item.unknown_tags
         if not _is_default_leader_id_and_epoch(item.current_leader):
             body = bytearray()
             _write_leader_id_and_epoch_0(body, item.current_leader)
             tags += ((0, bytes(body)),)
-        if tags:
-            put_tags(out, tags)
-        else:
-            out.append(0)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
-def _read_fetch_snapshot_response_topic_snapshot_array_0(data: bytes, pos: int, count: int) -> tuple[list[FetchSnapshotResponseTopicSnapshot], int]:
+def _read_fetch_snapshot_response_topic_snapshot_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[FetchSnapshotResponseTopicSnapshot], int]:
     # TopicSnapshot, versions 0-1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -710,30 +678,20 @@ def _read_fetch_snapshot_response_topic_snapshot_array_0(data: bytes, pos: int, 
     return items, pos
 
 
-def _write_fetch_snapshot_response_topic_snapshot_array_0(out: bytearray, items: list[FetchSnapshotResponseTopicSnapshot]) -> None:
+def _write_fetch_snapshot_response_topic_snapshot_array_0(
+    out: bytearray, items: list[FetchSnapshotResponseTopicSnapshot]
+) -> None:
     # TopicSnapshot, versions 0-1
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_fetch_snapshot_response_partition_snapshot_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_snapshot_response_0(data: bytes, pos: int) -> tuple[FetchSnapshotResponse, int]:
-    # FetchSnapshotResponse, versions 0
+    # FetchSnapshotResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -760,24 +718,18 @@ def _read_fetch_snapshot_response_tags_0(item: FetchSnapshotResponse, data: byte
 
 
 def _write_fetch_snapshot_response_0(out: bytearray, item: FetchSnapshotResponse) -> None:
-    # FetchSnapshotResponse, versions 0
+    # FetchSnapshotResponse, version 0
     if item.node_endpoints:
         raise not_in_version("FetchSnapshotResponse", "node_endpoints")
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_snapshot_response_topic_snapshot_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
-    # NodeEndpoint, versions 1
+    # NodeEndpoint, version 1
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[NodeEndpoint] = []
@@ -799,25 +751,16 @@ def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list
 
 
 def _write_node_endpoint_array_1(out: bytearray, items: list[NodeEndpoint]) -> None:
-    # NodeEndpoint, versions 1
+    # NodeEndpoint, version 1
     for item in items:
-        raw = item.host.encode()
         out += _pack_i(item.node_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_H(item.port)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_snapshot_response_1(data: bytes, pos: int) -> tuple[FetchSnapshotResponse, int]:
-    # FetchSnapshotResponse, versions 1
+    # FetchSnapshotResponse, version 1
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -853,28 +796,19 @@ def _read_fetch_snapshot_response_tags_1(item: FetchSnapshotResponse, data: byte
 
 
 def _write_fetch_snapshot_response_1(out: bytearray, item: FetchSnapshotResponse) -> None:
-    # FetchSnapshotResponse, versions 1
+    # FetchSnapshotResponse, version 1
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_snapshot_response_topic_snapshot_array_0(out, item.topics)
     tags = item.unknown_tags
     if item.node_endpoints:
         body = bytearray()
         n = len(item.node_endpoints) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         _write_node_endpoint_array_1(body, item.node_endpoints)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class FetchSnapshotResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,14 +18,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
+    put_compact_string,
     put_compact_strings,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_b = Struct(">b").unpack_from
@@ -43,7 +45,7 @@ _pack_ih = Struct(">ih").pack
 
 
 def _read_find_coordinator_request_0(data: bytes, pos: int) -> tuple[FindCoordinatorRequest, int]:
-    # FindCoordinatorRequest, versions 0
+    # FindCoordinatorRequest, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -55,7 +57,7 @@ def _read_find_coordinator_request_0(data: bytes, pos: int) -> tuple[FindCoordin
 
 
 def _write_find_coordinator_request_0(out: bytearray, item: FindCoordinatorRequest) -> None:
-    # FindCoordinatorRequest, versions 0
+    # FindCoordinatorRequest, version 0
     if item.key_type != 0:
         raise not_in_version("FindCoordinatorRequest", "key_type")
     if item.coordinator_keys:
@@ -94,7 +96,7 @@ def _write_find_coordinator_request_1(out: bytearray, item: FindCoordinatorReque
 
 
 def _read_find_coordinator_request_3(data: bytes, pos: int) -> tuple[FindCoordinatorRequest, int]:
-    # FindCoordinatorRequest, versions 3
+    # FindCoordinatorRequest, version 3
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -111,21 +113,12 @@ def _read_find_coordinator_request_3(data: bytes, pos: int) -> tuple[FindCoordin
 
 
 def _write_find_coordinator_request_3(out: bytearray, item: FindCoordinatorRequest) -> None:
-    # FindCoordinatorRequest, versions 3
+    # FindCoordinatorRequest, version 3
     if item.coordinator_keys:
         raise not_in_version("FindCoordinatorRequest", "coordinator_keys")
-    raw = item.key.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.key)
     out += _pack_b(item.key_type)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_find_coordinator_request_4(data: bytes, pos: int) -> tuple[FindCoordinatorRequest, int]:
@@ -149,15 +142,9 @@ def _write_find_coordinator_request_4(out: bytearray, item: FindCoordinatorReque
         raise not_in_version("FindCoordinatorRequest", "key")
     out += _pack_b(item.key_type)
     n = len(item.coordinator_keys) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.coordinator_keys)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class FindCoordinatorRequest(Message):
@@ -226,7 +213,7 @@ class Coordinator(Structure):
 
 
 def _read_find_coordinator_response_0(data: bytes, pos: int) -> tuple[FindCoordinatorResponse, int]:
-    # FindCoordinatorResponse, versions 0
+    # FindCoordinatorResponse, version 0
     error_code, node_id, n = _unpack_hih(data, pos)
     pos += 8
     if n < 0:
@@ -240,7 +227,7 @@ def _read_find_coordinator_response_0(data: bytes, pos: int) -> tuple[FindCoordi
 
 
 def _write_find_coordinator_response_0(out: bytearray, item: FindCoordinatorResponse) -> None:
-    # FindCoordinatorResponse, versions 0
+    # FindCoordinatorResponse, version 0
     if item.coordinators:
         raise not_in_version("FindCoordinatorResponse", "coordinators")
     if item.unknown_tags:
@@ -294,7 +281,7 @@ def _write_find_coordinator_response_1(out: bytearray, item: FindCoordinatorResp
 
 
 def _read_find_coordinator_response_3(data: bytes, pos: int) -> tuple[FindCoordinatorResponse, int]:
-    # FindCoordinatorResponse, versions 3
+    # FindCoordinatorResponse, version 3
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -316,39 +303,23 @@ def _read_find_coordinator_response_3(data: bytes, pos: int) -> tuple[FindCoordi
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return FindCoordinatorResponse(
-        throttle_time_ms, error_code, error_message, node_id, host, port, [], unknown_tags
-    ), pos
+    item = FindCoordinatorResponse(throttle_time_ms, error_code, error_message, node_id, host, port, [], unknown_tags)
+    return item, pos
 
 
 def _write_find_coordinator_response_3(out: bytearray, item: FindCoordinatorResponse) -> None:
-    # FindCoordinatorResponse, versions 3
+    # FindCoordinatorResponse, version 3
     if item.coordinators:
         raise not_in_version("FindCoordinatorResponse", "coordinators")
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.host.encode()
+        put_compact_string(out, item.error_message)
     out += _pack_i(item.node_id)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.host)
     out += _pack_i(item.port)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_coordinator_array_4(data: bytes, pos: int, count: int) -> tuple[list[Coordinator], int]:
@@ -392,36 +363,15 @@ def _read_coordinator_array_4(data: bytes, pos: int, count: int) -> tuple[list[C
 def _write_coordinator_array_4(out: bytearray, items: list[Coordinator]) -> None:
     # Coordinator, versions 4-6
     for item in items:
-        raw = item.key.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
+        put_compact_string(out, item.key)
         out += _pack_i(item.node_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_ih(item.port, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_find_coordinator_response_4(data: bytes, pos: int) -> tuple[FindCoordinatorResponse, int]:
@@ -451,15 +401,9 @@ def _write_find_coordinator_response_4(out: bytearray, item: FindCoordinatorResp
         raise not_in_version("FindCoordinatorResponse", "port")
     out += _pack_i(item.throttle_time_ms)
     n = len(item.coordinators) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_coordinator_array_4(out, item.coordinators)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class FindCoordinatorResponse(Message):
@@ -489,7 +433,14 @@ class FindCoordinatorResponse(Message):
     }
 
     __slots__ = (
-        "throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "coordinators", "unknown_tags"
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "node_id",
+        "host",
+        "port",
+        "coordinators",
+        "unknown_tags",
     )
 
     def __init__(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,13 +18,12 @@ from shareq.protocol.primitives import (
     bad_uuid,
     put_compact_strings,
     put_int8s,
-    put_tags,
-    put_uvarint,
-    read_bytes_length,
+    read_compact_int8s,
     read_compact_strings,
     read_length,
     read_tags,
-    signed_bytes,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -34,7 +35,7 @@ _pack_iit = Struct(">ii?").pack
 
 
 def _read_get_telemetry_subscriptions_request_0(data: bytes, pos: int) -> tuple[GetTelemetrySubscriptionsRequest, int]:
-    # GetTelemetrySubscriptionsRequest, versions 0
+    # GetTelemetrySubscriptionsRequest, version 0
     client_instance_id, n = _unpack_uB(data, pos)
     pos += 17
     unknown_tags: Tags = ()
@@ -44,14 +45,11 @@ def _read_get_telemetry_subscriptions_request_0(data: bytes, pos: int) -> tuple[
 
 
 def _write_get_telemetry_subscriptions_request_0(out: bytearray, item: GetTelemetrySubscriptionsRequest) -> None:
-    # GetTelemetrySubscriptionsRequest, versions 0
+    # GetTelemetrySubscriptionsRequest, version 0
     if len(item.client_instance_id) != 16:
         raise bad_uuid(item.client_instance_id)
     out += _pack_u(item.client_instance_id)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class GetTelemetrySubscriptionsRequest(Message):
@@ -71,16 +69,17 @@ class GetTelemetrySubscriptionsRequest(Message):
         self.unknown_tags = unknown_tags
 
 
-def _read_get_telemetry_subscriptions_response_0(data: bytes, pos: int) -> tuple[GetTelemetrySubscriptionsResponse, int]:
-    # GetTelemetrySubscriptionsResponse, versions 0
+def _read_get_telemetry_subscriptions_response_0(
+    data: bytes, pos: int
+) -> tuple[GetTelemetrySubscriptionsResponse, int]:
+    # GetTelemetrySubscriptionsResponse, version 0
     throttle_time_ms, error_code, client_instance_id, subscription_id, n = _unpack_ihuiB(data, pos)
     pos += 27
-    if not 0 < n < 128:
-        n, pos = read_bytes_length(data, pos)
-    end = pos + n - 1
-    raw = data[pos:end]
-    accepted_compression_types = list(raw) if raw.isascii() else signed_bytes(raw)
-    pos = end
+    if n == 2 and data[pos] < 128:
+        accepted_compression_types = [data[pos]]
+        pos += 1
+    else:
+        accepted_compression_types, pos = read_compact_int8s(data, pos, n)
     push_interval_ms, telemetry_max_bytes, delta_temporality, n = _unpack_iitB(data, pos)
     pos += 10
     if n > 127:
@@ -91,7 +90,7 @@ def _read_get_telemetry_subscriptions_response_0(data: bytes, pos: int) -> tuple
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return GetTelemetrySubscriptionsResponse(
+    item = GetTelemetrySubscriptionsResponse(
         throttle_time_ms,
         error_code,
         client_instance_id,
@@ -102,31 +101,23 @@ def _read_get_telemetry_subscriptions_response_0(data: bytes, pos: int) -> tuple
         delta_temporality,
         requested_metrics,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_get_telemetry_subscriptions_response_0(out: bytearray, item: GetTelemetrySubscriptionsResponse) -> None:
-    # GetTelemetrySubscriptionsResponse, versions 0
+    # GetTelemetrySubscriptionsResponse, version 0
     if len(item.client_instance_id) != 16:
         raise bad_uuid(item.client_instance_id)
     out += _pack_ihui(item.throttle_time_ms, item.error_code, item.client_instance_id, item.subscription_id)
     n = len(item.accepted_compression_types) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_int8s(out, item.accepted_compression_types)
     out += _pack_iit(item.push_interval_ms, item.telemetry_max_bytes, item.delta_temporality)
     n = len(item.requested_metrics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.requested_metrics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class GetTelemetrySubscriptionsResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,13 +18,13 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_bytes_length,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -43,7 +45,7 @@ _pack_qi = Struct(">qi").pack
 
 
 def _read_group_metadata_key_0(data: bytes, pos: int) -> tuple[GroupMetadataKey, int]:
-    # GroupMetadataKey, versions 0
+    # GroupMetadataKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -55,7 +57,7 @@ def _read_group_metadata_key_0(data: bytes, pos: int) -> tuple[GroupMetadataKey,
 
 
 def _write_group_metadata_key_0(out: bytearray, item: GroupMetadataKey) -> None:
-    # GroupMetadataKey, versions 0
+    # GroupMetadataKey, version 0
     raw = item.group.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -115,7 +117,7 @@ class MemberMetadata(Structure):
 
 
 def _read_member_metadata_array_0(data: bytes, pos: int, count: int) -> tuple[list[MemberMetadata], int]:
-    # MemberMetadata, versions 0
+    # MemberMetadata, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[MemberMetadata] = []
@@ -155,14 +157,13 @@ def _read_member_metadata_array_0(data: bytes, pos: int, count: int) -> tuple[li
         end = pos + n
         assignment = data[pos:end]
         pos = end
-        items.append(MemberMetadata(
-            member_id, None, client_id, client_host, -1, session_timeout, subscription, assignment
-        ))
+        item = MemberMetadata(member_id, None, client_id, client_host, -1, session_timeout, subscription, assignment)
+        items.append(item)
     return items, pos
 
 
 def _write_member_metadata_array_0(out: bytearray, items: list[MemberMetadata]) -> None:
-    # MemberMetadata, versions 0
+    # MemberMetadata, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("MemberMetadata", "unknown_tags")
@@ -182,7 +183,7 @@ def _write_member_metadata_array_0(out: bytearray, items: list[MemberMetadata]) 
 
 
 def _read_group_metadata_value_0(data: bytes, pos: int) -> tuple[GroupMetadataValue, int]:
-    # GroupMetadataValue, versions 0
+    # GroupMetadataValue, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -215,7 +216,7 @@ def _read_group_metadata_value_0(data: bytes, pos: int) -> tuple[GroupMetadataVa
 
 
 def _write_group_metadata_value_0(out: bytearray, item: GroupMetadataValue) -> None:
-    # GroupMetadataValue, versions 0
+    # GroupMetadataValue, version 0
     if item.unknown_tags:
         raise not_in_version("GroupMetadataValue", "unknown_tags")
     raw = item.protocol_type.encode()
@@ -279,9 +280,10 @@ def _read_member_metadata_array_1(data: bytes, pos: int, count: int) -> tuple[li
         end = pos + n
         assignment = data[pos:end]
         pos = end
-        items.append(MemberMetadata(
+        item = MemberMetadata(
             member_id, None, client_id, client_host, rebalance_timeout, session_timeout, subscription, assignment
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -306,7 +308,7 @@ def _write_member_metadata_array_1(out: bytearray, items: list[MemberMetadata]) 
 
 
 def _read_group_metadata_value_1(data: bytes, pos: int) -> tuple[GroupMetadataValue, int]:
-    # GroupMetadataValue, versions 1
+    # GroupMetadataValue, version 1
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -339,7 +341,7 @@ def _read_group_metadata_value_1(data: bytes, pos: int) -> tuple[GroupMetadataVa
 
 
 def _write_group_metadata_value_1(out: bytearray, item: GroupMetadataValue) -> None:
-    # GroupMetadataValue, versions 1
+    # GroupMetadataValue, version 1
     if item.unknown_tags:
         raise not_in_version("GroupMetadataValue", "unknown_tags")
     raw = item.protocol_type.encode()
@@ -363,7 +365,7 @@ def _write_group_metadata_value_1(out: bytearray, item: GroupMetadataValue) -> N
 
 
 def _read_group_metadata_value_2(data: bytes, pos: int) -> tuple[GroupMetadataValue, int]:
-    # GroupMetadataValue, versions 2
+    # GroupMetadataValue, version 2
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -396,7 +398,7 @@ def _read_group_metadata_value_2(data: bytes, pos: int) -> tuple[GroupMetadataVa
 
 
 def _write_group_metadata_value_2(out: bytearray, item: GroupMetadataValue) -> None:
-    # GroupMetadataValue, versions 2
+    # GroupMetadataValue, version 2
     if item.unknown_tags:
         raise not_in_version("GroupMetadataValue", "unknown_tags")
     raw = item.protocol_type.encode()
@@ -420,7 +422,7 @@ def _write_group_metadata_value_2(out: bytearray, item: GroupMetadataValue) -> N
 
 
 def _read_member_metadata_array_3(data: bytes, pos: int, count: int) -> tuple[list[MemberMetadata], int]:
-    # MemberMetadata, versions 3
+    # MemberMetadata, version 3
     if not 0 <= count * 24 <= len(data) - pos:
         raise bad_count(count)
     items: list[MemberMetadata] = []
@@ -469,7 +471,7 @@ def _read_member_metadata_array_3(data: bytes, pos: int, count: int) -> tuple[li
         end = pos + n
         assignment = data[pos:end]
         pos = end
-        items.append(MemberMetadata(
+        item = MemberMetadata(
             member_id,
             group_instance_id,
             client_id,
@@ -478,12 +480,13 @@ def _read_member_metadata_array_3(data: bytes, pos: int, count: int) -> tuple[li
             session_timeout,
             subscription,
             assignment,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_member_metadata_array_3(out: bytearray, items: list[MemberMetadata]) -> None:
-    # MemberMetadata, versions 3
+    # MemberMetadata, version 3
     for item in items:
         if item.unknown_tags:
             raise not_in_version("MemberMetadata", "unknown_tags")
@@ -509,7 +512,7 @@ def _write_member_metadata_array_3(out: bytearray, items: list[MemberMetadata]) 
 
 
 def _read_group_metadata_value_3(data: bytes, pos: int) -> tuple[GroupMetadataValue, int]:
-    # GroupMetadataValue, versions 3
+    # GroupMetadataValue, version 3
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -542,7 +545,7 @@ def _read_group_metadata_value_3(data: bytes, pos: int) -> tuple[GroupMetadataVa
 
 
 def _write_group_metadata_value_3(out: bytearray, item: GroupMetadataValue) -> None:
-    # GroupMetadataValue, versions 3
+    # GroupMetadataValue, version 3
     if item.unknown_tags:
         raise not_in_version("GroupMetadataValue", "unknown_tags")
     raw = item.protocol_type.encode()
@@ -566,7 +569,7 @@ def _write_group_metadata_value_3(out: bytearray, item: GroupMetadataValue) -> N
 
 
 def _read_member_metadata_array_4(data: bytes, pos: int, count: int) -> tuple[list[MemberMetadata], int]:
-    # MemberMetadata, versions 4
+    # MemberMetadata, version 4
     if not 0 <= count * 15 <= len(data) - pos:
         raise bad_count(count)
     items: list[MemberMetadata] = []
@@ -620,7 +623,7 @@ def _read_member_metadata_array_4(data: bytes, pos: int, count: int) -> tuple[li
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(MemberMetadata(
+        item = MemberMetadata(
             member_id,
             group_instance_id,
             client_id,
@@ -630,65 +633,33 @@ def _read_member_metadata_array_4(data: bytes, pos: int, count: int) -> tuple[li
             subscription,
             assignment,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_member_metadata_array_4(out: bytearray, items: list[MemberMetadata]) -> None:
-    # MemberMetadata, versions 4
+    # MemberMetadata, version 4
     for item in items:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
         if item.group_instance_id is None:
             out.append(0)
         else:
-            raw = item.group_instance_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.client_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.client_host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+            put_compact_string(out, item.group_instance_id)
+        put_compact_string(out, item.client_id)
+        put_compact_string(out, item.client_host)
         out += _pack_ii(item.rebalance_timeout, item.session_timeout)
         n = len(item.subscription) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.subscription
         n = len(item.assignment) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.assignment
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_group_metadata_value_4(data: bytes, pos: int) -> tuple[GroupMetadataValue, int]:
-    # GroupMetadataValue, versions 4
+    # GroupMetadataValue, version 4
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -724,52 +695,29 @@ def _read_group_metadata_value_4(data: bytes, pos: int) -> tuple[GroupMetadataVa
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return GroupMetadataValue(
+    item = GroupMetadataValue(
         protocol_type, generation, protocol, leader, current_state_timestamp, members, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_group_metadata_value_4(out: bytearray, item: GroupMetadataValue) -> None:
-    # GroupMetadataValue, versions 4
-    raw = item.protocol_type.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # GroupMetadataValue, version 4
+    put_compact_string(out, item.protocol_type)
     out += _pack_i(item.generation)
     if item.protocol is None:
         out.append(0)
     else:
-        raw = item.protocol.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.protocol)
     if item.leader is None:
         out.append(0)
     else:
-        raw = item.leader.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.leader)
     out += _pack_q(item.current_state_timestamp)
     n = len(item.members) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_member_metadata_array_4(out, item.members)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class GroupMetadataValue(Message):
@@ -795,7 +743,13 @@ class GroupMetadataValue(Message):
     }
 
     __slots__ = (
-        "protocol_type", "generation", "protocol", "leader", "current_state_timestamp", "members", "unknown_tags"
+        "protocol_type",
+        "generation",
+        "protocol",
+        "leader",
+        "current_state_timestamp",
+        "members",
+        "unknown_tags",
     )
 
     def __init__(

@@ -9,14 +9,15 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
+    put_compact_string,
     read_string_length,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -62,7 +63,7 @@ def _write_heartbeat_request_0(out: bytearray, item: HeartbeatRequest) -> None:
 
 
 def _read_heartbeat_request_3(data: bytes, pos: int) -> tuple[HeartbeatRequest, int]:
-    # HeartbeatRequest, versions 3
+    # HeartbeatRequest, version 3
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -90,7 +91,7 @@ def _read_heartbeat_request_3(data: bytes, pos: int) -> tuple[HeartbeatRequest, 
 
 
 def _write_heartbeat_request_3(out: bytearray, item: HeartbeatRequest) -> None:
-    # HeartbeatRequest, versions 3
+    # HeartbeatRequest, version 3
     if item.unknown_tags:
         raise not_in_version("HeartbeatRequest", "unknown_tags")
     raw = item.group_id.encode()
@@ -108,7 +109,7 @@ def _write_heartbeat_request_3(out: bytearray, item: HeartbeatRequest) -> None:
 
 
 def _read_heartbeat_request_4(data: bytes, pos: int) -> tuple[HeartbeatRequest, int]:
-    # HeartbeatRequest, versions 4
+    # HeartbeatRequest, version 4
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -141,36 +142,15 @@ def _read_heartbeat_request_4(data: bytes, pos: int) -> tuple[HeartbeatRequest, 
 
 
 def _write_heartbeat_request_4(out: bytearray, item: HeartbeatRequest) -> None:
-    # HeartbeatRequest, versions 4
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
+    # HeartbeatRequest, version 4
+    put_compact_string(out, item.group_id)
     out += _pack_i(item.generation_id)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.member_id)
     if item.group_instance_id is None:
         out.append(0)
     else:
-        raw = item.group_instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+        put_compact_string(out, item.group_instance_id)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class HeartbeatRequest(Message):
@@ -213,14 +193,14 @@ class HeartbeatRequest(Message):
 
 
 def _read_heartbeat_response_0(data: bytes, pos: int) -> tuple[HeartbeatResponse, int]:
-    # HeartbeatResponse, versions 0
+    # HeartbeatResponse, version 0
     (error_code,) = _unpack_h(data, pos)
     pos += 2
     return HeartbeatResponse(0, error_code), pos
 
 
 def _write_heartbeat_response_0(out: bytearray, item: HeartbeatResponse) -> None:
-    # HeartbeatResponse, versions 0
+    # HeartbeatResponse, version 0
     if item.unknown_tags:
         raise not_in_version("HeartbeatResponse", "unknown_tags")
     out += _pack_h(item.error_code)
@@ -241,7 +221,7 @@ def _write_heartbeat_response_1(out: bytearray, item: HeartbeatResponse) -> None
 
 
 def _read_heartbeat_response_4(data: bytes, pos: int) -> tuple[HeartbeatResponse, int]:
-    # HeartbeatResponse, versions 4
+    # HeartbeatResponse, version 4
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     unknown_tags: Tags = ()
@@ -251,12 +231,9 @@ def _read_heartbeat_response_4(data: bytes, pos: int) -> tuple[HeartbeatResponse
 
 
 def _write_heartbeat_response_4(out: bytearray, item: HeartbeatResponse) -> None:
-    # HeartbeatResponse, versions 4
+    # HeartbeatResponse, version 4
     out += _pack_ih(item.throttle_time_ms, item.error_code)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class HeartbeatResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -78,7 +80,7 @@ class AlterableConfig(Structure):
 
 
 def _read_alterable_config_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterableConfig], int]:
-    # AlterableConfig, versions 0
+    # AlterableConfig, version 0
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterableConfig] = []
@@ -104,7 +106,7 @@ def _read_alterable_config_array_0(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_alterable_config_array_0(out: bytearray, items: list[AlterableConfig]) -> None:
-    # AlterableConfig, versions 0
+    # AlterableConfig, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterableConfig", "unknown_tags")
@@ -121,7 +123,7 @@ def _write_alterable_config_array_0(out: bytearray, items: list[AlterableConfig]
 
 
 def _read_alter_configs_resource_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResource], int]:
-    # AlterConfigsResource, versions 0
+    # AlterConfigsResource, version 0
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterConfigsResource] = []
@@ -141,7 +143,7 @@ def _read_alter_configs_resource_array_0(data: bytes, pos: int, count: int) -> t
 
 
 def _write_alter_configs_resource_array_0(out: bytearray, items: list[AlterConfigsResource]) -> None:
-    # AlterConfigsResource, versions 0
+    # AlterConfigsResource, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterConfigsResource", "unknown_tags")
@@ -153,7 +155,7 @@ def _write_alter_configs_resource_array_0(out: bytearray, items: list[AlterConfi
 
 
 def _read_incremental_alter_configs_request_0(data: bytes, pos: int) -> tuple[IncrementalAlterConfigsRequest, int]:
-    # IncrementalAlterConfigsRequest, versions 0
+    # IncrementalAlterConfigsRequest, version 0
     (n,) = _unpack_i(data, pos)
     pos += 4
     resources, pos = _read_alter_configs_resource_array_0(data, pos, n)
@@ -163,7 +165,7 @@ def _read_incremental_alter_configs_request_0(data: bytes, pos: int) -> tuple[In
 
 
 def _write_incremental_alter_configs_request_0(out: bytearray, item: IncrementalAlterConfigsRequest) -> None:
-    # IncrementalAlterConfigsRequest, versions 0
+    # IncrementalAlterConfigsRequest, version 0
     if item.unknown_tags:
         raise not_in_version("IncrementalAlterConfigsRequest", "unknown_tags")
     out += _pack_i(len(item.resources))
@@ -172,7 +174,7 @@ def _write_incremental_alter_configs_request_0(out: bytearray, item: Incremental
 
 
 def _read_alterable_config_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterableConfig], int]:
-    # AlterableConfig, versions 1
+    # AlterableConfig, version 1
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterableConfig] = []
@@ -203,34 +205,19 @@ def _read_alterable_config_array_1(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_alterable_config_array_1(out: bytearray, items: list[AlterableConfig]) -> None:
-    # AlterableConfig, versions 1
+    # AlterableConfig, version 1
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_b(item.config_operation)
         if item.value is None:
             out.append(0)
         else:
-            raw = item.value.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.value)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_alter_configs_resource_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResource], int]:
-    # AlterConfigsResource, versions 1
+    # AlterConfigsResource, version 1
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterConfigsResource] = []
@@ -257,30 +244,18 @@ def _read_alter_configs_resource_array_1(data: bytes, pos: int, count: int) -> t
 
 
 def _write_alter_configs_resource_array_1(out: bytearray, items: list[AlterConfigsResource]) -> None:
-    # AlterConfigsResource, versions 1
+    # AlterConfigsResource, version 1
     for item in items:
-        raw = item.resource_name.encode()
         out += _pack_b(item.resource_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.resource_name)
         n = len(item.configs) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_alterable_config_array_1(out, item.configs)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_incremental_alter_configs_request_1(data: bytes, pos: int) -> tuple[IncrementalAlterConfigsRequest, int]:
-    # IncrementalAlterConfigsRequest, versions 1
+    # IncrementalAlterConfigsRequest, version 1
     n = data[pos]
     pos += 1
     if n > 127:
@@ -295,18 +270,12 @@ def _read_incremental_alter_configs_request_1(data: bytes, pos: int) -> tuple[In
 
 
 def _write_incremental_alter_configs_request_1(out: bytearray, item: IncrementalAlterConfigsRequest) -> None:
-    # IncrementalAlterConfigsRequest, versions 1
+    # IncrementalAlterConfigsRequest, version 1
     n = len(item.resources) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_configs_resource_array_1(out, item.resources)
     out += _pack_t(item.validate_only)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class IncrementalAlterConfigsRequest(Message):
@@ -352,8 +321,10 @@ class AlterConfigsResourceResponse(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_alter_configs_resource_response_array_0(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResourceResponse], int]:
-    # AlterConfigsResourceResponse, versions 0
+def _read_alter_configs_resource_response_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterConfigsResourceResponse], int]:
+    # AlterConfigsResourceResponse, version 0
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterConfigsResourceResponse] = []
@@ -379,7 +350,7 @@ def _read_alter_configs_resource_response_array_0(data: bytes, pos: int, count: 
 
 
 def _write_alter_configs_resource_response_array_0(out: bytearray, items: list[AlterConfigsResourceResponse]) -> None:
-    # AlterConfigsResourceResponse, versions 0
+    # AlterConfigsResourceResponse, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("AlterConfigsResourceResponse", "unknown_tags")
@@ -396,7 +367,7 @@ def _write_alter_configs_resource_response_array_0(out: bytearray, items: list[A
 
 
 def _read_incremental_alter_configs_response_0(data: bytes, pos: int) -> tuple[IncrementalAlterConfigsResponse, int]:
-    # IncrementalAlterConfigsResponse, versions 0
+    # IncrementalAlterConfigsResponse, version 0
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     responses, pos = _read_alter_configs_resource_response_array_0(data, pos, n)
@@ -404,15 +375,17 @@ def _read_incremental_alter_configs_response_0(data: bytes, pos: int) -> tuple[I
 
 
 def _write_incremental_alter_configs_response_0(out: bytearray, item: IncrementalAlterConfigsResponse) -> None:
-    # IncrementalAlterConfigsResponse, versions 0
+    # IncrementalAlterConfigsResponse, version 0
     if item.unknown_tags:
         raise not_in_version("IncrementalAlterConfigsResponse", "unknown_tags")
     out += _pack_ii(item.throttle_time_ms, len(item.responses))
     _write_alter_configs_resource_response_array_0(out, item.responses)
 
 
-def _read_alter_configs_resource_response_array_1(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResourceResponse], int]:
-    # AlterConfigsResourceResponse, versions 1
+def _read_alter_configs_resource_response_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[AlterConfigsResourceResponse], int]:
+    # AlterConfigsResourceResponse, version 1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterConfigsResourceResponse] = []
@@ -438,42 +411,26 @@ def _read_alter_configs_resource_response_array_1(data: bytes, pos: int, count: 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(AlterConfigsResourceResponse(
-            error_code, error_message, resource_type, resource_name, unknown_tags
-        ))
+        item = AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name, unknown_tags)
+        items.append(item)
     return items, pos
 
 
 def _write_alter_configs_resource_response_array_1(out: bytearray, items: list[AlterConfigsResourceResponse]) -> None:
-    # AlterConfigsResourceResponse, versions 1
+    # AlterConfigsResourceResponse, version 1
     for item in items:
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.resource_name.encode()
+            put_compact_string(out, item.error_message)
         out += _pack_b(item.resource_type)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.resource_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_incremental_alter_configs_response_1(data: bytes, pos: int) -> tuple[IncrementalAlterConfigsResponse, int]:
-    # IncrementalAlterConfigsResponse, versions 1
+    # IncrementalAlterConfigsResponse, version 1
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -488,18 +445,12 @@ def _read_incremental_alter_configs_response_1(data: bytes, pos: int) -> tuple[I
 
 
 def _write_incremental_alter_configs_response_1(out: bytearray, item: IncrementalAlterConfigsResponse) -> None:
-    # IncrementalAlterConfigsResponse, versions 1
+    # IncrementalAlterConfigsResponse, version 1
     out += _pack_i(item.throttle_time_ms)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_alter_configs_resource_response_array_1(out, item.responses)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class IncrementalAlterConfigsResponse(Message):

@@ -9,14 +9,15 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
+    put_compact_string,
     read_string_length,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -73,7 +74,7 @@ def _write_init_producer_id_request_0(out: bytearray, item: InitProducerIdReques
 
 
 def _read_init_producer_id_request_2(data: bytes, pos: int) -> tuple[InitProducerIdRequest, int]:
-    # InitProducerIdRequest, versions 2
+    # InitProducerIdRequest, version 2
     n = data[pos]
     pos += 1
     transactional_id: str | None = None
@@ -92,7 +93,7 @@ def _read_init_producer_id_request_2(data: bytes, pos: int) -> tuple[InitProduce
 
 
 def _write_init_producer_id_request_2(out: bytearray, item: InitProducerIdRequest) -> None:
-    # InitProducerIdRequest, versions 2
+    # InitProducerIdRequest, version 2
     if item.producer_id != -1:
         raise not_in_version("InitProducerIdRequest", "producer_id")
     if item.producer_epoch != -1:
@@ -104,18 +105,9 @@ def _write_init_producer_id_request_2(out: bytearray, item: InitProducerIdReques
     if item.transactional_id is None:
         out.append(0)
     else:
-        raw = item.transactional_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.transactional_id)
     out += _pack_i(item.transaction_timeout_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_init_producer_id_request_3(data: bytes, pos: int) -> tuple[InitProducerIdRequest, int]:
@@ -134,9 +126,10 @@ def _read_init_producer_id_request_3(data: bytes, pos: int) -> tuple[InitProduce
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return InitProducerIdRequest(
+    item = InitProducerIdRequest(
         transactional_id, transaction_timeout_ms, producer_id, producer_epoch, False, False, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_init_producer_id_request_3(out: bytearray, item: InitProducerIdRequest) -> None:
@@ -148,22 +141,13 @@ def _write_init_producer_id_request_3(out: bytearray, item: InitProducerIdReques
     if item.transactional_id is None:
         out.append(0)
     else:
-        raw = item.transactional_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.transactional_id)
     out += _pack_iqh(item.transaction_timeout_ms, item.producer_id, item.producer_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_init_producer_id_request_6(data: bytes, pos: int) -> tuple[InitProducerIdRequest, int]:
-    # InitProducerIdRequest, versions 6
+    # InitProducerIdRequest, version 6
     n = data[pos]
     pos += 1
     transactional_id: str | None = None
@@ -185,7 +169,7 @@ def _read_init_producer_id_request_6(data: bytes, pos: int) -> tuple[InitProduce
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return InitProducerIdRequest(
+    item = InitProducerIdRequest(
         transactional_id,
         transaction_timeout_ms,
         producer_id,
@@ -193,28 +177,20 @@ def _read_init_producer_id_request_6(data: bytes, pos: int) -> tuple[InitProduce
         enable_2pc,
         keep_prepared_txn,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_init_producer_id_request_6(out: bytearray, item: InitProducerIdRequest) -> None:
-    # InitProducerIdRequest, versions 6
+    # InitProducerIdRequest, version 6
     if item.transactional_id is None:
         out.append(0)
     else:
-        raw = item.transactional_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.transactional_id)
     out += _pack_iqhtt(
         item.transaction_timeout_ms, item.producer_id, item.producer_epoch, item.enable_2pc, item.keep_prepared_txn
     )
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class InitProducerIdRequest(Message):
@@ -307,14 +283,11 @@ def _write_init_producer_id_response_2(out: bytearray, item: InitProducerIdRespo
     if item.ongoing_txn_producer_epoch != -1:
         raise not_in_version("InitProducerIdResponse", "ongoing_txn_producer_epoch")
     out += _pack_ihqh(item.throttle_time_ms, item.error_code, item.producer_id, item.producer_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_init_producer_id_response_6(data: bytes, pos: int) -> tuple[InitProducerIdResponse, int]:
-    # InitProducerIdResponse, versions 6
+    # InitProducerIdResponse, version 6
     (
         throttle_time_ms,
         error_code,
@@ -328,7 +301,7 @@ def _read_init_producer_id_response_6(data: bytes, pos: int) -> tuple[InitProduc
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return InitProducerIdResponse(
+    item = InitProducerIdResponse(
         throttle_time_ms,
         error_code,
         producer_id,
@@ -336,11 +309,12 @@ def _read_init_producer_id_response_6(data: bytes, pos: int) -> tuple[InitProduc
         ongoing_txn_producer_id,
         ongoing_txn_producer_epoch,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_init_producer_id_response_6(out: bytearray, item: InitProducerIdResponse) -> None:
-    # InitProducerIdResponse, versions 6
+    # InitProducerIdResponse, version 6
     out += _pack_ihqhqh(
         item.throttle_time_ms,
         item.error_code,
@@ -349,10 +323,7 @@ def _write_init_producer_id_response_6(out: bytearray, item: InitProducerIdRespo
         item.ongoing_txn_producer_id,
         item.ongoing_txn_producer_epoch,
     )
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class InitProducerIdResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -67,7 +69,7 @@ class PartitionData(Structure):
 
 
 def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-    # PartitionData, versions 0
+    # PartitionData, version 0
     if not 0 <= count * 17 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -82,17 +84,14 @@ def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[lis
 
 
 def _write_partition_data_array_0(out: bytearray, items: list[PartitionData]) -> None:
-    # PartitionData, versions 0
+    # PartitionData, version 0
     for item in items:
         out += _pack_iiq(item.partition, item.state_epoch, item.start_offset)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_initialize_state_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[InitializeStateData], int]:
-    # InitializeStateData, versions 0
+    # InitializeStateData, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[InitializeStateData] = []
@@ -112,25 +111,19 @@ def _read_initialize_state_data_array_0(data: bytes, pos: int, count: int) -> tu
 
 
 def _write_initialize_state_data_array_0(out: bytearray, items: list[InitializeStateData]) -> None:
-    # InitializeStateData, versions 0
+    # InitializeStateData, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_initialize_share_group_state_request_0(data: bytes, pos: int) -> tuple[InitializeShareGroupStateRequest, int]:
-    # InitializeShareGroupStateRequest, versions 0
+    # InitializeShareGroupStateRequest, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -152,24 +145,12 @@ def _read_initialize_share_group_state_request_0(data: bytes, pos: int) -> tuple
 
 
 def _write_initialize_share_group_state_request_0(out: bytearray, item: InitializeShareGroupStateRequest) -> None:
-    # InitializeShareGroupStateRequest, versions 0
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # InitializeShareGroupStateRequest, version 0
+    put_compact_string(out, item.group_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_initialize_state_data_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class InitializeShareGroupStateRequest(Message):
@@ -230,7 +211,7 @@ class PartitionResult(Structure):
 
 
 def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
-    # PartitionResult, versions 0
+    # PartitionResult, version 0
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionResult] = []
@@ -254,27 +235,18 @@ def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_partition_result_array_0(out: bytearray, items: list[PartitionResult]) -> None:
-    # PartitionResult, versions 0
+    # PartitionResult, version 0
     for item in items:
         out += _pack_ih(item.partition, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_initialize_state_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[InitializeStateResult], int]:
-    # InitializeStateResult, versions 0
+    # InitializeStateResult, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[InitializeStateResult] = []
@@ -294,25 +266,21 @@ def _read_initialize_state_result_array_0(data: bytes, pos: int, count: int) -> 
 
 
 def _write_initialize_state_result_array_0(out: bytearray, items: list[InitializeStateResult]) -> None:
-    # InitializeStateResult, versions 0
+    # InitializeStateResult, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_result_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_initialize_share_group_state_response_0(data: bytes, pos: int) -> tuple[InitializeShareGroupStateResponse, int]:
-    # InitializeShareGroupStateResponse, versions 0
+def _read_initialize_share_group_state_response_0(
+    data: bytes, pos: int
+) -> tuple[InitializeShareGroupStateResponse, int]:
+    # InitializeShareGroupStateResponse, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -327,17 +295,11 @@ def _read_initialize_share_group_state_response_0(data: bytes, pos: int) -> tupl
 
 
 def _write_initialize_share_group_state_response_0(out: bytearray, item: InitializeShareGroupStateResponse) -> None:
-    # InitializeShareGroupStateResponse, versions 0
+    # InitializeShareGroupStateResponse, version 0
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_initialize_state_result_array_0(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class InitializeShareGroupStateResponse(Message):

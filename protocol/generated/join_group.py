@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -17,13 +19,13 @@ from shareq.protocol.primitives import (
     bad_length,
     not_in_version,
     null_not_allowed,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_bytes_length,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -62,7 +64,9 @@ class JoinGroupRequestProtocol(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_join_group_request_protocol_array_0(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupRequestProtocol], int]:
+def _read_join_group_request_protocol_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[JoinGroupRequestProtocol], int]:
     # JoinGroupRequestProtocol, versions 0-5
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -99,7 +103,7 @@ def _write_join_group_request_protocol_array_0(out: bytearray, items: list[JoinG
 
 
 def _read_join_group_request_0(data: bytes, pos: int) -> tuple[JoinGroupRequest, int]:
-    # JoinGroupRequest, versions 0
+    # JoinGroupRequest, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -128,7 +132,7 @@ def _read_join_group_request_0(data: bytes, pos: int) -> tuple[JoinGroupRequest,
 
 
 def _write_join_group_request_0(out: bytearray, item: JoinGroupRequest) -> None:
-    # JoinGroupRequest, versions 0
+    # JoinGroupRequest, version 0
     if item.group_instance_id is not None:
         raise not_in_version("JoinGroupRequest", "group_instance_id")
     if item.unknown_tags:
@@ -172,9 +176,10 @@ def _read_join_group_request_1(data: bytes, pos: int) -> tuple[JoinGroupRequest,
     (n,) = _unpack_i(data, pos)
     pos += 4
     protocols, pos = _read_join_group_request_protocol_array_0(data, pos, n)
-    return JoinGroupRequest(
+    item = JoinGroupRequest(
         group_id, session_timeout_ms, rebalance_timeout_ms, member_id, None, protocol_type, protocols, None
-    ), pos
+    )
+    return item, pos
 
 
 def _write_join_group_request_1(out: bytearray, item: JoinGroupRequest) -> None:
@@ -197,7 +202,7 @@ def _write_join_group_request_1(out: bytearray, item: JoinGroupRequest) -> None:
 
 
 def _read_join_group_request_5(data: bytes, pos: int) -> tuple[JoinGroupRequest, int]:
-    # JoinGroupRequest, versions 5
+    # JoinGroupRequest, version 5
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -231,13 +236,14 @@ def _read_join_group_request_5(data: bytes, pos: int) -> tuple[JoinGroupRequest,
     (n,) = _unpack_i(data, pos)
     pos += 4
     protocols, pos = _read_join_group_request_protocol_array_0(data, pos, n)
-    return JoinGroupRequest(
+    item = JoinGroupRequest(
         group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols, None
-    ), pos
+    )
+    return item, pos
 
 
 def _write_join_group_request_5(out: bytearray, item: JoinGroupRequest) -> None:
-    # JoinGroupRequest, versions 5
+    # JoinGroupRequest, version 5
     if item.unknown_tags:
         raise not_in_version("JoinGroupRequest", "unknown_tags")
     raw = item.group_id.encode()
@@ -259,7 +265,9 @@ def _write_join_group_request_5(out: bytearray, item: JoinGroupRequest) -> None:
     _write_join_group_request_protocol_array_0(out, item.protocols)
 
 
-def _read_join_group_request_protocol_array_6(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupRequestProtocol], int]:
+def _read_join_group_request_protocol_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[JoinGroupRequestProtocol], int]:
     # JoinGroupRequestProtocol, versions 6-9
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -291,23 +299,11 @@ def _read_join_group_request_protocol_array_6(data: bytes, pos: int, count: int)
 def _write_join_group_request_protocol_array_6(out: bytearray, items: list[JoinGroupRequestProtocol]) -> None:
     # JoinGroupRequestProtocol, versions 6-9
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.metadata) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.metadata
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_join_group_request_6(data: bytes, pos: int) -> tuple[JoinGroupRequest, int]:
@@ -352,7 +348,7 @@ def _read_join_group_request_6(data: bytes, pos: int) -> tuple[JoinGroupRequest,
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return JoinGroupRequest(
+    item = JoinGroupRequest(
         group_id,
         session_timeout_ms,
         rebalance_timeout_ms,
@@ -362,53 +358,24 @@ def _read_join_group_request_6(data: bytes, pos: int) -> tuple[JoinGroupRequest,
         protocols,
         None,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_join_group_request_6(out: bytearray, item: JoinGroupRequest) -> None:
     # JoinGroupRequest, versions 6-7
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
+    put_compact_string(out, item.group_id)
     out += _pack_ii(item.session_timeout_ms, item.rebalance_timeout_ms)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.member_id)
     if item.group_instance_id is None:
         out.append(0)
     else:
-        raw = item.group_instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.protocol_type.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+        put_compact_string(out, item.group_instance_id)
+    put_compact_string(out, item.protocol_type)
     n = len(item.protocols) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_join_group_request_protocol_array_6(out, item.protocols)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_join_group_request_8(data: bytes, pos: int) -> tuple[JoinGroupRequest, int]:
@@ -462,7 +429,7 @@ def _read_join_group_request_8(data: bytes, pos: int) -> tuple[JoinGroupRequest,
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return JoinGroupRequest(
+    item = JoinGroupRequest(
         group_id,
         session_timeout_ms,
         rebalance_timeout_ms,
@@ -472,63 +439,28 @@ def _read_join_group_request_8(data: bytes, pos: int) -> tuple[JoinGroupRequest,
         protocols,
         reason,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_join_group_request_8(out: bytearray, item: JoinGroupRequest) -> None:
     # JoinGroupRequest, versions 8-9
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
+    put_compact_string(out, item.group_id)
     out += _pack_ii(item.session_timeout_ms, item.rebalance_timeout_ms)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.member_id)
     if item.group_instance_id is None:
         out.append(0)
     else:
-        raw = item.group_instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.protocol_type.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+        put_compact_string(out, item.group_instance_id)
+    put_compact_string(out, item.protocol_type)
     n = len(item.protocols) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_join_group_request_protocol_array_6(out, item.protocols)
     if item.reason is None:
         out.append(0)
     else:
-        raw = item.reason.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+        put_compact_string(out, item.reason)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class JoinGroupRequest(Message):
@@ -616,7 +548,9 @@ class JoinGroupResponseMember(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_join_group_response_member_array_0(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupResponseMember], int]:
+def _read_join_group_response_member_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[JoinGroupResponseMember], int]:
     # JoinGroupResponseMember, versions 0-4
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -728,9 +662,10 @@ def _read_join_group_response_2(data: bytes, pos: int) -> tuple[JoinGroupRespons
     (n,) = _unpack_i(data, pos)
     pos += 4
     members, pos = _read_join_group_response_member_array_0(data, pos, n)
-    return JoinGroupResponse(
+    item = JoinGroupResponse(
         throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members
-    ), pos
+    )
+    return item, pos
 
 
 def _write_join_group_response_2(out: bytearray, item: JoinGroupResponse) -> None:
@@ -754,8 +689,10 @@ def _write_join_group_response_2(out: bytearray, item: JoinGroupResponse) -> Non
     _write_join_group_response_member_array_0(out, item.members)
 
 
-def _read_join_group_response_member_array_5(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupResponseMember], int]:
-    # JoinGroupResponseMember, versions 5
+def _read_join_group_response_member_array_5(
+    data: bytes, pos: int, count: int
+) -> tuple[list[JoinGroupResponseMember], int]:
+    # JoinGroupResponseMember, version 5
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[JoinGroupResponseMember] = []
@@ -788,7 +725,7 @@ def _read_join_group_response_member_array_5(data: bytes, pos: int, count: int) 
 
 
 def _write_join_group_response_member_array_5(out: bytearray, items: list[JoinGroupResponseMember]) -> None:
-    # JoinGroupResponseMember, versions 5
+    # JoinGroupResponseMember, version 5
     for item in items:
         if item.unknown_tags:
             raise not_in_version("JoinGroupResponseMember", "unknown_tags")
@@ -806,7 +743,7 @@ def _write_join_group_response_member_array_5(out: bytearray, items: list[JoinGr
 
 
 def _read_join_group_response_5(data: bytes, pos: int) -> tuple[JoinGroupResponse, int]:
-    # JoinGroupResponse, versions 5
+    # JoinGroupResponse, version 5
     throttle_time_ms, error_code, generation_id, n = _unpack_ihih(data, pos)
     pos += 12
     if n < 0:
@@ -831,13 +768,14 @@ def _read_join_group_response_5(data: bytes, pos: int) -> tuple[JoinGroupRespons
     (n,) = _unpack_i(data, pos)
     pos += 4
     members, pos = _read_join_group_response_member_array_5(data, pos, n)
-    return JoinGroupResponse(
+    item = JoinGroupResponse(
         throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members
-    ), pos
+    )
+    return item, pos
 
 
 def _write_join_group_response_5(out: bytearray, item: JoinGroupResponse) -> None:
-    # JoinGroupResponse, versions 5
+    # JoinGroupResponse, version 5
     if item.skip_assignment:
         raise not_in_version("JoinGroupResponse", "skip_assignment")
     if item.unknown_tags:
@@ -857,7 +795,9 @@ def _write_join_group_response_5(out: bytearray, item: JoinGroupResponse) -> Non
     _write_join_group_response_member_array_5(out, item.members)
 
 
-def _read_join_group_response_member_array_6(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupResponseMember], int]:
+def _read_join_group_response_member_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[JoinGroupResponseMember], int]:
     # JoinGroupResponseMember, versions 6-9
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
@@ -898,37 +838,19 @@ def _read_join_group_response_member_array_6(data: bytes, pos: int, count: int) 
 def _write_join_group_response_member_array_6(out: bytearray, items: list[JoinGroupResponseMember]) -> None:
     # JoinGroupResponseMember, versions 6-9
     for item in items:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
         if item.group_instance_id is None:
             out.append(0)
         else:
-            raw = item.group_instance_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.group_instance_id)
         n = len(item.metadata) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.metadata
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_join_group_response_6(data: bytes, pos: int) -> tuple[JoinGroupResponse, int]:
-    # JoinGroupResponse, versions 6
+    # JoinGroupResponse, version 6
     throttle_time_ms, error_code, generation_id, n = _unpack_ihiB(data, pos)
     pos += 11
     if not 0 < n < 128:
@@ -960,7 +882,7 @@ def _read_join_group_response_6(data: bytes, pos: int) -> tuple[JoinGroupRespons
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return JoinGroupResponse(
+    item = JoinGroupResponse(
         throttle_time_ms,
         error_code,
         generation_id,
@@ -971,47 +893,24 @@ def _read_join_group_response_6(data: bytes, pos: int) -> tuple[JoinGroupRespons
         member_id,
         members,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_join_group_response_6(out: bytearray, item: JoinGroupResponse) -> None:
-    # JoinGroupResponse, versions 6
+    # JoinGroupResponse, version 6
     if item.skip_assignment:
         raise not_in_version("JoinGroupResponse", "skip_assignment")
     if item.protocol_name is None:
         raise null_not_allowed("JoinGroupResponse", "protocol_name")
-    raw = item.protocol_name.encode()
     out += _pack_ihi(item.throttle_time_ms, item.error_code, item.generation_id)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.leader.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.protocol_name)
+    put_compact_string(out, item.leader)
+    put_compact_string(out, item.member_id)
     n = len(item.members) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_join_group_response_member_array_6(out, item.members)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_join_group_response_7(data: bytes, pos: int) -> tuple[JoinGroupResponse, int]:
@@ -1058,7 +957,7 @@ def _read_join_group_response_7(data: bytes, pos: int) -> tuple[JoinGroupRespons
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return JoinGroupResponse(
+    item = JoinGroupResponse(
         throttle_time_ms,
         error_code,
         generation_id,
@@ -1069,7 +968,8 @@ def _read_join_group_response_7(data: bytes, pos: int) -> tuple[JoinGroupRespons
         member_id,
         members,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_join_group_response_7(out: bytearray, item: JoinGroupResponse) -> None:
@@ -1080,51 +980,21 @@ def _write_join_group_response_7(out: bytearray, item: JoinGroupResponse) -> Non
     if item.protocol_type is None:
         out.append(0)
     else:
-        raw = item.protocol_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.protocol_type)
     if item.protocol_name is None:
         out.append(0)
     else:
-        raw = item.protocol_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.leader.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+        put_compact_string(out, item.protocol_name)
+    put_compact_string(out, item.leader)
+    put_compact_string(out, item.member_id)
     n = len(item.members) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_join_group_response_member_array_6(out, item.members)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_join_group_response_9(data: bytes, pos: int) -> tuple[JoinGroupResponse, int]:
-    # JoinGroupResponse, versions 9
+    # JoinGroupResponse, version 9
     throttle_time_ms, error_code, generation_id, n = _unpack_ihiB(data, pos)
     pos += 11
     protocol_type: str | None = None
@@ -1167,7 +1037,7 @@ def _read_join_group_response_9(data: bytes, pos: int) -> tuple[JoinGroupRespons
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return JoinGroupResponse(
+    item = JoinGroupResponse(
         throttle_time_ms,
         error_code,
         generation_id,
@@ -1178,57 +1048,28 @@ def _read_join_group_response_9(data: bytes, pos: int) -> tuple[JoinGroupRespons
         member_id,
         members,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_join_group_response_9(out: bytearray, item: JoinGroupResponse) -> None:
-    # JoinGroupResponse, versions 9
+    # JoinGroupResponse, version 9
     out += _pack_ihi(item.throttle_time_ms, item.error_code, item.generation_id)
     if item.protocol_type is None:
         out.append(0)
     else:
-        raw = item.protocol_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.protocol_type)
     if item.protocol_name is None:
         out.append(0)
     else:
-        raw = item.protocol_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.leader.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
+        put_compact_string(out, item.protocol_name)
+    put_compact_string(out, item.leader)
     out += _pack_t(item.skip_assignment)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.member_id)
     n = len(item.members) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_join_group_response_member_array_6(out, item.members)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class JoinGroupResponse(Message):

@@ -9,10 +9,11 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
-    put_tags,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_hhB = Struct(">hhB").unpack_from
@@ -20,7 +21,7 @@ _pack_hh = Struct(">hh").pack
 
 
 def _read_kraft_version_record_0(data: bytes, pos: int) -> tuple[KRaftVersionRecord, int]:
-    # KRaftVersionRecord, versions 0
+    # KRaftVersionRecord, version 0
     version, kraft_version, n = _unpack_hhB(data, pos)
     pos += 5
     unknown_tags: Tags = ()
@@ -30,12 +31,9 @@ def _read_kraft_version_record_0(data: bytes, pos: int) -> tuple[KRaftVersionRec
 
 
 def _write_kraft_version_record_0(out: bytearray, item: KRaftVersionRecord) -> None:
-    # KRaftVersionRecord, versions 0
+    # KRaftVersionRecord, version 0
     out += _pack_hh(item.version, item.kraft_version)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class KRaftVersionRecord(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -17,10 +19,10 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_uuid,
     not_in_version,
-    put_tags,
-    put_uvarint,
     read_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_hiB = Struct(">hiB").unpack_from
@@ -48,7 +50,7 @@ class Voter(Structure):
 
 
 def _read_voter_array_0(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
-    # Voter, versions 0
+    # Voter, version 0
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[Voter] = []
@@ -63,19 +65,16 @@ def _read_voter_array_0(data: bytes, pos: int, count: int) -> tuple[list[Voter],
 
 
 def _write_voter_array_0(out: bytearray, items: list[Voter]) -> None:
-    # Voter, versions 0
+    # Voter, version 0
     for item in items:
         if item.voter_directory_id != ZERO_UUID:
             raise not_in_version("Voter", "voter_directory_id")
         out += _pack_i(item.voter_id)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_leader_change_message_0(data: bytes, pos: int) -> tuple[LeaderChangeMessage, int]:
-    # LeaderChangeMessage, versions 0
+    # LeaderChangeMessage, version 0
     version, leader_id, n = _unpack_hiB(data, pos)
     pos += 7
     if n > 127:
@@ -95,28 +94,19 @@ def _read_leader_change_message_0(data: bytes, pos: int) -> tuple[LeaderChangeMe
 
 
 def _write_leader_change_message_0(out: bytearray, item: LeaderChangeMessage) -> None:
-    # LeaderChangeMessage, versions 0
+    # LeaderChangeMessage, version 0
     out += _pack_hi(item.version, item.leader_id)
     n = len(item.voters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_voter_array_0(out, item.voters)
     n = len(item.granting_voters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_voter_array_0(out, item.granting_voters)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_voter_array_1(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
-    # Voter, versions 1
+    # Voter, version 1
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
     items: list[Voter] = []
@@ -131,19 +121,16 @@ def _read_voter_array_1(data: bytes, pos: int, count: int) -> tuple[list[Voter],
 
 
 def _write_voter_array_1(out: bytearray, items: list[Voter]) -> None:
-    # Voter, versions 1
+    # Voter, version 1
     for item in items:
         if len(item.voter_directory_id) != 16:
             raise bad_uuid(item.voter_directory_id)
         out += _pack_iu(item.voter_id, item.voter_directory_id)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_leader_change_message_1(data: bytes, pos: int) -> tuple[LeaderChangeMessage, int]:
-    # LeaderChangeMessage, versions 1
+    # LeaderChangeMessage, version 1
     version, leader_id, n = _unpack_hiB(data, pos)
     pos += 7
     if n > 127:
@@ -163,24 +150,15 @@ def _read_leader_change_message_1(data: bytes, pos: int) -> tuple[LeaderChangeMe
 
 
 def _write_leader_change_message_1(out: bytearray, item: LeaderChangeMessage) -> None:
-    # LeaderChangeMessage, versions 1
+    # LeaderChangeMessage, version 1
     out += _pack_hi(item.version, item.leader_id)
     n = len(item.voters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_voter_array_1(out, item.voters)
     n = len(item.granting_voters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_voter_array_1(out, item.granting_voters)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class LeaderChangeMessage(Message):

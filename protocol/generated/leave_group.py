@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -88,7 +90,7 @@ def _write_leave_group_request_0(out: bytearray, item: LeaveGroupRequest) -> Non
 
 
 def _read_member_identity_array_3(data: bytes, pos: int, count: int) -> tuple[list[MemberIdentity], int]:
-    # MemberIdentity, versions 3
+    # MemberIdentity, version 3
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[MemberIdentity] = []
@@ -114,7 +116,7 @@ def _read_member_identity_array_3(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_member_identity_array_3(out: bytearray, items: list[MemberIdentity]) -> None:
-    # MemberIdentity, versions 3
+    # MemberIdentity, version 3
     for item in items:
         if item.unknown_tags:
             raise not_in_version("MemberIdentity", "unknown_tags")
@@ -130,7 +132,7 @@ def _write_member_identity_array_3(out: bytearray, items: list[MemberIdentity]) 
 
 
 def _read_leave_group_request_3(data: bytes, pos: int) -> tuple[LeaveGroupRequest, int]:
-    # LeaveGroupRequest, versions 3
+    # LeaveGroupRequest, version 3
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -145,7 +147,7 @@ def _read_leave_group_request_3(data: bytes, pos: int) -> tuple[LeaveGroupReques
 
 
 def _write_leave_group_request_3(out: bytearray, item: LeaveGroupRequest) -> None:
-    # LeaveGroupRequest, versions 3
+    # LeaveGroupRequest, version 3
     if item.member_id != "":
         raise not_in_version("LeaveGroupRequest", "member_id")
     if item.unknown_tags:
@@ -158,7 +160,7 @@ def _write_leave_group_request_3(out: bytearray, item: LeaveGroupRequest) -> Non
 
 
 def _read_member_identity_array_4(data: bytes, pos: int, count: int) -> tuple[list[MemberIdentity], int]:
-    # MemberIdentity, versions 4
+    # MemberIdentity, version 4
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[MemberIdentity] = []
@@ -189,33 +191,18 @@ def _read_member_identity_array_4(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_member_identity_array_4(out: bytearray, items: list[MemberIdentity]) -> None:
-    # MemberIdentity, versions 4
+    # MemberIdentity, version 4
     for item in items:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
         if item.group_instance_id is None:
             out.append(0)
         else:
-            raw = item.group_instance_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.group_instance_id)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_leave_group_request_4(data: bytes, pos: int) -> tuple[LeaveGroupRequest, int]:
-    # LeaveGroupRequest, versions 4
+    # LeaveGroupRequest, version 4
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -237,30 +224,18 @@ def _read_leave_group_request_4(data: bytes, pos: int) -> tuple[LeaveGroupReques
 
 
 def _write_leave_group_request_4(out: bytearray, item: LeaveGroupRequest) -> None:
-    # LeaveGroupRequest, versions 4
+    # LeaveGroupRequest, version 4
     if item.member_id != "":
         raise not_in_version("LeaveGroupRequest", "member_id")
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.group_id)
     n = len(item.members) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_member_identity_array_4(out, item.members)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_member_identity_array_5(data: bytes, pos: int, count: int) -> tuple[list[MemberIdentity], int]:
-    # MemberIdentity, versions 5
+    # MemberIdentity, version 5
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[MemberIdentity] = []
@@ -300,43 +275,22 @@ def _read_member_identity_array_5(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_member_identity_array_5(out: bytearray, items: list[MemberIdentity]) -> None:
-    # MemberIdentity, versions 5
+    # MemberIdentity, version 5
     for item in items:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
         if item.group_instance_id is None:
             out.append(0)
         else:
-            raw = item.group_instance_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.group_instance_id)
         if item.reason is None:
             out.append(0)
         else:
-            raw = item.reason.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.reason)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_leave_group_request_5(data: bytes, pos: int) -> tuple[LeaveGroupRequest, int]:
-    # LeaveGroupRequest, versions 5
+    # LeaveGroupRequest, version 5
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -358,26 +312,14 @@ def _read_leave_group_request_5(data: bytes, pos: int) -> tuple[LeaveGroupReques
 
 
 def _write_leave_group_request_5(out: bytearray, item: LeaveGroupRequest) -> None:
-    # LeaveGroupRequest, versions 5
+    # LeaveGroupRequest, version 5
     if item.member_id != "":
         raise not_in_version("LeaveGroupRequest", "member_id")
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.group_id)
     n = len(item.members) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_member_identity_array_5(out, item.members)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class LeaveGroupRequest(Message):
@@ -438,14 +380,14 @@ class MemberResponse(Structure):
 
 
 def _read_leave_group_response_0(data: bytes, pos: int) -> tuple[LeaveGroupResponse, int]:
-    # LeaveGroupResponse, versions 0
+    # LeaveGroupResponse, version 0
     (error_code,) = _unpack_h(data, pos)
     pos += 2
     return LeaveGroupResponse(0, error_code, []), pos
 
 
 def _write_leave_group_response_0(out: bytearray, item: LeaveGroupResponse) -> None:
-    # LeaveGroupResponse, versions 0
+    # LeaveGroupResponse, version 0
     if item.members:
         raise not_in_version("LeaveGroupResponse", "members")
     if item.unknown_tags:
@@ -470,7 +412,7 @@ def _write_leave_group_response_1(out: bytearray, item: LeaveGroupResponse) -> N
 
 
 def _read_member_response_array_3(data: bytes, pos: int, count: int) -> tuple[list[MemberResponse], int]:
-    # MemberResponse, versions 3
+    # MemberResponse, version 3
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[MemberResponse] = []
@@ -498,7 +440,7 @@ def _read_member_response_array_3(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_member_response_array_3(out: bytearray, items: list[MemberResponse]) -> None:
-    # MemberResponse, versions 3
+    # MemberResponse, version 3
     for item in items:
         if item.unknown_tags:
             raise not_in_version("MemberResponse", "unknown_tags")
@@ -515,7 +457,7 @@ def _write_member_response_array_3(out: bytearray, items: list[MemberResponse]) 
 
 
 def _read_leave_group_response_3(data: bytes, pos: int) -> tuple[LeaveGroupResponse, int]:
-    # LeaveGroupResponse, versions 3
+    # LeaveGroupResponse, version 3
     throttle_time_ms, error_code, n = _unpack_ihi(data, pos)
     pos += 10
     members, pos = _read_member_response_array_3(data, pos, n)
@@ -523,7 +465,7 @@ def _read_leave_group_response_3(data: bytes, pos: int) -> tuple[LeaveGroupRespo
 
 
 def _write_leave_group_response_3(out: bytearray, item: LeaveGroupResponse) -> None:
-    # LeaveGroupResponse, versions 3
+    # LeaveGroupResponse, version 3
     if item.unknown_tags:
         raise not_in_version("LeaveGroupResponse", "unknown_tags")
     out += _pack_ihi(item.throttle_time_ms, item.error_code, len(item.members))
@@ -564,28 +506,13 @@ def _read_member_response_array_4(data: bytes, pos: int, count: int) -> tuple[li
 def _write_member_response_array_4(out: bytearray, items: list[MemberResponse]) -> None:
     # MemberResponse, versions 4-5
     for item in items:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
         if item.group_instance_id is None:
             out.append(0)
         else:
-            raw = item.group_instance_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.group_instance_id)
         out += _pack_h(item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_leave_group_response_4(data: bytes, pos: int) -> tuple[LeaveGroupResponse, int]:
@@ -607,15 +534,9 @@ def _write_leave_group_response_4(out: bytearray, item: LeaveGroupResponse) -> N
     # LeaveGroupResponse, versions 4-5
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.members) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_member_response_array_4(out, item.members)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class LeaveGroupResponse(Message):

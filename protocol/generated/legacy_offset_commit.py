@@ -24,7 +24,7 @@ _pack_qh = Struct(">qh").pack
 
 
 def _read_legacy_offset_commit_key_0(data: bytes, pos: int) -> tuple[LegacyOffsetCommitKey, int]:
-    # LegacyOffsetCommitKey, versions 0
+    # LegacyOffsetCommitKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -45,7 +45,7 @@ def _read_legacy_offset_commit_key_0(data: bytes, pos: int) -> tuple[LegacyOffse
 
 
 def _write_legacy_offset_commit_key_0(out: bytearray, item: LegacyOffsetCommitKey) -> None:
-    # LegacyOffsetCommitKey, versions 0
+    # LegacyOffsetCommitKey, version 0
     raw = item.group.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -78,7 +78,7 @@ class LegacyOffsetCommitKey(Message):
 
 
 def _read_legacy_offset_commit_value_0(data: bytes, pos: int) -> tuple[LegacyOffsetCommitValue, int]:
-    # LegacyOffsetCommitValue, versions 0
+    # LegacyOffsetCommitValue, version 0
     offset, n = _unpack_qh(data, pos)
     pos += 10
     if n < 0:
@@ -92,7 +92,7 @@ def _read_legacy_offset_commit_value_0(data: bytes, pos: int) -> tuple[LegacyOff
 
 
 def _write_legacy_offset_commit_value_0(out: bytearray, item: LegacyOffsetCommitValue) -> None:
-    # LegacyOffsetCommitValue, versions 0
+    # LegacyOffsetCommitValue, version 0
     raw = item.metadata.encode()
     out += _pack_qh(item.offset, len(raw))
     out += raw

@@ -9,21 +9,22 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
     not_in_version,
+    put_compact_string,
     put_int8s,
-    put_string_length,
-    put_tags,
-    put_uvarint,
-    read_bytes_length,
+    read_compact_int8s,
     read_length,
     read_string_length,
     read_tags,
-    signed_bytes,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_bB = Struct(">bB").unpack_from
@@ -33,7 +34,7 @@ _pack_ih = Struct(">ih").pack
 
 
 def _read_list_config_resources_request_0(data: bytes, pos: int) -> tuple[ListConfigResourcesRequest, int]:
-    # ListConfigResourcesRequest, versions 0
+    # ListConfigResourcesRequest, version 0
     n = data[pos]
     pos += 1
     unknown_tags: Tags = ()
@@ -43,25 +44,21 @@ def _read_list_config_resources_request_0(data: bytes, pos: int) -> tuple[ListCo
 
 
 def _write_list_config_resources_request_0(out: bytearray, item: ListConfigResourcesRequest) -> None:
-    # ListConfigResourcesRequest, versions 0
+    # ListConfigResourcesRequest, version 0
     if item.resource_types:
         raise not_in_version("ListConfigResourcesRequest", "resource_types")
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_config_resources_request_1(data: bytes, pos: int) -> tuple[ListConfigResourcesRequest, int]:
-    # ListConfigResourcesRequest, versions 1
+    # ListConfigResourcesRequest, version 1
     n = data[pos]
     pos += 1
-    if not 0 < n < 128:
-        n, pos = read_bytes_length(data, pos)
-    end = pos + n - 1
-    raw = data[pos:end]
-    resource_types = list(raw) if raw.isascii() else signed_bytes(raw)
-    pos = end
+    if n == 2 and data[pos] < 128:
+        resource_types = [data[pos]]
+        pos += 1
+    else:
+        resource_types, pos = read_compact_int8s(data, pos, n)
     n = data[pos]
     pos += 1
     unknown_tags: Tags = ()
@@ -71,17 +68,11 @@ def _read_list_config_resources_request_1(data: bytes, pos: int) -> tuple[ListCo
 
 
 def _write_list_config_resources_request_1(out: bytearray, item: ListConfigResourcesRequest) -> None:
-    # ListConfigResourcesRequest, versions 1
+    # ListConfigResourcesRequest, version 1
     n = len(item.resource_types) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_int8s(out, item.resource_types)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ListConfigResourcesRequest(Message):
@@ -118,7 +109,7 @@ class ConfigResource(Structure):
 
 
 def _read_config_resource_array_0(data: bytes, pos: int, count: int) -> tuple[list[ConfigResource], int]:
-    # ConfigResource, versions 0
+    # ConfigResource, version 0
     if not 0 <= count * 2 <= len(data) - pos:
         raise bad_count(count)
     items: list[ConfigResource] = []
@@ -140,23 +131,14 @@ def _read_config_resource_array_0(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_config_resource_array_0(out: bytearray, items: list[ConfigResource]) -> None:
-    # ConfigResource, versions 0
+    # ConfigResource, version 0
     for item in items:
-        raw = item.resource_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.resource_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_config_resources_response_0(data: bytes, pos: int) -> tuple[ListConfigResourcesResponse, int]:
-    # ListConfigResourcesResponse, versions 0
+    # ListConfigResourcesResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -171,22 +153,16 @@ def _read_list_config_resources_response_0(data: bytes, pos: int) -> tuple[ListC
 
 
 def _write_list_config_resources_response_0(out: bytearray, item: ListConfigResourcesResponse) -> None:
-    # ListConfigResourcesResponse, versions 0
+    # ListConfigResourcesResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.config_resources) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_config_resource_array_0(out, item.config_resources)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_config_resource_array_1(data: bytes, pos: int, count: int) -> tuple[list[ConfigResource], int]:
-    # ConfigResource, versions 1
+    # ConfigResource, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[ConfigResource] = []
@@ -208,24 +184,15 @@ def _read_config_resource_array_1(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_config_resource_array_1(out: bytearray, items: list[ConfigResource]) -> None:
-    # ConfigResource, versions 1
+    # ConfigResource, version 1
     for item in items:
-        raw = item.resource_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.resource_name)
         out += _pack_b(item.resource_type)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_config_resources_response_1(data: bytes, pos: int) -> tuple[ListConfigResourcesResponse, int]:
-    # ListConfigResourcesResponse, versions 1
+    # ListConfigResourcesResponse, version 1
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -240,18 +207,12 @@ def _read_list_config_resources_response_1(data: bytes, pos: int) -> tuple[ListC
 
 
 def _write_list_config_resources_response_1(out: bytearray, item: ListConfigResourcesResponse) -> None:
-    # ListConfigResourcesResponse, versions 1
+    # ListConfigResourcesResponse, version 1
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.config_resources) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_config_resource_array_1(out, item.config_resources)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ListConfigResourcesResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,14 +18,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
+    put_compact_string,
     put_compact_strings,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -52,7 +54,7 @@ def _write_list_groups_request_0(out: bytearray, item: ListGroupsRequest) -> Non
 
 
 def _read_list_groups_request_3(data: bytes, pos: int) -> tuple[ListGroupsRequest, int]:
-    # ListGroupsRequest, versions 3
+    # ListGroupsRequest, version 3
     n = data[pos]
     pos += 1
     unknown_tags: Tags = ()
@@ -62,19 +64,16 @@ def _read_list_groups_request_3(data: bytes, pos: int) -> tuple[ListGroupsReques
 
 
 def _write_list_groups_request_3(out: bytearray, item: ListGroupsRequest) -> None:
-    # ListGroupsRequest, versions 3
+    # ListGroupsRequest, version 3
     if item.states_filter:
         raise not_in_version("ListGroupsRequest", "states_filter")
     if item.types_filter:
         raise not_in_version("ListGroupsRequest", "types_filter")
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_groups_request_4(data: bytes, pos: int) -> tuple[ListGroupsRequest, int]:
-    # ListGroupsRequest, versions 4
+    # ListGroupsRequest, version 4
     n = data[pos]
     pos += 1
     if n > 127:
@@ -89,23 +88,17 @@ def _read_list_groups_request_4(data: bytes, pos: int) -> tuple[ListGroupsReques
 
 
 def _write_list_groups_request_4(out: bytearray, item: ListGroupsRequest) -> None:
-    # ListGroupsRequest, versions 4
+    # ListGroupsRequest, version 4
     if item.types_filter:
         raise not_in_version("ListGroupsRequest", "types_filter")
     n = len(item.states_filter) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.states_filter)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_groups_request_5(data: bytes, pos: int) -> tuple[ListGroupsRequest, int]:
-    # ListGroupsRequest, versions 5
+    # ListGroupsRequest, version 5
     n = data[pos]
     pos += 1
     if n > 127:
@@ -125,23 +118,14 @@ def _read_list_groups_request_5(data: bytes, pos: int) -> tuple[ListGroupsReques
 
 
 def _write_list_groups_request_5(out: bytearray, item: ListGroupsRequest) -> None:
-    # ListGroupsRequest, versions 5
+    # ListGroupsRequest, version 5
     n = len(item.states_filter) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.states_filter)
     n = len(item.types_filter) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.types_filter)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ListGroupsRequest(Message):
@@ -239,7 +223,7 @@ def _write_listed_group_array_0(out: bytearray, items: list[ListedGroup]) -> Non
 
 
 def _read_list_groups_response_0(data: bytes, pos: int) -> tuple[ListGroupsResponse, int]:
-    # ListGroupsResponse, versions 0
+    # ListGroupsResponse, version 0
     error_code, n = _unpack_hi(data, pos)
     pos += 6
     groups, pos = _read_listed_group_array_0(data, pos, n)
@@ -247,7 +231,7 @@ def _read_list_groups_response_0(data: bytes, pos: int) -> tuple[ListGroupsRespo
 
 
 def _write_list_groups_response_0(out: bytearray, item: ListGroupsResponse) -> None:
-    # ListGroupsResponse, versions 0
+    # ListGroupsResponse, version 0
     if item.unknown_tags:
         raise not_in_version("ListGroupsResponse", "unknown_tags")
     out += _pack_hi(item.error_code, len(item.groups))
@@ -271,7 +255,7 @@ def _write_list_groups_response_1(out: bytearray, item: ListGroupsResponse) -> N
 
 
 def _read_listed_group_array_3(data: bytes, pos: int, count: int) -> tuple[list[ListedGroup], int]:
-    # ListedGroup, versions 3
+    # ListedGroup, version 3
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[ListedGroup] = []
@@ -300,30 +284,15 @@ def _read_listed_group_array_3(data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def _write_listed_group_array_3(out: bytearray, items: list[ListedGroup]) -> None:
-    # ListedGroup, versions 3
+    # ListedGroup, version 3
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.protocol_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.group_id)
+        put_compact_string(out, item.protocol_type)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_groups_response_3(data: bytes, pos: int) -> tuple[ListGroupsResponse, int]:
-    # ListGroupsResponse, versions 3
+    # ListGroupsResponse, version 3
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -338,22 +307,16 @@ def _read_list_groups_response_3(data: bytes, pos: int) -> tuple[ListGroupsRespo
 
 
 def _write_list_groups_response_3(out: bytearray, item: ListGroupsResponse) -> None:
-    # ListGroupsResponse, versions 3
+    # ListGroupsResponse, version 3
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listed_group_array_3(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_listed_group_array_4(data: bytes, pos: int, count: int) -> tuple[list[ListedGroup], int]:
-    # ListedGroup, versions 4
+    # ListedGroup, version 4
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[ListedGroup] = []
@@ -389,37 +352,16 @@ def _read_listed_group_array_4(data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def _write_listed_group_array_4(out: bytearray, items: list[ListedGroup]) -> None:
-    # ListedGroup, versions 4
+    # ListedGroup, version 4
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.protocol_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.group_state.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.group_id)
+        put_compact_string(out, item.protocol_type)
+        put_compact_string(out, item.group_state)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_groups_response_4(data: bytes, pos: int) -> tuple[ListGroupsResponse, int]:
-    # ListGroupsResponse, versions 4
+    # ListGroupsResponse, version 4
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -434,22 +376,16 @@ def _read_list_groups_response_4(data: bytes, pos: int) -> tuple[ListGroupsRespo
 
 
 def _write_list_groups_response_4(out: bytearray, item: ListGroupsResponse) -> None:
-    # ListGroupsResponse, versions 4
+    # ListGroupsResponse, version 4
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listed_group_array_4(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_listed_group_array_5(data: bytes, pos: int, count: int) -> tuple[list[ListedGroup], int]:
-    # ListedGroup, versions 5
+    # ListedGroup, version 5
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[ListedGroup] = []
@@ -492,44 +428,17 @@ def _read_listed_group_array_5(data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def _write_listed_group_array_5(out: bytearray, items: list[ListedGroup]) -> None:
-    # ListedGroup, versions 5
+    # ListedGroup, version 5
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.protocol_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.group_state.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.group_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.group_id)
+        put_compact_string(out, item.protocol_type)
+        put_compact_string(out, item.group_state)
+        put_compact_string(out, item.group_type)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_groups_response_5(data: bytes, pos: int) -> tuple[ListGroupsResponse, int]:
-    # ListGroupsResponse, versions 5
+    # ListGroupsResponse, version 5
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if n > 127:
@@ -544,18 +453,12 @@ def _read_list_groups_response_5(data: bytes, pos: int) -> tuple[ListGroupsRespo
 
 
 def _write_list_groups_response_5(out: bytearray, item: ListGroupsResponse) -> None:
-    # ListGroupsResponse, versions 5
+    # ListGroupsResponse, version 5
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listed_group_array_5(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ListGroupsResponse(Message):

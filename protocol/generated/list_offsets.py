@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -134,7 +136,7 @@ def _write_list_offsets_topic_array_1(out: bytearray, items: list[ListOffsetsTop
 
 
 def _read_list_offsets_request_1(data: bytes, pos: int) -> tuple[ListOffsetsRequest, int]:
-    # ListOffsetsRequest, versions 1
+    # ListOffsetsRequest, version 1
     replica_id, n = _unpack_ii(data, pos)
     pos += 8
     topics, pos = _read_list_offsets_topic_array_1(data, pos, n)
@@ -142,7 +144,7 @@ def _read_list_offsets_request_1(data: bytes, pos: int) -> tuple[ListOffsetsRequ
 
 
 def _write_list_offsets_request_1(out: bytearray, item: ListOffsetsRequest) -> None:
-    # ListOffsetsRequest, versions 1
+    # ListOffsetsRequest, version 1
     if item.isolation_level != 0:
         raise not_in_version("ListOffsetsRequest", "isolation_level")
     if item.unknown_tags:
@@ -254,10 +256,7 @@ def _write_list_offsets_partition_array_6(out: bytearray, items: list[ListOffset
     # ListOffsetsPartition, versions 6-11
     for item in items:
         out += _pack_iiq(item.partition_index, item.current_leader_epoch, item.timestamp)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_offsets_topic_array_6(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopic], int]:
@@ -290,23 +289,11 @@ def _read_list_offsets_topic_array_6(data: bytes, pos: int, count: int) -> tuple
 def _write_list_offsets_topic_array_6(out: bytearray, items: list[ListOffsetsTopic]) -> None:
     # ListOffsetsTopic, versions 6-11
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_list_offsets_partition_array_6(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_offsets_request_6(data: bytes, pos: int) -> tuple[ListOffsetsRequest, int]:
@@ -328,15 +315,9 @@ def _write_list_offsets_request_6(out: bytearray, item: ListOffsetsRequest) -> N
     # ListOffsetsRequest, versions 6-9
     out += _pack_ib(item.replica_id, item.isolation_level)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_list_offsets_topic_array_6(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_offsets_request_10(data: bytes, pos: int) -> tuple[ListOffsetsRequest, int]:
@@ -358,16 +339,10 @@ def _write_list_offsets_request_10(out: bytearray, item: ListOffsetsRequest) -> 
     # ListOffsetsRequest, versions 10-11
     out += _pack_ib(item.replica_id, item.isolation_level)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_list_offsets_topic_array_6(out, item.topics)
     out += _pack_i(item.timeout_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ListOffsetsRequest(Message):
@@ -459,7 +434,9 @@ class ListOffsetsPartitionResponse(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_list_offsets_partition_response_array_1(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartitionResponse], int]:
+def _read_list_offsets_partition_response_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ListOffsetsPartitionResponse], int]:
     # ListOffsetsPartitionResponse, versions 1-3
     if not 0 <= count * 22 <= len(data) - pos:
         raise bad_count(count)
@@ -481,7 +458,9 @@ def _write_list_offsets_partition_response_array_1(out: bytearray, items: list[L
         out += _pack_ihqq(item.partition_index, item.error_code, item.timestamp, item.offset)
 
 
-def _read_list_offsets_topic_response_array_1(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopicResponse], int]:
+def _read_list_offsets_topic_response_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ListOffsetsTopicResponse], int]:
     # ListOffsetsTopicResponse, versions 1-3
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -514,7 +493,7 @@ def _write_list_offsets_topic_response_array_1(out: bytearray, items: list[ListO
 
 
 def _read_list_offsets_response_1(data: bytes, pos: int) -> tuple[ListOffsetsResponse, int]:
-    # ListOffsetsResponse, versions 1
+    # ListOffsetsResponse, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics, pos = _read_list_offsets_topic_response_array_1(data, pos, n)
@@ -522,7 +501,7 @@ def _read_list_offsets_response_1(data: bytes, pos: int) -> tuple[ListOffsetsRes
 
 
 def _write_list_offsets_response_1(out: bytearray, item: ListOffsetsResponse) -> None:
-    # ListOffsetsResponse, versions 1
+    # ListOffsetsResponse, version 1
     if item.unknown_tags:
         raise not_in_version("ListOffsetsResponse", "unknown_tags")
     out += _pack_i(len(item.topics))
@@ -545,7 +524,9 @@ def _write_list_offsets_response_2(out: bytearray, item: ListOffsetsResponse) ->
     _write_list_offsets_topic_response_array_1(out, item.topics)
 
 
-def _read_list_offsets_partition_response_array_4(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartitionResponse], int]:
+def _read_list_offsets_partition_response_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ListOffsetsPartitionResponse], int]:
     # ListOffsetsPartitionResponse, versions 4-5
     if not 0 <= count * 26 <= len(data) - pos:
         raise bad_count(count)
@@ -565,7 +546,9 @@ def _write_list_offsets_partition_response_array_4(out: bytearray, items: list[L
         out += _pack_ihqqi(item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch)
 
 
-def _read_list_offsets_topic_response_array_4(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopicResponse], int]:
+def _read_list_offsets_topic_response_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ListOffsetsTopicResponse], int]:
     # ListOffsetsTopicResponse, versions 4-5
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -613,7 +596,9 @@ def _write_list_offsets_response_4(out: bytearray, item: ListOffsetsResponse) ->
     _write_list_offsets_topic_response_array_4(out, item.topics)
 
 
-def _read_list_offsets_partition_response_array_6(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartitionResponse], int]:
+def _read_list_offsets_partition_response_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ListOffsetsPartitionResponse], int]:
     # ListOffsetsPartitionResponse, versions 6-11
     if not 0 <= count * 27 <= len(data) - pos:
         raise bad_count(count)
@@ -624,9 +609,8 @@ def _read_list_offsets_partition_response_array_6(data: bytes, pos: int, count: 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(ListOffsetsPartitionResponse(
-            partition_index, error_code, timestamp, offset, leader_epoch, unknown_tags
-        ))
+        item = ListOffsetsPartitionResponse(partition_index, error_code, timestamp, offset, leader_epoch, unknown_tags)
+        items.append(item)
     return items, pos
 
 
@@ -634,13 +618,12 @@ def _write_list_offsets_partition_response_array_6(out: bytearray, items: list[L
     # ListOffsetsPartitionResponse, versions 6-11
     for item in items:
         out += _pack_ihqqi(item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_list_offsets_topic_response_array_6(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopicResponse], int]:
+def _read_list_offsets_topic_response_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ListOffsetsTopicResponse], int]:
     # ListOffsetsTopicResponse, versions 6-11
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -670,23 +653,11 @@ def _read_list_offsets_topic_response_array_6(data: bytes, pos: int, count: int)
 def _write_list_offsets_topic_response_array_6(out: bytearray, items: list[ListOffsetsTopicResponse]) -> None:
     # ListOffsetsTopicResponse, versions 6-11
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_list_offsets_partition_response_array_6(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_offsets_response_6(data: bytes, pos: int) -> tuple[ListOffsetsResponse, int]:
@@ -708,15 +679,9 @@ def _write_list_offsets_response_6(out: bytearray, item: ListOffsetsResponse) ->
     # ListOffsetsResponse, versions 6-11
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_list_offsets_topic_response_array_6(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ListOffsetsResponse(Message):

@@ -10,19 +10,21 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_iB = Struct(">iB").unpack_from
@@ -47,8 +49,10 @@ class ListPartitionReassignmentsTopics(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_list_partition_reassignments_topics_array_0(data: bytes, pos: int, count: int) -> tuple[list[ListPartitionReassignmentsTopics], int]:
-    # ListPartitionReassignmentsTopics, versions 0
+def _read_list_partition_reassignments_topics_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ListPartitionReassignmentsTopics], int]:
+    # ListPartitionReassignmentsTopics, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[ListPartitionReassignmentsTopics] = []
@@ -74,30 +78,22 @@ def _read_list_partition_reassignments_topics_array_0(data: bytes, pos: int, cou
     return items, pos
 
 
-def _write_list_partition_reassignments_topics_array_0(out: bytearray, items: list[ListPartitionReassignmentsTopics]) -> None:
-    # ListPartitionReassignmentsTopics, versions 0
+def _write_list_partition_reassignments_topics_array_0(
+    out: bytearray, items: list[ListPartitionReassignmentsTopics]
+) -> None:
+    # ListPartitionReassignmentsTopics, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partition_indexes) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partition_indexes, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_list_partition_reassignments_request_0(data: bytes, pos: int) -> tuple[ListPartitionReassignmentsRequest, int]:
-    # ListPartitionReassignmentsRequest, versions 0
+def _read_list_partition_reassignments_request_0(
+    data: bytes, pos: int
+) -> tuple[ListPartitionReassignmentsRequest, int]:
+    # ListPartitionReassignmentsRequest, version 0
     timeout_ms, n = _unpack_iB(data, pos)
     pos += 5
     topics: list[ListPartitionReassignmentsTopics] | None = None
@@ -114,21 +110,15 @@ def _read_list_partition_reassignments_request_0(data: bytes, pos: int) -> tuple
 
 
 def _write_list_partition_reassignments_request_0(out: bytearray, item: ListPartitionReassignmentsRequest) -> None:
-    # ListPartitionReassignmentsRequest, versions 0
+    # ListPartitionReassignmentsRequest, version 0
     out += _pack_i(item.timeout_ms)
     if item.topics is None:
         out.append(0)
     else:
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_list_partition_reassignments_topics_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ListPartitionReassignmentsRequest(Message):
@@ -190,8 +180,10 @@ class OngoingPartitionReassignment(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_ongoing_partition_reassignment_array_0(data: bytes, pos: int, count: int) -> tuple[list[OngoingPartitionReassignment], int]:
-    # OngoingPartitionReassignment, versions 0
+def _read_ongoing_partition_reassignment_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OngoingPartitionReassignment], int]:
+    # OngoingPartitionReassignment, version 0
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[OngoingPartitionReassignment] = []
@@ -216,42 +208,31 @@ def _read_ongoing_partition_reassignment_array_0(data: bytes, pos: int, count: i
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(OngoingPartitionReassignment(
-            partition_index, replicas, adding_replicas, removing_replicas, unknown_tags
-        ))
+        item = OngoingPartitionReassignment(partition_index, replicas, adding_replicas, removing_replicas, unknown_tags)
+        items.append(item)
     return items, pos
 
 
 def _write_ongoing_partition_reassignment_array_0(out: bytearray, items: list[OngoingPartitionReassignment]) -> None:
-    # OngoingPartitionReassignment, versions 0
+    # OngoingPartitionReassignment, version 0
     for item in items:
         out += _pack_i(item.partition_index)
         n = len(item.replicas) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.replicas, "i")
         n = len(item.adding_replicas) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.adding_replicas, "i")
         n = len(item.removing_replicas) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.removing_replicas, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_ongoing_topic_reassignment_array_0(data: bytes, pos: int, count: int) -> tuple[list[OngoingTopicReassignment], int]:
-    # OngoingTopicReassignment, versions 0
+def _read_ongoing_topic_reassignment_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OngoingTopicReassignment], int]:
+    # OngoingTopicReassignment, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[OngoingTopicReassignment] = []
@@ -278,29 +259,19 @@ def _read_ongoing_topic_reassignment_array_0(data: bytes, pos: int, count: int) 
 
 
 def _write_ongoing_topic_reassignment_array_0(out: bytearray, items: list[OngoingTopicReassignment]) -> None:
-    # OngoingTopicReassignment, versions 0
+    # OngoingTopicReassignment, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_ongoing_partition_reassignment_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_list_partition_reassignments_response_0(data: bytes, pos: int) -> tuple[ListPartitionReassignmentsResponse, int]:
-    # ListPartitionReassignmentsResponse, versions 0
+def _read_list_partition_reassignments_response_0(
+    data: bytes, pos: int
+) -> tuple[ListPartitionReassignmentsResponse, int]:
+    # ListPartitionReassignmentsResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -324,28 +295,16 @@ def _read_list_partition_reassignments_response_0(data: bytes, pos: int) -> tupl
 
 
 def _write_list_partition_reassignments_response_0(out: bytearray, item: ListPartitionReassignmentsResponse) -> None:
-    # ListPartitionReassignmentsResponse, versions 0
+    # ListPartitionReassignmentsResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_ongoing_topic_reassignment_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ListPartitionReassignmentsResponse(Message):

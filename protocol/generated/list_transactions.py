@@ -9,22 +9,24 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
     not_in_version,
+    put_compact_string,
     put_compact_strings,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_ihB = Struct(">ihB").unpack_from
@@ -34,7 +36,7 @@ _pack_q = Struct(">q").pack
 
 
 def _read_list_transactions_request_0(data: bytes, pos: int) -> tuple[ListTransactionsRequest, int]:
-    # ListTransactionsRequest, versions 0
+    # ListTransactionsRequest, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -54,31 +56,22 @@ def _read_list_transactions_request_0(data: bytes, pos: int) -> tuple[ListTransa
 
 
 def _write_list_transactions_request_0(out: bytearray, item: ListTransactionsRequest) -> None:
-    # ListTransactionsRequest, versions 0
+    # ListTransactionsRequest, version 0
     if item.duration_filter != -1:
         raise not_in_version("ListTransactionsRequest", "duration_filter")
     if item.transactional_id_pattern is not None:
         raise not_in_version("ListTransactionsRequest", "transactional_id_pattern")
     n = len(item.state_filters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.state_filters)
     n = len(item.producer_id_filters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_numbers(out, item.producer_id_filters, "q")
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_transactions_request_1(data: bytes, pos: int) -> tuple[ListTransactionsRequest, int]:
-    # ListTransactionsRequest, versions 1
+    # ListTransactionsRequest, version 1
     n = data[pos]
     pos += 1
     if n > 127:
@@ -98,30 +91,21 @@ def _read_list_transactions_request_1(data: bytes, pos: int) -> tuple[ListTransa
 
 
 def _write_list_transactions_request_1(out: bytearray, item: ListTransactionsRequest) -> None:
-    # ListTransactionsRequest, versions 1
+    # ListTransactionsRequest, version 1
     if item.transactional_id_pattern is not None:
         raise not_in_version("ListTransactionsRequest", "transactional_id_pattern")
     n = len(item.state_filters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.state_filters)
     n = len(item.producer_id_filters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_numbers(out, item.producer_id_filters, "q")
     out += _pack_q(item.duration_filter)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_transactions_request_2(data: bytes, pos: int) -> tuple[ListTransactionsRequest, int]:
-    # ListTransactionsRequest, versions 2
+    # ListTransactionsRequest, version 2
     n = data[pos]
     pos += 1
     if n > 127:
@@ -146,40 +130,26 @@ def _read_list_transactions_request_2(data: bytes, pos: int) -> tuple[ListTransa
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ListTransactionsRequest(
+    item = ListTransactionsRequest(
         state_filters, producer_id_filters, duration_filter, transactional_id_pattern, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_list_transactions_request_2(out: bytearray, item: ListTransactionsRequest) -> None:
-    # ListTransactionsRequest, versions 2
+    # ListTransactionsRequest, version 2
     n = len(item.state_filters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.state_filters)
     n = len(item.producer_id_filters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_numbers(out, item.producer_id_filters, "q")
     out += _pack_q(item.duration_filter)
     if item.transactional_id_pattern is None:
         out.append(0)
     else:
-        raw = item.transactional_id_pattern.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+        put_compact_string(out, item.transactional_id_pattern)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ListTransactionsRequest(Message):
@@ -190,7 +160,9 @@ class ListTransactionsRequest(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 0
     DECODERS = {
-        0: _read_list_transactions_request_0, 1: _read_list_transactions_request_1, 2: _read_list_transactions_request_2
+        0: _read_list_transactions_request_0,
+        1: _read_list_transactions_request_1,
+        2: _read_list_transactions_request_2,
     }
     ENCODERS = {
         0: _write_list_transactions_request_0,
@@ -265,25 +237,10 @@ def _read_transaction_state_array_0(data: bytes, pos: int, count: int) -> tuple[
 def _write_transaction_state_array_0(out: bytearray, items: list[TransactionState]) -> None:
     # TransactionState, versions 0-2
     for item in items:
-        raw = item.transactional_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.transaction_state.encode()
+        put_compact_string(out, item.transactional_id)
         out += _pack_q(item.producer_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.transaction_state)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_list_transactions_response_0(data: bytes, pos: int) -> tuple[ListTransactionsResponse, int]:
@@ -303,30 +260,22 @@ def _read_list_transactions_response_0(data: bytes, pos: int) -> tuple[ListTrans
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ListTransactionsResponse(
+    item = ListTransactionsResponse(
         throttle_time_ms, error_code, unknown_state_filters, transaction_states, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_list_transactions_response_0(out: bytearray, item: ListTransactionsResponse) -> None:
     # ListTransactionsResponse, versions 0-2
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.unknown_state_filters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.unknown_state_filters)
     n = len(item.transaction_states) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_transaction_state_array_0(out, item.transaction_states)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ListTransactionsResponse(Message):

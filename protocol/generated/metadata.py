@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -19,14 +21,14 @@ from shareq.protocol.primitives import (
     bad_uuid,
     not_in_version,
     null_not_allowed,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_utB = Struct(">16s?B").unpack_from
@@ -107,7 +109,7 @@ def _write_metadata_request_topic_array_0(out: bytearray, items: list[MetadataRe
 
 
 def _read_metadata_request_0(data: bytes, pos: int) -> tuple[MetadataRequest, int]:
-    # MetadataRequest, versions 0
+    # MetadataRequest, version 0
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics, pos = _read_metadata_request_topic_array_0(data, pos, n)
@@ -115,7 +117,7 @@ def _read_metadata_request_0(data: bytes, pos: int) -> tuple[MetadataRequest, in
 
 
 def _write_metadata_request_0(out: bytearray, item: MetadataRequest) -> None:
-    # MetadataRequest, versions 0
+    # MetadataRequest, version 0
     if not item.allow_auto_topic_creation:
         raise not_in_version("MetadataRequest", "allow_auto_topic_creation")
     if item.include_cluster_authorized_operations:
@@ -186,7 +188,7 @@ def _write_metadata_request_4(out: bytearray, item: MetadataRequest) -> None:
 
 
 def _read_metadata_request_8(data: bytes, pos: int) -> tuple[MetadataRequest, int]:
-    # MetadataRequest, versions 8
+    # MetadataRequest, version 8
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics: list[MetadataRequestTopic] | None = None
@@ -198,13 +200,14 @@ def _read_metadata_request_8(data: bytes, pos: int) -> tuple[MetadataRequest, in
         include_topic_authorized_operations,
     ) = _unpack_ttt(data, pos)
     pos += 3
-    return MetadataRequest(
+    item = MetadataRequest(
         topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations
-    ), pos
+    )
+    return item, pos
 
 
 def _write_metadata_request_8(out: bytearray, item: MetadataRequest) -> None:
-    # MetadataRequest, versions 8
+    # MetadataRequest, version 8
     if item.unknown_tags:
         raise not_in_version("MetadataRequest", "unknown_tags")
     if item.topics is None:
@@ -220,7 +223,7 @@ def _write_metadata_request_8(out: bytearray, item: MetadataRequest) -> None:
 
 
 def _read_metadata_request_topic_array_9(data: bytes, pos: int, count: int) -> tuple[list[MetadataRequestTopic], int]:
-    # MetadataRequestTopic, versions 9
+    # MetadataRequestTopic, version 9
     if not 0 <= count * 2 <= len(data) - pos:
         raise bad_count(count)
     items: list[MetadataRequestTopic] = []
@@ -242,25 +245,16 @@ def _read_metadata_request_topic_array_9(data: bytes, pos: int, count: int) -> t
 
 
 def _write_metadata_request_topic_array_9(out: bytearray, items: list[MetadataRequestTopic]) -> None:
-    # MetadataRequestTopic, versions 9
+    # MetadataRequestTopic, version 9
     for item in items:
         if item.name is None:
             raise null_not_allowed("MetadataRequestTopic", "name")
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_metadata_request_9(data: bytes, pos: int) -> tuple[MetadataRequest, int]:
-    # MetadataRequest, versions 9
+    # MetadataRequest, version 9
     n = data[pos]
     pos += 1
     topics: list[MetadataRequestTopic] | None = None
@@ -278,35 +272,30 @@ def _read_metadata_request_9(data: bytes, pos: int) -> tuple[MetadataRequest, in
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return MetadataRequest(
+    item = MetadataRequest(
         topics,
         allow_auto_topic_creation,
         include_cluster_authorized_operations,
         include_topic_authorized_operations,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_metadata_request_9(out: bytearray, item: MetadataRequest) -> None:
-    # MetadataRequest, versions 9
+    # MetadataRequest, version 9
     if item.topics is None:
         out.append(0)
     else:
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_metadata_request_topic_array_9(out, item.topics)
     out += _pack_ttt(
         item.allow_auto_topic_creation,
         item.include_cluster_authorized_operations,
         item.include_topic_authorized_operations,
     )
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_metadata_request_topic_array_10(data: bytes, pos: int, count: int) -> tuple[list[MetadataRequestTopic], int]:
@@ -342,21 +331,12 @@ def _write_metadata_request_topic_array_10(out: bytearray, items: list[MetadataR
         if item.name is None:
             out.append(0)
         else:
-            raw = item.name.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_metadata_request_10(data: bytes, pos: int) -> tuple[MetadataRequest, int]:
-    # MetadataRequest, versions 10
+    # MetadataRequest, version 10
     n = data[pos]
     pos += 1
     topics: list[MetadataRequestTopic] | None = None
@@ -374,35 +354,30 @@ def _read_metadata_request_10(data: bytes, pos: int) -> tuple[MetadataRequest, i
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return MetadataRequest(
+    item = MetadataRequest(
         topics,
         allow_auto_topic_creation,
         include_cluster_authorized_operations,
         include_topic_authorized_operations,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_metadata_request_10(out: bytearray, item: MetadataRequest) -> None:
-    # MetadataRequest, versions 10
+    # MetadataRequest, version 10
     if item.topics is None:
         out.append(0)
     else:
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_metadata_request_topic_array_10(out, item.topics)
     out += _pack_ttt(
         item.allow_auto_topic_creation,
         item.include_cluster_authorized_operations,
         item.include_topic_authorized_operations,
     )
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_metadata_request_11(data: bytes, pos: int) -> tuple[MetadataRequest, int]:
@@ -419,9 +394,8 @@ def _read_metadata_request_11(data: bytes, pos: int) -> tuple[MetadataRequest, i
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return MetadataRequest(
-        topics, allow_auto_topic_creation, False, include_topic_authorized_operations, unknown_tags
-    ), pos
+    item = MetadataRequest(topics, allow_auto_topic_creation, False, include_topic_authorized_operations, unknown_tags)
+    return item, pos
 
 
 def _write_metadata_request_11(out: bytearray, item: MetadataRequest) -> None:
@@ -432,16 +406,10 @@ def _write_metadata_request_11(out: bytearray, item: MetadataRequest) -> None:
         out.append(0)
     else:
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_metadata_request_topic_array_10(out, item.topics)
     out += _pack_tt(item.allow_auto_topic_creation, item.include_topic_authorized_operations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class MetadataRequest(Message):
@@ -531,7 +499,13 @@ class MetadataResponseTopic(Structure):
     """An element of MetadataResponse.Topics."""
 
     __slots__ = (
-        "error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations", "unknown_tags"
+        "error_code",
+        "name",
+        "topic_id",
+        "is_internal",
+        "partitions",
+        "topic_authorized_operations",
+        "unknown_tags",
     )
 
     def __init__(
@@ -588,8 +562,10 @@ class MetadataResponsePartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_metadata_response_broker_array_0(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseBroker], int]:
-    # MetadataResponseBroker, versions 0
+def _read_metadata_response_broker_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[MetadataResponseBroker], int]:
+    # MetadataResponseBroker, version 0
     if not 0 <= count * 10 <= len(data) - pos:
         raise bad_count(count)
     items: list[MetadataResponseBroker] = []
@@ -608,7 +584,7 @@ def _read_metadata_response_broker_array_0(data: bytes, pos: int, count: int) ->
 
 
 def _write_metadata_response_broker_array_0(out: bytearray, items: list[MetadataResponseBroker]) -> None:
-    # MetadataResponseBroker, versions 0
+    # MetadataResponseBroker, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("MetadataResponseBroker", "unknown_tags")
@@ -618,7 +594,9 @@ def _write_metadata_response_broker_array_0(out: bytearray, items: list[Metadata
         out += _pack_i(item.port)
 
 
-def _read_metadata_response_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponsePartition], int]:
+def _read_metadata_response_partition_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[MetadataResponsePartition], int]:
     # MetadataResponsePartition, versions 0-4
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -630,9 +608,8 @@ def _read_metadata_response_partition_array_0(data: bytes, pos: int, count: int)
         (n,) = _unpack_i(data, pos)
         pos += 4
         isr_nodes, pos = read_numbers(data, pos, n, "i")
-        items.append(MetadataResponsePartition(
-            error_code, partition_index, leader_id, -1, replica_nodes, isr_nodes, []
-        ))
+        item = MetadataResponsePartition(error_code, partition_index, leader_id, -1, replica_nodes, isr_nodes, [])
+        items.append(item)
     return items, pos
 
 
@@ -648,7 +625,7 @@ def _write_metadata_response_partition_array_0(out: bytearray, items: list[Metad
 
 
 def _read_metadata_response_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
-    # MetadataResponseTopic, versions 0
+    # MetadataResponseTopic, version 0
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[MetadataResponseTopic] = []
@@ -668,7 +645,7 @@ def _read_metadata_response_topic_array_0(data: bytes, pos: int, count: int) -> 
 
 
 def _write_metadata_response_topic_array_0(out: bytearray, items: list[MetadataResponseTopic]) -> None:
-    # MetadataResponseTopic, versions 0
+    # MetadataResponseTopic, version 0
     for item in items:
         if item.topic_authorized_operations != -2147483648:
             raise not_in_version("MetadataResponseTopic", "topic_authorized_operations")
@@ -684,7 +661,7 @@ def _write_metadata_response_topic_array_0(out: bytearray, items: list[MetadataR
 
 
 def _read_metadata_response_0(data: bytes, pos: int) -> tuple[MetadataResponse, int]:
-    # MetadataResponse, versions 0
+    # MetadataResponse, version 0
     (n,) = _unpack_i(data, pos)
     pos += 4
     brokers, pos = _read_metadata_response_broker_array_0(data, pos, n)
@@ -695,7 +672,7 @@ def _read_metadata_response_0(data: bytes, pos: int) -> tuple[MetadataResponse, 
 
 
 def _write_metadata_response_0(out: bytearray, item: MetadataResponse) -> None:
-    # MetadataResponse, versions 0
+    # MetadataResponse, version 0
     if item.cluster_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponse", "cluster_authorized_operations")
     if item.unknown_tags:
@@ -706,7 +683,9 @@ def _write_metadata_response_0(out: bytearray, item: MetadataResponse) -> None:
     _write_metadata_response_topic_array_0(out, item.topics)
 
 
-def _read_metadata_response_broker_array_1(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseBroker], int]:
+def _read_metadata_response_broker_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[MetadataResponseBroker], int]:
     # MetadataResponseBroker, versions 1-8
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
@@ -786,7 +765,7 @@ def _write_metadata_response_topic_array_1(out: bytearray, items: list[MetadataR
 
 
 def _read_metadata_response_1(data: bytes, pos: int) -> tuple[MetadataResponse, int]:
-    # MetadataResponse, versions 1
+    # MetadataResponse, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     brokers, pos = _read_metadata_response_broker_array_1(data, pos, n)
@@ -797,7 +776,7 @@ def _read_metadata_response_1(data: bytes, pos: int) -> tuple[MetadataResponse, 
 
 
 def _write_metadata_response_1(out: bytearray, item: MetadataResponse) -> None:
-    # MetadataResponse, versions 1
+    # MetadataResponse, version 1
     if item.cluster_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponse", "cluster_authorized_operations")
     if item.unknown_tags:
@@ -809,7 +788,7 @@ def _write_metadata_response_1(out: bytearray, item: MetadataResponse) -> None:
 
 
 def _read_metadata_response_2(data: bytes, pos: int) -> tuple[MetadataResponse, int]:
-    # MetadataResponse, versions 2
+    # MetadataResponse, version 2
     (n,) = _unpack_i(data, pos)
     pos += 4
     brokers, pos = _read_metadata_response_broker_array_1(data, pos, n)
@@ -829,7 +808,7 @@ def _read_metadata_response_2(data: bytes, pos: int) -> tuple[MetadataResponse, 
 
 
 def _write_metadata_response_2(out: bytearray, item: MetadataResponse) -> None:
-    # MetadataResponse, versions 2
+    # MetadataResponse, version 2
     if item.cluster_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponse", "cluster_authorized_operations")
     if item.unknown_tags:
@@ -884,7 +863,9 @@ def _write_metadata_response_3(out: bytearray, item: MetadataResponse) -> None:
     _write_metadata_response_topic_array_1(out, item.topics)
 
 
-def _read_metadata_response_partition_array_5(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponsePartition], int]:
+def _read_metadata_response_partition_array_5(
+    data: bytes, pos: int, count: int
+) -> tuple[list[MetadataResponsePartition], int]:
     # MetadataResponsePartition, versions 5-6
     if not 0 <= count * 22 <= len(data) - pos:
         raise bad_count(count)
@@ -899,9 +880,10 @@ def _read_metadata_response_partition_array_5(data: bytes, pos: int, count: int)
         (n,) = _unpack_i(data, pos)
         pos += 4
         offline_replicas, pos = read_numbers(data, pos, n, "i")
-        items.append(MetadataResponsePartition(
+        item = MetadataResponsePartition(
             error_code, partition_index, leader_id, -1, replica_nodes, isr_nodes, offline_replicas
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -992,7 +974,9 @@ def _write_metadata_response_5(out: bytearray, item: MetadataResponse) -> None:
     _write_metadata_response_topic_array_5(out, item.topics)
 
 
-def _read_metadata_response_partition_array_7(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponsePartition], int]:
+def _read_metadata_response_partition_array_7(
+    data: bytes, pos: int, count: int
+) -> tuple[list[MetadataResponsePartition], int]:
     # MetadataResponsePartition, versions 7-8
     if not 0 <= count * 26 <= len(data) - pos:
         raise bad_count(count)
@@ -1007,9 +991,10 @@ def _read_metadata_response_partition_array_7(data: bytes, pos: int, count: int)
         (n,) = _unpack_i(data, pos)
         pos += 4
         offline_replicas, pos = read_numbers(data, pos, n, "i")
-        items.append(MetadataResponsePartition(
+        item = MetadataResponsePartition(
             error_code, partition_index, leader_id, leader_epoch, replica_nodes, isr_nodes, offline_replicas
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -1029,7 +1014,7 @@ def _write_metadata_response_partition_array_7(out: bytearray, items: list[Metad
 
 
 def _read_metadata_response_topic_array_7(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
-    # MetadataResponseTopic, versions 7
+    # MetadataResponseTopic, version 7
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[MetadataResponseTopic] = []
@@ -1049,7 +1034,7 @@ def _read_metadata_response_topic_array_7(data: bytes, pos: int, count: int) -> 
 
 
 def _write_metadata_response_topic_array_7(out: bytearray, items: list[MetadataResponseTopic]) -> None:
-    # MetadataResponseTopic, versions 7
+    # MetadataResponseTopic, version 7
     for item in items:
         if item.topic_authorized_operations != -2147483648:
             raise not_in_version("MetadataResponseTopic", "topic_authorized_operations")
@@ -1065,7 +1050,7 @@ def _write_metadata_response_topic_array_7(out: bytearray, items: list[MetadataR
 
 
 def _read_metadata_response_7(data: bytes, pos: int) -> tuple[MetadataResponse, int]:
-    # MetadataResponse, versions 7
+    # MetadataResponse, version 7
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     brokers, pos = _read_metadata_response_broker_array_1(data, pos, n)
@@ -1085,7 +1070,7 @@ def _read_metadata_response_7(data: bytes, pos: int) -> tuple[MetadataResponse, 
 
 
 def _write_metadata_response_7(out: bytearray, item: MetadataResponse) -> None:
-    # MetadataResponse, versions 7
+    # MetadataResponse, version 7
     if item.cluster_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponse", "cluster_authorized_operations")
     if item.unknown_tags:
@@ -1103,7 +1088,7 @@ def _write_metadata_response_7(out: bytearray, item: MetadataResponse) -> None:
 
 
 def _read_metadata_response_topic_array_8(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
-    # MetadataResponseTopic, versions 8
+    # MetadataResponseTopic, version 8
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[MetadataResponseTopic] = []
@@ -1120,14 +1105,13 @@ def _read_metadata_response_topic_array_8(data: bytes, pos: int, count: int) -> 
         partitions, pos = _read_metadata_response_partition_array_7(data, pos, n)
         (topic_authorized_operations,) = _unpack_i(data, pos)
         pos += 4
-        items.append(MetadataResponseTopic(
-            error_code, name, ZERO_UUID, is_internal, partitions, topic_authorized_operations
-        ))
+        item = MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions, topic_authorized_operations)
+        items.append(item)
     return items, pos
 
 
 def _write_metadata_response_topic_array_8(out: bytearray, items: list[MetadataResponseTopic]) -> None:
-    # MetadataResponseTopic, versions 8
+    # MetadataResponseTopic, version 8
     for item in items:
         if item.unknown_tags:
             raise not_in_version("MetadataResponseTopic", "unknown_tags")
@@ -1142,7 +1126,7 @@ def _write_metadata_response_topic_array_8(out: bytearray, items: list[MetadataR
 
 
 def _read_metadata_response_8(data: bytes, pos: int) -> tuple[MetadataResponse, int]:
-    # MetadataResponse, versions 8
+    # MetadataResponse, version 8
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     brokers, pos = _read_metadata_response_broker_array_1(data, pos, n)
@@ -1160,13 +1144,14 @@ def _read_metadata_response_8(data: bytes, pos: int) -> tuple[MetadataResponse, 
     topics, pos = _read_metadata_response_topic_array_8(data, pos, n)
     (cluster_authorized_operations,) = _unpack_i(data, pos)
     pos += 4
-    return MetadataResponse(
+    item = MetadataResponse(
         throttle_time_ms, brokers, cluster_id, controller_id, topics, cluster_authorized_operations, 0
-    ), pos
+    )
+    return item, pos
 
 
 def _write_metadata_response_8(out: bytearray, item: MetadataResponse) -> None:
-    # MetadataResponse, versions 8
+    # MetadataResponse, version 8
     if item.unknown_tags:
         raise not_in_version("MetadataResponse", "unknown_tags")
     out += _pack_ii(item.throttle_time_ms, len(item.brokers))
@@ -1182,7 +1167,9 @@ def _write_metadata_response_8(out: bytearray, item: MetadataResponse) -> None:
     out += _pack_i(item.cluster_authorized_operations)
 
 
-def _read_metadata_response_broker_array_9(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseBroker], int]:
+def _read_metadata_response_broker_array_9(
+    data: bytes, pos: int, count: int
+) -> tuple[list[MetadataResponseBroker], int]:
     # MetadataResponseBroker, versions 9-13
     if not 0 <= count * 11 <= len(data) - pos:
         raise bad_count(count)
@@ -1216,32 +1203,19 @@ def _read_metadata_response_broker_array_9(data: bytes, pos: int, count: int) ->
 def _write_metadata_response_broker_array_9(out: bytearray, items: list[MetadataResponseBroker]) -> None:
     # MetadataResponseBroker, versions 9-13
     for item in items:
-        raw = item.host.encode()
         out += _pack_i(item.node_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_i(item.port)
         if item.rack is None:
             out.append(0)
         else:
-            raw = item.rack.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.rack)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_metadata_response_partition_array_9(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponsePartition], int]:
+def _read_metadata_response_partition_array_9(
+    data: bytes, pos: int, count: int
+) -> tuple[list[MetadataResponsePartition], int]:
     # MetadataResponsePartition, versions 9-13
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -1267,7 +1241,7 @@ def _read_metadata_response_partition_array_9(data: bytes, pos: int, count: int)
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(MetadataResponsePartition(
+        item = MetadataResponsePartition(
             error_code,
             partition_index,
             leader_id,
@@ -1276,7 +1250,8 @@ def _read_metadata_response_partition_array_9(data: bytes, pos: int, count: int)
             isr_nodes,
             offline_replicas,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -1285,31 +1260,19 @@ def _write_metadata_response_partition_array_9(out: bytearray, items: list[Metad
     for item in items:
         out += _pack_hiii(item.error_code, item.partition_index, item.leader_id, item.leader_epoch)
         n = len(item.replica_nodes) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.replica_nodes, "i")
         n = len(item.isr_nodes) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.isr_nodes, "i")
         n = len(item.offline_replicas) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.offline_replicas, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_metadata_response_topic_array_9(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
-    # MetadataResponseTopic, versions 9
+    # MetadataResponseTopic, version 9
     if not 0 <= count * 10 <= len(data) - pos:
         raise bad_count(count)
     items: list[MetadataResponseTopic] = []
@@ -1331,41 +1294,30 @@ def _read_metadata_response_topic_array_9(data: bytes, pos: int, count: int) -> 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(MetadataResponseTopic(
+        item = MetadataResponseTopic(
             error_code, name, ZERO_UUID, is_internal, partitions, topic_authorized_operations, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_metadata_response_topic_array_9(out: bytearray, items: list[MetadataResponseTopic]) -> None:
-    # MetadataResponseTopic, versions 9
+    # MetadataResponseTopic, version 9
     for item in items:
         if item.name is None:
             raise null_not_allowed("MetadataResponseTopic", "name")
-        raw = item.name.encode()
         out += _pack_h(item.error_code)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_t(item.is_internal)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_metadata_response_partition_array_9(out, item.partitions)
         out += _pack_i(item.topic_authorized_operations)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_metadata_response_9(data: bytes, pos: int) -> tuple[MetadataResponse, int]:
-    # MetadataResponse, versions 9
+    # MetadataResponse, version 9
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -1390,45 +1342,33 @@ def _read_metadata_response_9(data: bytes, pos: int) -> tuple[MetadataResponse, 
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return MetadataResponse(
+    item = MetadataResponse(
         throttle_time_ms, brokers, cluster_id, controller_id, topics, cluster_authorized_operations, 0, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_metadata_response_9(out: bytearray, item: MetadataResponse) -> None:
-    # MetadataResponse, versions 9
+    # MetadataResponse, version 9
     out += _pack_i(item.throttle_time_ms)
     n = len(item.brokers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_metadata_response_broker_array_9(out, item.brokers)
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     out += _pack_i(item.controller_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_metadata_response_topic_array_9(out, item.topics)
     out += _pack_i(item.cluster_authorized_operations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_metadata_response_topic_array_10(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
+def _read_metadata_response_topic_array_10(
+    data: bytes, pos: int, count: int
+) -> tuple[list[MetadataResponseTopic], int]:
     # MetadataResponseTopic, versions 10-11
     if not 0 <= count * 26 <= len(data) - pos:
         raise bad_count(count)
@@ -1451,9 +1391,10 @@ def _read_metadata_response_topic_array_10(data: bytes, pos: int, count: int) ->
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(MetadataResponseTopic(
+        item = MetadataResponseTopic(
             error_code, name, topic_id, is_internal, partitions, topic_authorized_operations, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -1462,32 +1403,20 @@ def _write_metadata_response_topic_array_10(out: bytearray, items: list[Metadata
     for item in items:
         if item.name is None:
             raise null_not_allowed("MetadataResponseTopic", "name")
-        raw = item.name.encode()
         out += _pack_h(item.error_code)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_ut(item.topic_id, item.is_internal)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_metadata_response_partition_array_9(out, item.partitions)
         out += _pack_i(item.topic_authorized_operations)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_metadata_response_10(data: bytes, pos: int) -> tuple[MetadataResponse, int]:
-    # MetadataResponse, versions 10
+    # MetadataResponse, version 10
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -1512,46 +1441,32 @@ def _read_metadata_response_10(data: bytes, pos: int) -> tuple[MetadataResponse,
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return MetadataResponse(
+    item = MetadataResponse(
         throttle_time_ms, brokers, cluster_id, controller_id, topics, cluster_authorized_operations, 0, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_metadata_response_10(out: bytearray, item: MetadataResponse) -> None:
-    # MetadataResponse, versions 10
+    # MetadataResponse, version 10
     out += _pack_i(item.throttle_time_ms)
     n = len(item.brokers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_metadata_response_broker_array_9(out, item.brokers)
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     out += _pack_i(item.controller_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_metadata_response_topic_array_10(out, item.topics)
     out += _pack_i(item.cluster_authorized_operations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_metadata_response_11(data: bytes, pos: int) -> tuple[MetadataResponse, int]:
-    # MetadataResponse, versions 11
+    # MetadataResponse, version 11
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -1576,46 +1491,32 @@ def _read_metadata_response_11(data: bytes, pos: int) -> tuple[MetadataResponse,
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return MetadataResponse(
-        throttle_time_ms, brokers, cluster_id, controller_id, topics, -2147483648, 0, unknown_tags
-    ), pos
+    item = MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics, -2147483648, 0, unknown_tags)
+    return item, pos
 
 
 def _write_metadata_response_11(out: bytearray, item: MetadataResponse) -> None:
-    # MetadataResponse, versions 11
+    # MetadataResponse, version 11
     if item.cluster_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponse", "cluster_authorized_operations")
     out += _pack_i(item.throttle_time_ms)
     n = len(item.brokers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_metadata_response_broker_array_9(out, item.brokers)
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     out += _pack_i(item.controller_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_metadata_response_topic_array_10(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_metadata_response_topic_array_12(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
+def _read_metadata_response_topic_array_12(
+    data: bytes, pos: int, count: int
+) -> tuple[list[MetadataResponseTopic], int]:
     # MetadataResponseTopic, versions 12-13
     if not 0 <= count * 26 <= len(data) - pos:
         raise bad_count(count)
@@ -1640,9 +1541,10 @@ def _read_metadata_response_topic_array_12(data: bytes, pos: int, count: int) ->
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(MetadataResponseTopic(
+        item = MetadataResponseTopic(
             error_code, name, topic_id, is_internal, partitions, topic_authorized_operations, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -1653,31 +1555,19 @@ def _write_metadata_response_topic_array_12(out: bytearray, items: list[Metadata
         if item.name is None:
             out.append(0)
         else:
-            raw = item.name.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.name)
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_ut(item.topic_id, item.is_internal)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_metadata_response_partition_array_9(out, item.partitions)
         out += _pack_i(item.topic_authorized_operations)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_metadata_response_12(data: bytes, pos: int) -> tuple[MetadataResponse, int]:
-    # MetadataResponse, versions 12
+    # MetadataResponse, version 12
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -1702,47 +1592,31 @@ def _read_metadata_response_12(data: bytes, pos: int) -> tuple[MetadataResponse,
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return MetadataResponse(
-        throttle_time_ms, brokers, cluster_id, controller_id, topics, -2147483648, 0, unknown_tags
-    ), pos
+    item = MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics, -2147483648, 0, unknown_tags)
+    return item, pos
 
 
 def _write_metadata_response_12(out: bytearray, item: MetadataResponse) -> None:
-    # MetadataResponse, versions 12
+    # MetadataResponse, version 12
     if item.cluster_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponse", "cluster_authorized_operations")
     out += _pack_i(item.throttle_time_ms)
     n = len(item.brokers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_metadata_response_broker_array_9(out, item.brokers)
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     out += _pack_i(item.controller_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_metadata_response_topic_array_12(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_metadata_response_13(data: bytes, pos: int) -> tuple[MetadataResponse, int]:
-    # MetadataResponse, versions 13
+    # MetadataResponse, version 13
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -1767,44 +1641,30 @@ def _read_metadata_response_13(data: bytes, pos: int) -> tuple[MetadataResponse,
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return MetadataResponse(
+    item = MetadataResponse(
         throttle_time_ms, brokers, cluster_id, controller_id, topics, -2147483648, error_code, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_metadata_response_13(out: bytearray, item: MetadataResponse) -> None:
-    # MetadataResponse, versions 13
+    # MetadataResponse, version 13
     if item.cluster_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponse", "cluster_authorized_operations")
     out += _pack_i(item.throttle_time_ms)
     n = len(item.brokers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_metadata_response_broker_array_9(out, item.brokers)
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     out += _pack_i(item.controller_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_metadata_response_topic_array_12(out, item.topics)
     out += _pack_h(item.error_code)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class MetadataResponse(Message):

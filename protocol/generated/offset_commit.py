@@ -10,6 +10,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -20,12 +22,12 @@ from shareq.protocol.primitives import (
     bad_tag_size,
     bad_uuid,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_u = Struct(">16s").unpack_from
@@ -61,7 +63,7 @@ _pack_qq = Struct(">qq").pack
 
 
 def _read_offset_commit_key_0(data: bytes, pos: int) -> tuple[OffsetCommitKey, int]:
-    # OffsetCommitKey, versions 0
+    # OffsetCommitKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -82,7 +84,7 @@ def _read_offset_commit_key_0(data: bytes, pos: int) -> tuple[OffsetCommitKey, i
 
 
 def _write_offset_commit_key_0(out: bytearray, item: OffsetCommitKey) -> None:
-    # OffsetCommitKey, versions 0
+    # OffsetCommitKey, version 0
     raw = item.group.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -152,7 +154,9 @@ class OffsetCommitRequestPartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_offset_commit_request_partition_array_2(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestPartition], int]:
+def _read_offset_commit_request_partition_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitRequestPartition], int]:
     # OffsetCommitRequestPartition, versions 2-5
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
@@ -185,7 +189,9 @@ def _write_offset_commit_request_partition_array_2(out: bytearray, items: list[O
             out += raw
 
 
-def _read_offset_commit_request_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestTopic], int]:
+def _read_offset_commit_request_topic_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitRequestTopic], int]:
     # OffsetCommitRequestTopic, versions 2-5
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -256,7 +262,7 @@ def _write_offset_commit_request_2(out: bytearray, item: OffsetCommitRequest) ->
 
 
 def _read_offset_commit_request_5(data: bytes, pos: int) -> tuple[OffsetCommitRequest, int]:
-    # OffsetCommitRequest, versions 5
+    # OffsetCommitRequest, version 5
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -278,7 +284,7 @@ def _read_offset_commit_request_5(data: bytes, pos: int) -> tuple[OffsetCommitRe
 
 
 def _write_offset_commit_request_5(out: bytearray, item: OffsetCommitRequest) -> None:
-    # OffsetCommitRequest, versions 5
+    # OffsetCommitRequest, version 5
     if item.group_instance_id is not None:
         raise not_in_version("OffsetCommitRequest", "group_instance_id")
     if item.unknown_tags:
@@ -293,7 +299,9 @@ def _write_offset_commit_request_5(out: bytearray, item: OffsetCommitRequest) ->
     _write_offset_commit_request_topic_array_2(out, item.topics)
 
 
-def _read_offset_commit_request_partition_array_6(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestPartition], int]:
+def _read_offset_commit_request_partition_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitRequestPartition], int]:
     # OffsetCommitRequestPartition, versions 6-7
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -308,9 +316,10 @@ def _read_offset_commit_request_partition_array_6(data: bytes, pos: int, count: 
             pos = end
         elif n != -1:
             raise bad_length(n)
-        items.append(OffsetCommitRequestPartition(
+        item = OffsetCommitRequestPartition(
             partition_index, committed_offset, committed_leader_epoch, committed_metadata
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -328,7 +337,9 @@ def _write_offset_commit_request_partition_array_6(out: bytearray, items: list[O
             out += raw
 
 
-def _read_offset_commit_request_topic_array_6(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestTopic], int]:
+def _read_offset_commit_request_topic_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitRequestTopic], int]:
     # OffsetCommitRequestTopic, versions 6-7
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -361,7 +372,7 @@ def _write_offset_commit_request_topic_array_6(out: bytearray, items: list[Offse
 
 
 def _read_offset_commit_request_6(data: bytes, pos: int) -> tuple[OffsetCommitRequest, int]:
-    # OffsetCommitRequest, versions 6
+    # OffsetCommitRequest, version 6
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -383,7 +394,7 @@ def _read_offset_commit_request_6(data: bytes, pos: int) -> tuple[OffsetCommitRe
 
 
 def _write_offset_commit_request_6(out: bytearray, item: OffsetCommitRequest) -> None:
-    # OffsetCommitRequest, versions 6
+    # OffsetCommitRequest, version 6
     if item.group_instance_id is not None:
         raise not_in_version("OffsetCommitRequest", "group_instance_id")
     if item.unknown_tags:
@@ -399,7 +410,7 @@ def _write_offset_commit_request_6(out: bytearray, item: OffsetCommitRequest) ->
 
 
 def _read_offset_commit_request_7(data: bytes, pos: int) -> tuple[OffsetCommitRequest, int]:
-    # OffsetCommitRequest, versions 7
+    # OffsetCommitRequest, version 7
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -430,7 +441,7 @@ def _read_offset_commit_request_7(data: bytes, pos: int) -> tuple[OffsetCommitRe
 
 
 def _write_offset_commit_request_7(out: bytearray, item: OffsetCommitRequest) -> None:
-    # OffsetCommitRequest, versions 7
+    # OffsetCommitRequest, version 7
     if item.unknown_tags:
         raise not_in_version("OffsetCommitRequest", "unknown_tags")
     raw = item.group_id.encode()
@@ -449,7 +460,9 @@ def _write_offset_commit_request_7(out: bytearray, item: OffsetCommitRequest) ->
     _write_offset_commit_request_topic_array_6(out, item.topics)
 
 
-def _read_offset_commit_request_partition_array_8(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestPartition], int]:
+def _read_offset_commit_request_partition_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitRequestPartition], int]:
     # OffsetCommitRequestPartition, versions 8-10
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -469,9 +482,10 @@ def _read_offset_commit_request_partition_array_8(data: bytes, pos: int, count: 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(OffsetCommitRequestPartition(
+        item = OffsetCommitRequestPartition(
             partition_index, committed_offset, committed_leader_epoch, committed_metadata, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -482,20 +496,13 @@ def _write_offset_commit_request_partition_array_8(out: bytearray, items: list[O
         if item.committed_metadata is None:
             out.append(0)
         else:
-            raw = item.committed_metadata.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.committed_metadata)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_commit_request_topic_array_8(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestTopic], int]:
+def _read_offset_commit_request_topic_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitRequestTopic], int]:
     # OffsetCommitRequestTopic, versions 8-9
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -525,23 +532,11 @@ def _read_offset_commit_request_topic_array_8(data: bytes, pos: int, count: int)
 def _write_offset_commit_request_topic_array_8(out: bytearray, items: list[OffsetCommitRequestTopic]) -> None:
     # OffsetCommitRequestTopic, versions 8-9
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_commit_request_partition_array_8(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_commit_request_8(data: bytes, pos: int) -> tuple[OffsetCommitRequest, int]:
@@ -579,52 +574,31 @@ def _read_offset_commit_request_8(data: bytes, pos: int) -> tuple[OffsetCommitRe
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return OffsetCommitRequest(
+    item = OffsetCommitRequest(
         group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_offset_commit_request_8(out: bytearray, item: OffsetCommitRequest) -> None:
     # OffsetCommitRequest, versions 8-9
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
+    put_compact_string(out, item.group_id)
     out += _pack_i(item.generation_id_or_member_epoch)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.member_id)
     if item.group_instance_id is None:
         out.append(0)
     else:
-        raw = item.group_instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_instance_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_commit_request_topic_array_8(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_commit_request_topic_array_10(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestTopic], int]:
-    # OffsetCommitRequestTopic, versions 10
+def _read_offset_commit_request_topic_array_10(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitRequestTopic], int]:
+    # OffsetCommitRequestTopic, version 10
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetCommitRequestTopic] = []
@@ -644,25 +618,19 @@ def _read_offset_commit_request_topic_array_10(data: bytes, pos: int, count: int
 
 
 def _write_offset_commit_request_topic_array_10(out: bytearray, items: list[OffsetCommitRequestTopic]) -> None:
-    # OffsetCommitRequestTopic, versions 10
+    # OffsetCommitRequestTopic, version 10
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_commit_request_partition_array_8(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_commit_request_10(data: bytes, pos: int) -> tuple[OffsetCommitRequest, int]:
-    # OffsetCommitRequest, versions 10
+    # OffsetCommitRequest, version 10
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -696,48 +664,25 @@ def _read_offset_commit_request_10(data: bytes, pos: int) -> tuple[OffsetCommitR
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return OffsetCommitRequest(
+    item = OffsetCommitRequest(
         group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_offset_commit_request_10(out: bytearray, item: OffsetCommitRequest) -> None:
-    # OffsetCommitRequest, versions 10
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
+    # OffsetCommitRequest, version 10
+    put_compact_string(out, item.group_id)
     out += _pack_i(item.generation_id_or_member_epoch)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.member_id)
     if item.group_instance_id is None:
         out.append(0)
     else:
-        raw = item.group_instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_instance_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_commit_request_topic_array_10(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class OffsetCommitRequest(Message):
@@ -833,7 +778,9 @@ class OffsetCommitResponsePartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_offset_commit_response_partition_array_2(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponsePartition], int]:
+def _read_offset_commit_response_partition_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitResponsePartition], int]:
     # OffsetCommitResponsePartition, versions 2-7
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -853,7 +800,9 @@ def _write_offset_commit_response_partition_array_2(out: bytearray, items: list[
         out += _pack_ih(item.partition_index, item.error_code)
 
 
-def _read_offset_commit_response_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponseTopic], int]:
+def _read_offset_commit_response_topic_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitResponseTopic], int]:
     # OffsetCommitResponseTopic, versions 2-7
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -886,7 +835,7 @@ def _write_offset_commit_response_topic_array_2(out: bytearray, items: list[Offs
 
 
 def _read_offset_commit_response_2(data: bytes, pos: int) -> tuple[OffsetCommitResponse, int]:
-    # OffsetCommitResponse, versions 2
+    # OffsetCommitResponse, version 2
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics, pos = _read_offset_commit_response_topic_array_2(data, pos, n)
@@ -894,7 +843,7 @@ def _read_offset_commit_response_2(data: bytes, pos: int) -> tuple[OffsetCommitR
 
 
 def _write_offset_commit_response_2(out: bytearray, item: OffsetCommitResponse) -> None:
-    # OffsetCommitResponse, versions 2
+    # OffsetCommitResponse, version 2
     if item.unknown_tags:
         raise not_in_version("OffsetCommitResponse", "unknown_tags")
     out += _pack_i(len(item.topics))
@@ -917,7 +866,9 @@ def _write_offset_commit_response_3(out: bytearray, item: OffsetCommitResponse) 
     _write_offset_commit_response_topic_array_2(out, item.topics)
 
 
-def _read_offset_commit_response_partition_array_8(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponsePartition], int]:
+def _read_offset_commit_response_partition_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitResponsePartition], int]:
     # OffsetCommitResponsePartition, versions 8-10
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
@@ -936,13 +887,12 @@ def _write_offset_commit_response_partition_array_8(out: bytearray, items: list[
     # OffsetCommitResponsePartition, versions 8-10
     for item in items:
         out += _pack_ih(item.partition_index, item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_commit_response_topic_array_8(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponseTopic], int]:
+def _read_offset_commit_response_topic_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitResponseTopic], int]:
     # OffsetCommitResponseTopic, versions 8-9
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -972,23 +922,11 @@ def _read_offset_commit_response_topic_array_8(data: bytes, pos: int, count: int
 def _write_offset_commit_response_topic_array_8(out: bytearray, items: list[OffsetCommitResponseTopic]) -> None:
     # OffsetCommitResponseTopic, versions 8-9
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_commit_response_partition_array_8(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_commit_response_8(data: bytes, pos: int) -> tuple[OffsetCommitResponse, int]:
@@ -1010,19 +948,15 @@ def _write_offset_commit_response_8(out: bytearray, item: OffsetCommitResponse) 
     # OffsetCommitResponse, versions 8-9
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_commit_response_topic_array_8(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_commit_response_topic_array_10(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponseTopic], int]:
-    # OffsetCommitResponseTopic, versions 10
+def _read_offset_commit_response_topic_array_10(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetCommitResponseTopic], int]:
+    # OffsetCommitResponseTopic, version 10
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetCommitResponseTopic] = []
@@ -1042,25 +976,19 @@ def _read_offset_commit_response_topic_array_10(data: bytes, pos: int, count: in
 
 
 def _write_offset_commit_response_topic_array_10(out: bytearray, items: list[OffsetCommitResponseTopic]) -> None:
-    # OffsetCommitResponseTopic, versions 10
+    # OffsetCommitResponseTopic, version 10
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_commit_response_partition_array_8(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_commit_response_10(data: bytes, pos: int) -> tuple[OffsetCommitResponse, int]:
-    # OffsetCommitResponse, versions 10
+    # OffsetCommitResponse, version 10
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -1075,18 +1003,12 @@ def _read_offset_commit_response_10(data: bytes, pos: int) -> tuple[OffsetCommit
 
 
 def _write_offset_commit_response_10(out: bytearray, item: OffsetCommitResponse) -> None:
-    # OffsetCommitResponse, versions 10
+    # OffsetCommitResponse, version 10
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_commit_response_topic_array_10(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class OffsetCommitResponse(Message):
@@ -1157,7 +1079,7 @@ def _write_offset_commit_value_0(out: bytearray, item: OffsetCommitValue) -> Non
 
 
 def _read_offset_commit_value_1(data: bytes, pos: int) -> tuple[OffsetCommitValue, int]:
-    # OffsetCommitValue, versions 1
+    # OffsetCommitValue, version 1
     offset, n = _unpack_qh(data, pos)
     pos += 10
     if n < 0:
@@ -1171,7 +1093,7 @@ def _read_offset_commit_value_1(data: bytes, pos: int) -> tuple[OffsetCommitValu
 
 
 def _write_offset_commit_value_1(out: bytearray, item: OffsetCommitValue) -> None:
-    # OffsetCommitValue, versions 1
+    # OffsetCommitValue, version 1
     if item.unknown_tags:
         raise not_in_version("OffsetCommitValue", "unknown_tags")
     raw = item.metadata.encode()
@@ -1181,7 +1103,7 @@ def _write_offset_commit_value_1(out: bytearray, item: OffsetCommitValue) -> Non
 
 
 def _read_offset_commit_value_3(data: bytes, pos: int) -> tuple[OffsetCommitValue, int]:
-    # OffsetCommitValue, versions 3
+    # OffsetCommitValue, version 3
     offset, leader_epoch, n = _unpack_qih(data, pos)
     pos += 14
     if n < 0:
@@ -1195,7 +1117,7 @@ def _read_offset_commit_value_3(data: bytes, pos: int) -> tuple[OffsetCommitValu
 
 
 def _write_offset_commit_value_3(out: bytearray, item: OffsetCommitValue) -> None:
-    # OffsetCommitValue, versions 3
+    # OffsetCommitValue, version 3
     if item.unknown_tags:
         raise not_in_version("OffsetCommitValue", "unknown_tags")
     raw = item.metadata.encode()
@@ -1205,7 +1127,7 @@ def _write_offset_commit_value_3(out: bytearray, item: OffsetCommitValue) -> Non
 
 
 def _read_offset_commit_value_4(data: bytes, pos: int) -> tuple[OffsetCommitValue, int]:
-    # OffsetCommitValue, versions 4
+    # OffsetCommitValue, version 4
     offset, leader_epoch, n = _unpack_qiB(data, pos)
     pos += 13
     if not 0 < n < 128:
@@ -1240,15 +1162,9 @@ def _read_offset_commit_value_tags_4(item: OffsetCommitValue, data: bytes, pos: 
 
 
 def _write_offset_commit_value_4(out: bytearray, item: OffsetCommitValue) -> None:
-    # OffsetCommitValue, versions 4
-    raw = item.metadata.encode()
+    # OffsetCommitValue, version 4
     out += _pack_qi(item.offset, item.leader_epoch)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.metadata)
     out += _pack_q(item.commit_timestamp)
     tags = item.unknown_tags
     if item.topic_id != ZERO_UUID:
@@ -1257,10 +1173,7 @@ def _write_offset_commit_value_4(out: bytearray, item: OffsetCommitValue) -> Non
             raise bad_uuid(item.topic_id)
         body += _pack_u(item.topic_id)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class OffsetCommitValue(Message):
@@ -1286,7 +1199,13 @@ class OffsetCommitValue(Message):
     }
 
     __slots__ = (
-        "offset", "leader_epoch", "metadata", "commit_timestamp", "expire_timestamp", "topic_id", "unknown_tags"
+        "offset",
+        "leader_epoch",
+        "metadata",
+        "commit_timestamp",
+        "expire_timestamp",
+        "topic_id",
+        "unknown_tags",
     )
 
     def __init__(

@@ -45,8 +45,10 @@ class OffsetDeleteRequestPartition(Structure):
         self.partition_index = partition_index
 
 
-def _read_offset_delete_request_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteRequestPartition], int]:
-    # OffsetDeleteRequestPartition, versions 0
+def _read_offset_delete_request_partition_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetDeleteRequestPartition], int]:
+    # OffsetDeleteRequestPartition, version 0
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetDeleteRequestPartition] = []
@@ -58,13 +60,15 @@ def _read_offset_delete_request_partition_array_0(data: bytes, pos: int, count: 
 
 
 def _write_offset_delete_request_partition_array_0(out: bytearray, items: list[OffsetDeleteRequestPartition]) -> None:
-    # OffsetDeleteRequestPartition, versions 0
+    # OffsetDeleteRequestPartition, version 0
     for item in items:
         out += _pack_i(item.partition_index)
 
 
-def _read_offset_delete_request_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteRequestTopic], int]:
-    # OffsetDeleteRequestTopic, versions 0
+def _read_offset_delete_request_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetDeleteRequestTopic], int]:
+    # OffsetDeleteRequestTopic, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetDeleteRequestTopic] = []
@@ -84,7 +88,7 @@ def _read_offset_delete_request_topic_array_0(data: bytes, pos: int, count: int)
 
 
 def _write_offset_delete_request_topic_array_0(out: bytearray, items: list[OffsetDeleteRequestTopic]) -> None:
-    # OffsetDeleteRequestTopic, versions 0
+    # OffsetDeleteRequestTopic, version 0
     for item in items:
         raw = item.name.encode()
         out += _pack_h(len(raw))
@@ -94,7 +98,7 @@ def _write_offset_delete_request_topic_array_0(out: bytearray, items: list[Offse
 
 
 def _read_offset_delete_request_0(data: bytes, pos: int) -> tuple[OffsetDeleteRequest, int]:
-    # OffsetDeleteRequest, versions 0
+    # OffsetDeleteRequest, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -109,7 +113,7 @@ def _read_offset_delete_request_0(data: bytes, pos: int) -> tuple[OffsetDeleteRe
 
 
 def _write_offset_delete_request_0(out: bytearray, item: OffsetDeleteRequest) -> None:
-    # OffsetDeleteRequest, versions 0
+    # OffsetDeleteRequest, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -153,8 +157,10 @@ class OffsetDeleteResponsePartition(Structure):
         self.error_code = error_code
 
 
-def _read_offset_delete_response_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteResponsePartition], int]:
-    # OffsetDeleteResponsePartition, versions 0
+def _read_offset_delete_response_partition_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetDeleteResponsePartition], int]:
+    # OffsetDeleteResponsePartition, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetDeleteResponsePartition] = []
@@ -166,13 +172,15 @@ def _read_offset_delete_response_partition_array_0(data: bytes, pos: int, count:
 
 
 def _write_offset_delete_response_partition_array_0(out: bytearray, items: list[OffsetDeleteResponsePartition]) -> None:
-    # OffsetDeleteResponsePartition, versions 0
+    # OffsetDeleteResponsePartition, version 0
     for item in items:
         out += _pack_ih(item.partition_index, item.error_code)
 
 
-def _read_offset_delete_response_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteResponseTopic], int]:
-    # OffsetDeleteResponseTopic, versions 0
+def _read_offset_delete_response_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetDeleteResponseTopic], int]:
+    # OffsetDeleteResponseTopic, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetDeleteResponseTopic] = []
@@ -192,7 +200,7 @@ def _read_offset_delete_response_topic_array_0(data: bytes, pos: int, count: int
 
 
 def _write_offset_delete_response_topic_array_0(out: bytearray, items: list[OffsetDeleteResponseTopic]) -> None:
-    # OffsetDeleteResponseTopic, versions 0
+    # OffsetDeleteResponseTopic, version 0
     for item in items:
         raw = item.name.encode()
         out += _pack_h(len(raw))
@@ -202,7 +210,7 @@ def _write_offset_delete_response_topic_array_0(out: bytearray, items: list[Offs
 
 
 def _read_offset_delete_response_0(data: bytes, pos: int) -> tuple[OffsetDeleteResponse, int]:
-    # OffsetDeleteResponse, versions 0
+    # OffsetDeleteResponse, version 0
     error_code, throttle_time_ms, n = _unpack_hii(data, pos)
     pos += 10
     topics, pos = _read_offset_delete_response_topic_array_0(data, pos, n)
@@ -210,7 +218,7 @@ def _read_offset_delete_response_0(data: bytes, pos: int) -> tuple[OffsetDeleteR
 
 
 def _write_offset_delete_response_0(out: bytearray, item: OffsetDeleteResponse) -> None:
-    # OffsetDeleteResponse, versions 0
+    # OffsetDeleteResponse, version 0
     out += _pack_hii(item.error_code, item.throttle_time_ms, len(item.topics))
     _write_offset_delete_response_topic_array_0(out, item.topics)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -19,14 +21,14 @@ from shareq.protocol.primitives import (
     bad_uuid,
     not_in_version,
     null_not_allowed,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -102,7 +104,9 @@ class OffsetFetchRequestTopics(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_offset_fetch_request_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopic], int]:
+def _read_offset_fetch_request_topic_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchRequestTopic], int]:
     # OffsetFetchRequestTopic, versions 1-5
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -135,7 +139,7 @@ def _write_offset_fetch_request_topic_array_1(out: bytearray, items: list[Offset
 
 
 def _read_offset_fetch_request_1(data: bytes, pos: int) -> tuple[OffsetFetchRequest, int]:
-    # OffsetFetchRequest, versions 1
+    # OffsetFetchRequest, version 1
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -150,7 +154,7 @@ def _read_offset_fetch_request_1(data: bytes, pos: int) -> tuple[OffsetFetchRequ
 
 
 def _write_offset_fetch_request_1(out: bytearray, item: OffsetFetchRequest) -> None:
-    # OffsetFetchRequest, versions 1
+    # OffsetFetchRequest, version 1
     if item.groups:
         raise not_in_version("OffsetFetchRequest", "groups")
     if item.require_stable:
@@ -201,7 +205,9 @@ def _write_offset_fetch_request_2(out: bytearray, item: OffsetFetchRequest) -> N
         _write_offset_fetch_request_topic_array_1(out, item.topics)
 
 
-def _read_offset_fetch_request_topic_array_6(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopic], int]:
+def _read_offset_fetch_request_topic_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchRequestTopic], int]:
     # OffsetFetchRequestTopic, versions 6-7
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -231,27 +237,15 @@ def _read_offset_fetch_request_topic_array_6(data: bytes, pos: int, count: int) 
 def _write_offset_fetch_request_topic_array_6(out: bytearray, items: list[OffsetFetchRequestTopic]) -> None:
     # OffsetFetchRequestTopic, versions 6-7
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partition_indexes) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partition_indexes, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_fetch_request_6(data: bytes, pos: int) -> tuple[OffsetFetchRequest, int]:
-    # OffsetFetchRequest, versions 6
+    # OffsetFetchRequest, version 6
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -275,35 +269,23 @@ def _read_offset_fetch_request_6(data: bytes, pos: int) -> tuple[OffsetFetchRequ
 
 
 def _write_offset_fetch_request_6(out: bytearray, item: OffsetFetchRequest) -> None:
-    # OffsetFetchRequest, versions 6
+    # OffsetFetchRequest, version 6
     if item.groups:
         raise not_in_version("OffsetFetchRequest", "groups")
     if item.require_stable:
         raise not_in_version("OffsetFetchRequest", "require_stable")
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.group_id)
     if item.topics is None:
         out.append(0)
     else:
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_fetch_request_topic_array_6(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_fetch_request_7(data: bytes, pos: int) -> tuple[OffsetFetchRequest, int]:
-    # OffsetFetchRequest, versions 7
+    # OffsetFetchRequest, version 7
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -327,33 +309,23 @@ def _read_offset_fetch_request_7(data: bytes, pos: int) -> tuple[OffsetFetchRequ
 
 
 def _write_offset_fetch_request_7(out: bytearray, item: OffsetFetchRequest) -> None:
-    # OffsetFetchRequest, versions 7
+    # OffsetFetchRequest, version 7
     if item.groups:
         raise not_in_version("OffsetFetchRequest", "groups")
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.group_id)
     if item.topics is None:
         out.append(0)
     else:
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_fetch_request_topic_array_6(out, item.topics)
     out += _pack_t(item.require_stable)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_request_topics_array_8(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopics], int]:
+def _read_offset_fetch_request_topics_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchRequestTopics], int]:
     # OffsetFetchRequestTopics, versions 8-9
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -383,27 +355,17 @@ def _read_offset_fetch_request_topics_array_8(data: bytes, pos: int, count: int)
 def _write_offset_fetch_request_topics_array_8(out: bytearray, items: list[OffsetFetchRequestTopics]) -> None:
     # OffsetFetchRequestTopics, versions 8-9
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partition_indexes) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partition_indexes, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_request_group_array_8(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestGroup], int]:
-    # OffsetFetchRequestGroup, versions 8
+def _read_offset_fetch_request_group_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchRequestGroup], int]:
+    # OffsetFetchRequestGroup, version 8
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetFetchRequestGroup] = []
@@ -432,32 +394,20 @@ def _read_offset_fetch_request_group_array_8(data: bytes, pos: int, count: int) 
 
 
 def _write_offset_fetch_request_group_array_8(out: bytearray, items: list[OffsetFetchRequestGroup]) -> None:
-    # OffsetFetchRequestGroup, versions 8
+    # OffsetFetchRequestGroup, version 8
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
         if item.topics is None:
             out.append(0)
         else:
             n = len(item.topics) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             _write_offset_fetch_request_topics_array_8(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_fetch_request_8(data: bytes, pos: int) -> tuple[OffsetFetchRequest, int]:
-    # OffsetFetchRequest, versions 8
+    # OffsetFetchRequest, version 8
     n = data[pos]
     pos += 1
     if n > 127:
@@ -472,26 +422,22 @@ def _read_offset_fetch_request_8(data: bytes, pos: int) -> tuple[OffsetFetchRequ
 
 
 def _write_offset_fetch_request_8(out: bytearray, item: OffsetFetchRequest) -> None:
-    # OffsetFetchRequest, versions 8
+    # OffsetFetchRequest, version 8
     if item.group_id != "":
         raise not_in_version("OffsetFetchRequest", "group_id")
     if item.topics != []:
         raise not_in_version("OffsetFetchRequest", "topics")
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_fetch_request_group_array_8(out, item.groups)
     out += _pack_t(item.require_stable)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_request_group_array_9(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestGroup], int]:
-    # OffsetFetchRequestGroup, versions 9
+def _read_offset_fetch_request_group_array_9(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchRequestGroup], int]:
+    # OffsetFetchRequestGroup, version 9
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetFetchRequestGroup] = []
@@ -529,43 +475,25 @@ def _read_offset_fetch_request_group_array_9(data: bytes, pos: int, count: int) 
 
 
 def _write_offset_fetch_request_group_array_9(out: bytearray, items: list[OffsetFetchRequestGroup]) -> None:
-    # OffsetFetchRequestGroup, versions 9
+    # OffsetFetchRequestGroup, version 9
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
         if item.member_id is None:
             out.append(0)
         else:
-            raw = item.member_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.member_id)
         out += _pack_i(item.member_epoch)
         if item.topics is None:
             out.append(0)
         else:
             n = len(item.topics) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             _write_offset_fetch_request_topics_array_8(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_fetch_request_9(data: bytes, pos: int) -> tuple[OffsetFetchRequest, int]:
-    # OffsetFetchRequest, versions 9
+    # OffsetFetchRequest, version 9
     n = data[pos]
     pos += 1
     if n > 127:
@@ -580,26 +508,22 @@ def _read_offset_fetch_request_9(data: bytes, pos: int) -> tuple[OffsetFetchRequ
 
 
 def _write_offset_fetch_request_9(out: bytearray, item: OffsetFetchRequest) -> None:
-    # OffsetFetchRequest, versions 9
+    # OffsetFetchRequest, version 9
     if item.group_id != "":
         raise not_in_version("OffsetFetchRequest", "group_id")
     if item.topics != []:
         raise not_in_version("OffsetFetchRequest", "topics")
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_fetch_request_group_array_9(out, item.groups)
     out += _pack_t(item.require_stable)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_request_topics_array_10(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopics], int]:
-    # OffsetFetchRequestTopics, versions 10
+def _read_offset_fetch_request_topics_array_10(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchRequestTopics], int]:
+    # OffsetFetchRequestTopics, version 10
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetFetchRequestTopics] = []
@@ -619,25 +543,21 @@ def _read_offset_fetch_request_topics_array_10(data: bytes, pos: int, count: int
 
 
 def _write_offset_fetch_request_topics_array_10(out: bytearray, items: list[OffsetFetchRequestTopics]) -> None:
-    # OffsetFetchRequestTopics, versions 10
+    # OffsetFetchRequestTopics, version 10
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partition_indexes) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partition_indexes, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_request_group_array_10(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestGroup], int]:
-    # OffsetFetchRequestGroup, versions 10
+def _read_offset_fetch_request_group_array_10(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchRequestGroup], int]:
+    # OffsetFetchRequestGroup, version 10
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetFetchRequestGroup] = []
@@ -675,43 +595,25 @@ def _read_offset_fetch_request_group_array_10(data: bytes, pos: int, count: int)
 
 
 def _write_offset_fetch_request_group_array_10(out: bytearray, items: list[OffsetFetchRequestGroup]) -> None:
-    # OffsetFetchRequestGroup, versions 10
+    # OffsetFetchRequestGroup, version 10
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
         if item.member_id is None:
             out.append(0)
         else:
-            raw = item.member_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.member_id)
         out += _pack_i(item.member_epoch)
         if item.topics is None:
             out.append(0)
         else:
             n = len(item.topics) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             _write_offset_fetch_request_topics_array_10(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_fetch_request_10(data: bytes, pos: int) -> tuple[OffsetFetchRequest, int]:
-    # OffsetFetchRequest, versions 10
+    # OffsetFetchRequest, version 10
     n = data[pos]
     pos += 1
     if n > 127:
@@ -726,22 +628,16 @@ def _read_offset_fetch_request_10(data: bytes, pos: int) -> tuple[OffsetFetchReq
 
 
 def _write_offset_fetch_request_10(out: bytearray, item: OffsetFetchRequest) -> None:
-    # OffsetFetchRequest, versions 10
+    # OffsetFetchRequest, version 10
     if item.group_id != "":
         raise not_in_version("OffsetFetchRequest", "group_id")
     if item.topics != []:
         raise not_in_version("OffsetFetchRequest", "topics")
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_fetch_request_group_array_10(out, item.groups)
     out += _pack_t(item.require_stable)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class OffsetFetchRequest(Message):
@@ -813,7 +709,12 @@ class OffsetFetchResponsePartition(Structure):
     """An element of OffsetFetchResponseTopic.Partitions."""
 
     __slots__ = (
-        "partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code", "unknown_tags"
+        "partition_index",
+        "committed_offset",
+        "committed_leader_epoch",
+        "metadata",
+        "error_code",
+        "unknown_tags",
     )
 
     def __init__(
@@ -873,7 +774,12 @@ class OffsetFetchResponsePartitions(Structure):
     """An element of OffsetFetchResponseTopics.Partitions."""
 
     __slots__ = (
-        "partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code", "unknown_tags"
+        "partition_index",
+        "committed_offset",
+        "committed_leader_epoch",
+        "metadata",
+        "error_code",
+        "unknown_tags",
     )
 
     def __init__(
@@ -893,7 +799,9 @@ class OffsetFetchResponsePartitions(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_offset_fetch_response_partition_array_1(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartition], int]:
+def _read_offset_fetch_response_partition_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponsePartition], int]:
     # OffsetFetchResponsePartition, versions 1-4
     if not 0 <= count * 16 <= len(data) - pos:
         raise bad_count(count)
@@ -929,7 +837,9 @@ def _write_offset_fetch_response_partition_array_1(out: bytearray, items: list[O
         out += _pack_h(item.error_code)
 
 
-def _read_offset_fetch_response_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseTopic], int]:
+def _read_offset_fetch_response_topic_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponseTopic], int]:
     # OffsetFetchResponseTopic, versions 1-4
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -962,7 +872,7 @@ def _write_offset_fetch_response_topic_array_1(out: bytearray, items: list[Offse
 
 
 def _read_offset_fetch_response_1(data: bytes, pos: int) -> tuple[OffsetFetchResponse, int]:
-    # OffsetFetchResponse, versions 1
+    # OffsetFetchResponse, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics, pos = _read_offset_fetch_response_topic_array_1(data, pos, n)
@@ -970,7 +880,7 @@ def _read_offset_fetch_response_1(data: bytes, pos: int) -> tuple[OffsetFetchRes
 
 
 def _write_offset_fetch_response_1(out: bytearray, item: OffsetFetchResponse) -> None:
-    # OffsetFetchResponse, versions 1
+    # OffsetFetchResponse, version 1
     if item.groups:
         raise not_in_version("OffsetFetchResponse", "groups")
     if item.unknown_tags:
@@ -980,7 +890,7 @@ def _write_offset_fetch_response_1(out: bytearray, item: OffsetFetchResponse) ->
 
 
 def _read_offset_fetch_response_2(data: bytes, pos: int) -> tuple[OffsetFetchResponse, int]:
-    # OffsetFetchResponse, versions 2
+    # OffsetFetchResponse, version 2
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics, pos = _read_offset_fetch_response_topic_array_1(data, pos, n)
@@ -990,7 +900,7 @@ def _read_offset_fetch_response_2(data: bytes, pos: int) -> tuple[OffsetFetchRes
 
 
 def _write_offset_fetch_response_2(out: bytearray, item: OffsetFetchResponse) -> None:
-    # OffsetFetchResponse, versions 2
+    # OffsetFetchResponse, version 2
     if item.groups:
         raise not_in_version("OffsetFetchResponse", "groups")
     if item.unknown_tags:
@@ -1021,8 +931,10 @@ def _write_offset_fetch_response_3(out: bytearray, item: OffsetFetchResponse) ->
     out += _pack_h(item.error_code)
 
 
-def _read_offset_fetch_response_partition_array_5(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartition], int]:
-    # OffsetFetchResponsePartition, versions 5
+def _read_offset_fetch_response_partition_array_5(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponsePartition], int]:
+    # OffsetFetchResponsePartition, version 5
     if not 0 <= count * 20 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetFetchResponsePartition] = []
@@ -1038,14 +950,15 @@ def _read_offset_fetch_response_partition_array_5(data: bytes, pos: int, count: 
             raise bad_length(n)
         (error_code,) = _unpack_h(data, pos)
         pos += 2
-        items.append(OffsetFetchResponsePartition(
+        item = OffsetFetchResponsePartition(
             partition_index, committed_offset, committed_leader_epoch, metadata, error_code
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_offset_fetch_response_partition_array_5(out: bytearray, items: list[OffsetFetchResponsePartition]) -> None:
-    # OffsetFetchResponsePartition, versions 5
+    # OffsetFetchResponsePartition, version 5
     for item in items:
         if item.unknown_tags:
             raise not_in_version("OffsetFetchResponsePartition", "unknown_tags")
@@ -1059,8 +972,10 @@ def _write_offset_fetch_response_partition_array_5(out: bytearray, items: list[O
         out += _pack_h(item.error_code)
 
 
-def _read_offset_fetch_response_topic_array_5(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseTopic], int]:
-    # OffsetFetchResponseTopic, versions 5
+def _read_offset_fetch_response_topic_array_5(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponseTopic], int]:
+    # OffsetFetchResponseTopic, version 5
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetFetchResponseTopic] = []
@@ -1080,7 +995,7 @@ def _read_offset_fetch_response_topic_array_5(data: bytes, pos: int, count: int)
 
 
 def _write_offset_fetch_response_topic_array_5(out: bytearray, items: list[OffsetFetchResponseTopic]) -> None:
-    # OffsetFetchResponseTopic, versions 5
+    # OffsetFetchResponseTopic, version 5
     for item in items:
         if item.unknown_tags:
             raise not_in_version("OffsetFetchResponseTopic", "unknown_tags")
@@ -1092,7 +1007,7 @@ def _write_offset_fetch_response_topic_array_5(out: bytearray, items: list[Offse
 
 
 def _read_offset_fetch_response_5(data: bytes, pos: int) -> tuple[OffsetFetchResponse, int]:
-    # OffsetFetchResponse, versions 5
+    # OffsetFetchResponse, version 5
     throttle_time_ms, n = _unpack_ii(data, pos)
     pos += 8
     topics, pos = _read_offset_fetch_response_topic_array_5(data, pos, n)
@@ -1102,7 +1017,7 @@ def _read_offset_fetch_response_5(data: bytes, pos: int) -> tuple[OffsetFetchRes
 
 
 def _write_offset_fetch_response_5(out: bytearray, item: OffsetFetchResponse) -> None:
-    # OffsetFetchResponse, versions 5
+    # OffsetFetchResponse, version 5
     if item.groups:
         raise not_in_version("OffsetFetchResponse", "groups")
     if item.unknown_tags:
@@ -1112,7 +1027,9 @@ def _write_offset_fetch_response_5(out: bytearray, item: OffsetFetchResponse) ->
     out += _pack_h(item.error_code)
 
 
-def _read_offset_fetch_response_partition_array_6(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartition], int]:
+def _read_offset_fetch_response_partition_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponsePartition], int]:
     # OffsetFetchResponsePartition, versions 6-7
     if not 0 <= count * 20 <= len(data) - pos:
         raise bad_count(count)
@@ -1132,9 +1049,10 @@ def _read_offset_fetch_response_partition_array_6(data: bytes, pos: int, count: 
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(OffsetFetchResponsePartition(
+        item = OffsetFetchResponsePartition(
             partition_index, committed_offset, committed_leader_epoch, metadata, error_code, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -1145,21 +1063,14 @@ def _write_offset_fetch_response_partition_array_6(out: bytearray, items: list[O
         if item.metadata is None:
             out.append(0)
         else:
-            raw = item.metadata.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.metadata)
         out += _pack_h(item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_response_topic_array_6(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseTopic], int]:
+def _read_offset_fetch_response_topic_array_6(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponseTopic], int]:
     # OffsetFetchResponseTopic, versions 6-7
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -1189,23 +1100,11 @@ def _read_offset_fetch_response_topic_array_6(data: bytes, pos: int, count: int)
 def _write_offset_fetch_response_topic_array_6(out: bytearray, items: list[OffsetFetchResponseTopic]) -> None:
     # OffsetFetchResponseTopic, versions 6-7
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_fetch_response_partition_array_6(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_fetch_response_6(data: bytes, pos: int) -> tuple[OffsetFetchResponse, int]:
@@ -1229,19 +1128,15 @@ def _write_offset_fetch_response_6(out: bytearray, item: OffsetFetchResponse) ->
         raise not_in_version("OffsetFetchResponse", "groups")
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_fetch_response_topic_array_6(out, item.topics)
     out += _pack_h(item.error_code)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_response_partitions_array_8(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartitions], int]:
+def _read_offset_fetch_response_partitions_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponsePartitions], int]:
     # OffsetFetchResponsePartitions, versions 8-10
     if not 0 <= count * 20 <= len(data) - pos:
         raise bad_count(count)
@@ -1261,9 +1156,10 @@ def _read_offset_fetch_response_partitions_array_8(data: bytes, pos: int, count:
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(OffsetFetchResponsePartitions(
+        item = OffsetFetchResponsePartitions(
             partition_index, committed_offset, committed_leader_epoch, metadata, error_code, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -1274,21 +1170,14 @@ def _write_offset_fetch_response_partitions_array_8(out: bytearray, items: list[
         if item.metadata is None:
             out.append(0)
         else:
-            raw = item.metadata.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.metadata)
         out += _pack_h(item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_response_topics_array_8(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseTopics], int]:
+def _read_offset_fetch_response_topics_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponseTopics], int]:
     # OffsetFetchResponseTopics, versions 8-9
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -1318,26 +1207,16 @@ def _read_offset_fetch_response_topics_array_8(data: bytes, pos: int, count: int
 def _write_offset_fetch_response_topics_array_8(out: bytearray, items: list[OffsetFetchResponseTopics]) -> None:
     # OffsetFetchResponseTopics, versions 8-9
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_fetch_response_partitions_array_8(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_response_group_array_8(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseGroup], int]:
+def _read_offset_fetch_response_group_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponseGroup], int]:
     # OffsetFetchResponseGroup, versions 8-9
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
@@ -1367,24 +1246,12 @@ def _read_offset_fetch_response_group_array_8(data: bytes, pos: int, count: int)
 def _write_offset_fetch_response_group_array_8(out: bytearray, items: list[OffsetFetchResponseGroup]) -> None:
     # OffsetFetchResponseGroup, versions 8-9
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_fetch_response_topics_array_8(out, item.topics)
         out += _pack_h(item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_fetch_response_8(data: bytes, pos: int) -> tuple[OffsetFetchResponse, int]:
@@ -1408,19 +1275,15 @@ def _write_offset_fetch_response_8(out: bytearray, item: OffsetFetchResponse) ->
         raise not_in_version("OffsetFetchResponse", "topics")
     out += _pack_i(item.throttle_time_ms)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_fetch_response_group_array_8(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_response_topics_array_10(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseTopics], int]:
-    # OffsetFetchResponseTopics, versions 10
+def _read_offset_fetch_response_topics_array_10(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponseTopics], int]:
+    # OffsetFetchResponseTopics, version 10
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetFetchResponseTopics] = []
@@ -1440,25 +1303,21 @@ def _read_offset_fetch_response_topics_array_10(data: bytes, pos: int, count: in
 
 
 def _write_offset_fetch_response_topics_array_10(out: bytearray, items: list[OffsetFetchResponseTopics]) -> None:
-    # OffsetFetchResponseTopics, versions 10
+    # OffsetFetchResponseTopics, version 10
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_fetch_response_partitions_array_8(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_fetch_response_group_array_10(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseGroup], int]:
-    # OffsetFetchResponseGroup, versions 10
+def _read_offset_fetch_response_group_array_10(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetFetchResponseGroup], int]:
+    # OffsetFetchResponseGroup, version 10
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetFetchResponseGroup] = []
@@ -1485,30 +1344,18 @@ def _read_offset_fetch_response_group_array_10(data: bytes, pos: int, count: int
 
 
 def _write_offset_fetch_response_group_array_10(out: bytearray, items: list[OffsetFetchResponseGroup]) -> None:
-    # OffsetFetchResponseGroup, versions 10
+    # OffsetFetchResponseGroup, version 10
     for item in items:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_fetch_response_topics_array_10(out, item.topics)
         out += _pack_h(item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_fetch_response_10(data: bytes, pos: int) -> tuple[OffsetFetchResponse, int]:
-    # OffsetFetchResponse, versions 10
+    # OffsetFetchResponse, version 10
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -1523,20 +1370,14 @@ def _read_offset_fetch_response_10(data: bytes, pos: int) -> tuple[OffsetFetchRe
 
 
 def _write_offset_fetch_response_10(out: bytearray, item: OffsetFetchResponse) -> None:
-    # OffsetFetchResponse, versions 10
+    # OffsetFetchResponse, version 10
     if item.topics:
         raise not_in_version("OffsetFetchResponse", "topics")
     out += _pack_i(item.throttle_time_ms)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_fetch_response_group_array_10(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class OffsetFetchResponse(Message):

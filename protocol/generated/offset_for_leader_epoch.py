@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -73,7 +75,9 @@ class OffsetForLeaderPartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_offset_for_leader_partition_array_2(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderPartition], int]:
+def _read_offset_for_leader_partition_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetForLeaderPartition], int]:
     # OffsetForLeaderPartition, versions 2-3
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
@@ -126,7 +130,7 @@ def _write_offset_for_leader_topic_array_2(out: bytearray, items: list[OffsetFor
 
 
 def _read_offset_for_leader_epoch_request_2(data: bytes, pos: int) -> tuple[OffsetForLeaderEpochRequest, int]:
-    # OffsetForLeaderEpochRequest, versions 2
+    # OffsetForLeaderEpochRequest, version 2
     (n,) = _unpack_i(data, pos)
     pos += 4
     topics, pos = _read_offset_for_leader_topic_array_2(data, pos, n)
@@ -134,7 +138,7 @@ def _read_offset_for_leader_epoch_request_2(data: bytes, pos: int) -> tuple[Offs
 
 
 def _write_offset_for_leader_epoch_request_2(out: bytearray, item: OffsetForLeaderEpochRequest) -> None:
-    # OffsetForLeaderEpochRequest, versions 2
+    # OffsetForLeaderEpochRequest, version 2
     if item.unknown_tags:
         raise not_in_version("OffsetForLeaderEpochRequest", "unknown_tags")
     out += _pack_i(len(item.topics))
@@ -142,7 +146,7 @@ def _write_offset_for_leader_epoch_request_2(out: bytearray, item: OffsetForLead
 
 
 def _read_offset_for_leader_epoch_request_3(data: bytes, pos: int) -> tuple[OffsetForLeaderEpochRequest, int]:
-    # OffsetForLeaderEpochRequest, versions 3
+    # OffsetForLeaderEpochRequest, version 3
     replica_id, n = _unpack_ii(data, pos)
     pos += 8
     topics, pos = _read_offset_for_leader_topic_array_2(data, pos, n)
@@ -150,15 +154,17 @@ def _read_offset_for_leader_epoch_request_3(data: bytes, pos: int) -> tuple[Offs
 
 
 def _write_offset_for_leader_epoch_request_3(out: bytearray, item: OffsetForLeaderEpochRequest) -> None:
-    # OffsetForLeaderEpochRequest, versions 3
+    # OffsetForLeaderEpochRequest, version 3
     if item.unknown_tags:
         raise not_in_version("OffsetForLeaderEpochRequest", "unknown_tags")
     out += _pack_ii(item.replica_id, len(item.topics))
     _write_offset_for_leader_topic_array_2(out, item.topics)
 
 
-def _read_offset_for_leader_partition_array_4(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderPartition], int]:
-    # OffsetForLeaderPartition, versions 4
+def _read_offset_for_leader_partition_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetForLeaderPartition], int]:
+    # OffsetForLeaderPartition, version 4
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetForLeaderPartition] = []
@@ -173,17 +179,14 @@ def _read_offset_for_leader_partition_array_4(data: bytes, pos: int, count: int)
 
 
 def _write_offset_for_leader_partition_array_4(out: bytearray, items: list[OffsetForLeaderPartition]) -> None:
-    # OffsetForLeaderPartition, versions 4
+    # OffsetForLeaderPartition, version 4
     for item in items:
         out += _pack_iii(item.partition, item.current_leader_epoch, item.leader_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_for_leader_topic_array_4(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopic], int]:
-    # OffsetForLeaderTopic, versions 4
+    # OffsetForLeaderTopic, version 4
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetForLeaderTopic] = []
@@ -210,29 +213,17 @@ def _read_offset_for_leader_topic_array_4(data: bytes, pos: int, count: int) -> 
 
 
 def _write_offset_for_leader_topic_array_4(out: bytearray, items: list[OffsetForLeaderTopic]) -> None:
-    # OffsetForLeaderTopic, versions 4
+    # OffsetForLeaderTopic, version 4
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_offset_for_leader_partition_array_4(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_for_leader_epoch_request_4(data: bytes, pos: int) -> tuple[OffsetForLeaderEpochRequest, int]:
-    # OffsetForLeaderEpochRequest, versions 4
+    # OffsetForLeaderEpochRequest, version 4
     replica_id, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -247,18 +238,12 @@ def _read_offset_for_leader_epoch_request_4(data: bytes, pos: int) -> tuple[Offs
 
 
 def _write_offset_for_leader_epoch_request_4(out: bytearray, item: OffsetForLeaderEpochRequest) -> None:
-    # OffsetForLeaderEpochRequest, versions 4
+    # OffsetForLeaderEpochRequest, version 4
     out += _pack_i(item.replica_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_for_leader_topic_array_4(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class OffsetForLeaderEpochRequest(Message):
@@ -348,7 +333,9 @@ def _write_epoch_end_offset_array_2(out: bytearray, items: list[EpochEndOffset])
         out += _pack_hiiq(item.error_code, item.partition, item.leader_epoch, item.end_offset)
 
 
-def _read_offset_for_leader_topic_result_array_2(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopicResult], int]:
+def _read_offset_for_leader_topic_result_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetForLeaderTopicResult], int]:
     # OffsetForLeaderTopicResult, versions 2-3
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -397,7 +384,7 @@ def _write_offset_for_leader_epoch_response_2(out: bytearray, item: OffsetForLea
 
 
 def _read_epoch_end_offset_array_4(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
-    # EpochEndOffset, versions 4
+    # EpochEndOffset, version 4
     if not 0 <= count * 19 <= len(data) - pos:
         raise bad_count(count)
     items: list[EpochEndOffset] = []
@@ -412,17 +399,16 @@ def _read_epoch_end_offset_array_4(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_epoch_end_offset_array_4(out: bytearray, items: list[EpochEndOffset]) -> None:
-    # EpochEndOffset, versions 4
+    # EpochEndOffset, version 4
     for item in items:
         out += _pack_hiiq(item.error_code, item.partition, item.leader_epoch, item.end_offset)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_offset_for_leader_topic_result_array_4(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopicResult], int]:
-    # OffsetForLeaderTopicResult, versions 4
+def _read_offset_for_leader_topic_result_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[OffsetForLeaderTopicResult], int]:
+    # OffsetForLeaderTopicResult, version 4
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetForLeaderTopicResult] = []
@@ -449,29 +435,17 @@ def _read_offset_for_leader_topic_result_array_4(data: bytes, pos: int, count: i
 
 
 def _write_offset_for_leader_topic_result_array_4(out: bytearray, items: list[OffsetForLeaderTopicResult]) -> None:
-    # OffsetForLeaderTopicResult, versions 4
+    # OffsetForLeaderTopicResult, version 4
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_epoch_end_offset_array_4(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_offset_for_leader_epoch_response_4(data: bytes, pos: int) -> tuple[OffsetForLeaderEpochResponse, int]:
-    # OffsetForLeaderEpochResponse, versions 4
+    # OffsetForLeaderEpochResponse, version 4
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -486,18 +460,12 @@ def _read_offset_for_leader_epoch_response_4(data: bytes, pos: int) -> tuple[Off
 
 
 def _write_offset_for_leader_epoch_response_4(out: bytearray, item: OffsetForLeaderEpochResponse) -> None:
-    # OffsetForLeaderEpochResponse, versions 4
+    # OffsetForLeaderEpochResponse, version 4
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_offset_for_leader_topic_result_array_4(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class OffsetForLeaderEpochResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -20,13 +22,13 @@ from shareq.protocol.primitives import (
     bad_tag_size,
     bad_uuid,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_bytes_length,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -214,15 +216,9 @@ def _write_partition_produce_data_array_9(out: bytearray, items: list[PartitionP
             out.append(0)
         else:
             n = len(item.records) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_uvarint(out, n)
+            out += SMALL[n] if n < 128 else uvarint(n)
             out += item.records
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_produce_data_array_9(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceData], int]:
@@ -255,23 +251,11 @@ def _read_topic_produce_data_array_9(data: bytes, pos: int, count: int) -> tuple
 def _write_topic_produce_data_array_9(out: bytearray, items: list[TopicProduceData]) -> None:
     # TopicProduceData, versions 9-12
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partition_data) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_produce_data_array_9(out, item.partition_data)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_produce_request_9(data: bytes, pos: int) -> tuple[ProduceRequest, int]:
@@ -303,28 +287,16 @@ def _write_produce_request_9(out: bytearray, item: ProduceRequest) -> None:
     if item.transactional_id is None:
         out.append(0)
     else:
-        raw = item.transactional_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.transactional_id)
     out += _pack_hi(item.acks, item.timeout_ms)
     n = len(item.topic_data) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_produce_data_array_9(out, item.topic_data)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_produce_data_array_13(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceData], int]:
-    # TopicProduceData, versions 13
+    # TopicProduceData, version 13
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicProduceData] = []
@@ -344,25 +316,19 @@ def _read_topic_produce_data_array_13(data: bytes, pos: int, count: int) -> tupl
 
 
 def _write_topic_produce_data_array_13(out: bytearray, items: list[TopicProduceData]) -> None:
-    # TopicProduceData, versions 13
+    # TopicProduceData, version 13
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partition_data) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_produce_data_array_9(out, item.partition_data)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_produce_request_13(data: bytes, pos: int) -> tuple[ProduceRequest, int]:
-    # ProduceRequest, versions 13
+    # ProduceRequest, version 13
     n = data[pos]
     pos += 1
     transactional_id: str | None = None
@@ -386,28 +352,16 @@ def _read_produce_request_13(data: bytes, pos: int) -> tuple[ProduceRequest, int
 
 
 def _write_produce_request_13(out: bytearray, item: ProduceRequest) -> None:
-    # ProduceRequest, versions 13
+    # ProduceRequest, version 13
     if item.transactional_id is None:
         out.append(0)
     else:
-        raw = item.transactional_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.transactional_id)
     out += _pack_hi(item.acks, item.timeout_ms)
     n = len(item.topic_data) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_produce_data_array_13(out, item.topic_data)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ProduceRequest(Message):
@@ -569,7 +523,9 @@ class NodeEndpoint(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_partition_produce_response_array_3(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
+def _read_partition_produce_response_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[PartitionProduceResponse], int]:
     # PartitionProduceResponse, versions 3-4
     if not 0 <= count * 22 <= len(data) - pos:
         raise bad_count(count)
@@ -577,9 +533,10 @@ def _read_partition_produce_response_array_3(data: bytes, pos: int, count: int) 
     for _ in range(count):
         index, error_code, base_offset, log_append_time_ms = _unpack_ihqq(data, pos)
         pos += 22
-        items.append(PartitionProduceResponse(
+        item = PartitionProduceResponse(
             index, error_code, base_offset, log_append_time_ms, -1, [], None, LeaderIdAndEpoch()
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -646,7 +603,9 @@ def _write_produce_response_3(out: bytearray, item: ProduceResponse) -> None:
     out += _pack_i(item.throttle_time_ms)
 
 
-def _read_partition_produce_response_array_5(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
+def _read_partition_produce_response_array_5(
+    data: bytes, pos: int, count: int
+) -> tuple[list[PartitionProduceResponse], int]:
     # PartitionProduceResponse, versions 5-7
     if not 0 <= count * 30 <= len(data) - pos:
         raise bad_count(count)
@@ -654,9 +613,10 @@ def _read_partition_produce_response_array_5(data: bytes, pos: int, count: int) 
     for _ in range(count):
         index, error_code, base_offset, log_append_time_ms, log_start_offset = _unpack_ihqqq(data, pos)
         pos += 30
-        items.append(PartitionProduceResponse(
+        item = PartitionProduceResponse(
             index, error_code, base_offset, log_append_time_ms, log_start_offset, [], None, LeaderIdAndEpoch()
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -725,8 +685,10 @@ def _write_produce_response_5(out: bytearray, item: ProduceResponse) -> None:
     out += _pack_i(item.throttle_time_ms)
 
 
-def _read_batch_index_and_error_message_array_8(data: bytes, pos: int, count: int) -> tuple[list[BatchIndexAndErrorMessage], int]:
-    # BatchIndexAndErrorMessage, versions 8
+def _read_batch_index_and_error_message_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[BatchIndexAndErrorMessage], int]:
+    # BatchIndexAndErrorMessage, version 8
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[BatchIndexAndErrorMessage] = []
@@ -745,7 +707,7 @@ def _read_batch_index_and_error_message_array_8(data: bytes, pos: int, count: in
 
 
 def _write_batch_index_and_error_message_array_8(out: bytearray, items: list[BatchIndexAndErrorMessage]) -> None:
-    # BatchIndexAndErrorMessage, versions 8
+    # BatchIndexAndErrorMessage, version 8
     for item in items:
         if item.unknown_tags:
             raise not_in_version("BatchIndexAndErrorMessage", "unknown_tags")
@@ -758,8 +720,10 @@ def _write_batch_index_and_error_message_array_8(out: bytearray, items: list[Bat
             out += raw
 
 
-def _read_partition_produce_response_array_8(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
-    # PartitionProduceResponse, versions 8
+def _read_partition_produce_response_array_8(
+    data: bytes, pos: int, count: int
+) -> tuple[list[PartitionProduceResponse], int]:
+    # PartitionProduceResponse, version 8
     if not 0 <= count * 36 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionProduceResponse] = []
@@ -776,7 +740,7 @@ def _read_partition_produce_response_array_8(data: bytes, pos: int, count: int) 
             pos = end
         elif n != -1:
             raise bad_length(n)
-        items.append(PartitionProduceResponse(
+        item = PartitionProduceResponse(
             index,
             error_code,
             base_offset,
@@ -785,12 +749,13 @@ def _read_partition_produce_response_array_8(data: bytes, pos: int, count: int) 
             record_errors,
             error_message,
             LeaderIdAndEpoch(),
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_partition_produce_response_array_8(out: bytearray, items: list[PartitionProduceResponse]) -> None:
-    # PartitionProduceResponse, versions 8
+    # PartitionProduceResponse, version 8
     for item in items:
         if not _is_default_leader_id_and_epoch(item.current_leader):
             raise not_in_version("PartitionProduceResponse", "current_leader")
@@ -814,7 +779,7 @@ def _write_partition_produce_response_array_8(out: bytearray, items: list[Partit
 
 
 def _read_topic_produce_response_array_8(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceResponse], int]:
-    # TopicProduceResponse, versions 8
+    # TopicProduceResponse, version 8
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicProduceResponse] = []
@@ -834,7 +799,7 @@ def _read_topic_produce_response_array_8(data: bytes, pos: int, count: int) -> t
 
 
 def _write_topic_produce_response_array_8(out: bytearray, items: list[TopicProduceResponse]) -> None:
-    # TopicProduceResponse, versions 8
+    # TopicProduceResponse, version 8
     for item in items:
         if item.unknown_tags:
             raise not_in_version("TopicProduceResponse", "unknown_tags")
@@ -846,7 +811,7 @@ def _write_topic_produce_response_array_8(out: bytearray, items: list[TopicProdu
 
 
 def _read_produce_response_8(data: bytes, pos: int) -> tuple[ProduceResponse, int]:
-    # ProduceResponse, versions 8
+    # ProduceResponse, version 8
     (n,) = _unpack_i(data, pos)
     pos += 4
     responses, pos = _read_topic_produce_response_array_8(data, pos, n)
@@ -856,7 +821,7 @@ def _read_produce_response_8(data: bytes, pos: int) -> tuple[ProduceResponse, in
 
 
 def _write_produce_response_8(out: bytearray, item: ProduceResponse) -> None:
-    # ProduceResponse, versions 8
+    # ProduceResponse, version 8
     if item.node_endpoints:
         raise not_in_version("ProduceResponse", "node_endpoints")
     if item.unknown_tags:
@@ -866,7 +831,9 @@ def _write_produce_response_8(out: bytearray, item: ProduceResponse) -> None:
     out += _pack_i(item.throttle_time_ms)
 
 
-def _read_batch_index_and_error_message_array_9(data: bytes, pos: int, count: int) -> tuple[list[BatchIndexAndErrorMessage], int]:
+def _read_batch_index_and_error_message_array_9(
+    data: bytes, pos: int, count: int
+) -> tuple[list[BatchIndexAndErrorMessage], int]:
     # BatchIndexAndErrorMessage, versions 9-13
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -897,21 +864,14 @@ def _write_batch_index_and_error_message_array_9(out: bytearray, items: list[Bat
         if item.batch_index_error_message is None:
             out.append(0)
         else:
-            raw = item.batch_index_error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.batch_index_error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_partition_produce_response_array_9(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
-    # PartitionProduceResponse, versions 9
+def _read_partition_produce_response_array_9(
+    data: bytes, pos: int, count: int
+) -> tuple[list[PartitionProduceResponse], int]:
+    # PartitionProduceResponse, version 9
     if not 0 <= count * 33 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionProduceResponse] = []
@@ -961,7 +921,7 @@ def _read_partition_produce_response_tags_9(item: PartitionProduceResponse, data
 
 
 def _write_partition_produce_response_array_9(out: bytearray, items: list[PartitionProduceResponse]) -> None:
-    # PartitionProduceResponse, versions 9
+    # PartitionProduceResponse, version 9
     for item in items:
         if not _is_default_leader_id_and_epoch(item.current_leader):
             raise not_in_version("PartitionProduceResponse", "current_leader")
@@ -969,29 +929,17 @@ def _write_partition_produce_response_array_9(out: bytearray, items: list[Partit
             item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset
         )
         n = len(item.record_errors) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_batch_index_and_error_message_array_9(out, item.record_errors)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_produce_response_array_9(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceResponse], int]:
-    # TopicProduceResponse, versions 9
+    # TopicProduceResponse, version 9
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicProduceResponse] = []
@@ -1018,29 +966,17 @@ def _read_topic_produce_response_array_9(data: bytes, pos: int, count: int) -> t
 
 
 def _write_topic_produce_response_array_9(out: bytearray, items: list[TopicProduceResponse]) -> None:
-    # TopicProduceResponse, versions 9
+    # TopicProduceResponse, version 9
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partition_responses) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_produce_response_array_9(out, item.partition_responses)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_produce_response_9(data: bytes, pos: int) -> tuple[ProduceResponse, int]:
-    # ProduceResponse, versions 9
+    # ProduceResponse, version 9
     n = data[pos]
     pos += 1
     if n > 127:
@@ -1067,20 +1003,14 @@ def _read_produce_response_tags_9(item: ProduceResponse, data: bytes, pos: int, 
 
 
 def _write_produce_response_9(out: bytearray, item: ProduceResponse) -> None:
-    # ProduceResponse, versions 9
+    # ProduceResponse, version 9
     if item.node_endpoints:
         raise not_in_version("ProduceResponse", "node_endpoints")
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_produce_response_array_9(out, item.responses)
     out += _pack_i(item.throttle_time_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_leader_id_and_epoch_10(data: bytes, pos: int) -> tuple[LeaderIdAndEpoch, int]:
@@ -1096,13 +1026,12 @@ def _read_leader_id_and_epoch_10(data: bytes, pos: int) -> tuple[LeaderIdAndEpoc
 def _write_leader_id_and_epoch_10(out: bytearray, item: LeaderIdAndEpoch) -> None:
     # LeaderIdAndEpoch, versions 10-13
     out += _pack_ii(item.leader_id, item.leader_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_partition_produce_response_array_10(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
+def _read_partition_produce_response_array_10(
+    data: bytes, pos: int, count: int
+) -> tuple[list[PartitionProduceResponse], int]:
     # PartitionProduceResponse, versions 10-13
     if not 0 <= count * 33 <= len(data) - pos:
         raise bad_count(count)
@@ -1164,30 +1093,18 @@ def _write_partition_produce_response_array_10(out: bytearray, items: list[Parti
             item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset
         )
         n = len(item.record_errors) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_batch_index_and_error_message_array_9(out, item.record_errors)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         tags = item.unknown_tags
         if not _is_default_leader_id_and_epoch(item.current_leader):
             body = bytearray()
             _write_leader_id_and_epoch_10(body, item.current_leader)
             tags += ((0, bytes(body)),)
-        if tags:
-            put_tags(out, tags)
-        else:
-            out.append(0)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_topic_produce_response_array_10(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceResponse], int]:
@@ -1220,23 +1137,11 @@ def _read_topic_produce_response_array_10(data: bytes, pos: int, count: int) -> 
 def _write_topic_produce_response_array_10(out: bytearray, items: list[TopicProduceResponse]) -> None:
     # TopicProduceResponse, versions 10-12
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partition_responses) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_produce_response_array_10(out, item.partition_responses)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_node_endpoint_array_10(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
@@ -1273,29 +1178,14 @@ def _read_node_endpoint_array_10(data: bytes, pos: int, count: int) -> tuple[lis
 def _write_node_endpoint_array_10(out: bytearray, items: list[NodeEndpoint]) -> None:
     # NodeEndpoint, versions 10-13
     for item in items:
-        raw = item.host.encode()
         out += _pack_i(item.node_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_i(item.port)
         if item.rack is None:
             out.append(0)
         else:
-            raw = item.rack.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.rack)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_produce_response_10(data: bytes, pos: int) -> tuple[ProduceResponse, int]:
@@ -1337,30 +1227,21 @@ def _read_produce_response_tags_10(item: ProduceResponse, data: bytes, pos: int,
 def _write_produce_response_10(out: bytearray, item: ProduceResponse) -> None:
     # ProduceResponse, versions 10-12
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_produce_response_array_10(out, item.responses)
     out += _pack_i(item.throttle_time_ms)
     tags = item.unknown_tags
     if item.node_endpoints:
         body = bytearray()
         n = len(item.node_endpoints) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         _write_node_endpoint_array_10(body, item.node_endpoints)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 def _read_topic_produce_response_array_13(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceResponse], int]:
-    # TopicProduceResponse, versions 13
+    # TopicProduceResponse, version 13
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicProduceResponse] = []
@@ -1380,25 +1261,19 @@ def _read_topic_produce_response_array_13(data: bytes, pos: int, count: int) -> 
 
 
 def _write_topic_produce_response_array_13(out: bytearray, items: list[TopicProduceResponse]) -> None:
-    # TopicProduceResponse, versions 13
+    # TopicProduceResponse, version 13
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partition_responses) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_produce_response_array_10(out, item.partition_responses)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_produce_response_13(data: bytes, pos: int) -> tuple[ProduceResponse, int]:
-    # ProduceResponse, versions 13
+    # ProduceResponse, version 13
     n = data[pos]
     pos += 1
     if n > 127:
@@ -1434,28 +1309,19 @@ def _read_produce_response_tags_13(item: ProduceResponse, data: bytes, pos: int,
 
 
 def _write_produce_response_13(out: bytearray, item: ProduceResponse) -> None:
-    # ProduceResponse, versions 13
+    # ProduceResponse, version 13
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_produce_response_array_13(out, item.responses)
     out += _pack_i(item.throttle_time_ms)
     tags = item.unknown_tags
     if item.node_endpoints:
         body = bytearray()
         n = len(item.node_endpoints) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         _write_node_endpoint_array_10(body, item.node_endpoints)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class ProduceResponse(Message):

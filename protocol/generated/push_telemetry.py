@@ -9,14 +9,16 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     ZERO_UUID,
     Message,
     Tags,
     bad_uuid,
-    put_tags,
-    put_uvarint,
     read_bytes_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uitbB = Struct(">16si?bB").unpack_from
@@ -26,7 +28,7 @@ _pack_ih = Struct(">ih").pack
 
 
 def _read_push_telemetry_request_0(data: bytes, pos: int) -> tuple[PushTelemetryRequest, int]:
-    # PushTelemetryRequest, versions 0
+    # PushTelemetryRequest, version 0
     client_instance_id, subscription_id, terminating, compression_type, n = _unpack_uitbB(data, pos)
     pos += 23
     if not 0 < n < 128:
@@ -39,26 +41,21 @@ def _read_push_telemetry_request_0(data: bytes, pos: int) -> tuple[PushTelemetry
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return PushTelemetryRequest(
+    item = PushTelemetryRequest(
         client_instance_id, subscription_id, terminating, compression_type, metrics, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_push_telemetry_request_0(out: bytearray, item: PushTelemetryRequest) -> None:
-    # PushTelemetryRequest, versions 0
+    # PushTelemetryRequest, version 0
     if len(item.client_instance_id) != 16:
         raise bad_uuid(item.client_instance_id)
     out += _pack_uitb(item.client_instance_id, item.subscription_id, item.terminating, item.compression_type)
     n = len(item.metrics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     out += item.metrics
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class PushTelemetryRequest(Message):
@@ -91,7 +88,7 @@ class PushTelemetryRequest(Message):
 
 
 def _read_push_telemetry_response_0(data: bytes, pos: int) -> tuple[PushTelemetryResponse, int]:
-    # PushTelemetryResponse, versions 0
+    # PushTelemetryResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     unknown_tags: Tags = ()
@@ -101,12 +98,9 @@ def _read_push_telemetry_response_0(data: bytes, pos: int) -> tuple[PushTelemetr
 
 
 def _write_push_telemetry_response_0(out: bytearray, item: PushTelemetryResponse) -> None:
-    # PushTelemetryResponse, versions 0
+    # PushTelemetryResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class PushTelemetryResponse(Message):

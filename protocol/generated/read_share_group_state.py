@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -69,7 +71,7 @@ class PartitionData(Structure):
 
 
 def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-    # PartitionData, versions 0
+    # PartitionData, version 0
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -84,17 +86,14 @@ def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[lis
 
 
 def _write_partition_data_array_0(out: bytearray, items: list[PartitionData]) -> None:
-    # PartitionData, versions 0
+    # PartitionData, version 0
     for item in items:
         out += _pack_ii(item.partition, item.leader_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_read_state_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[ReadStateData], int]:
-    # ReadStateData, versions 0
+    # ReadStateData, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReadStateData] = []
@@ -114,25 +113,19 @@ def _read_read_state_data_array_0(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_read_state_data_array_0(out: bytearray, items: list[ReadStateData]) -> None:
-    # ReadStateData, versions 0
+    # ReadStateData, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_read_share_group_state_request_0(data: bytes, pos: int) -> tuple[ReadShareGroupStateRequest, int]:
-    # ReadShareGroupStateRequest, versions 0
+    # ReadShareGroupStateRequest, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -154,24 +147,12 @@ def _read_read_share_group_state_request_0(data: bytes, pos: int) -> tuple[ReadS
 
 
 def _write_read_share_group_state_request_0(out: bytearray, item: ReadShareGroupStateRequest) -> None:
-    # ReadShareGroupStateRequest, versions 0
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # ReadShareGroupStateRequest, version 0
+    put_compact_string(out, item.group_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_read_state_data_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ReadShareGroupStateRequest(Message):
@@ -217,7 +198,13 @@ class PartitionResult(Structure):
     """An element of ReadStateResult.Partitions."""
 
     __slots__ = (
-        "partition", "error_code", "error_message", "state_epoch", "start_offset", "state_batches", "unknown_tags"
+        "partition",
+        "error_code",
+        "error_message",
+        "state_epoch",
+        "start_offset",
+        "state_batches",
+        "unknown_tags",
     )
 
     def __init__(
@@ -260,7 +247,7 @@ class StateBatch(Structure):
 
 
 def _read_state_batch_array_0(data: bytes, pos: int, count: int) -> tuple[list[StateBatch], int]:
-    # StateBatch, versions 0
+    # StateBatch, version 0
     if not 0 <= count * 20 <= len(data) - pos:
         raise bad_count(count)
     items: list[StateBatch] = []
@@ -275,17 +262,14 @@ def _read_state_batch_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
 
 
 def _write_state_batch_array_0(out: bytearray, items: list[StateBatch]) -> None:
-    # StateBatch, versions 0
+    # StateBatch, version 0
     for item in items:
         out += _pack_qqbh(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
-    # PartitionResult, versions 0
+    # PartitionResult, version 0
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionResult] = []
@@ -309,41 +293,30 @@ def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[l
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(PartitionResult(
+        item = PartitionResult(
             partition, error_code, error_message, state_epoch, start_offset, state_batches, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_partition_result_array_0(out: bytearray, items: list[PartitionResult]) -> None:
-    # PartitionResult, versions 0
+    # PartitionResult, version 0
     for item in items:
         out += _pack_ih(item.partition, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         out += _pack_iq(item.state_epoch, item.start_offset)
         n = len(item.state_batches) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_state_batch_array_0(out, item.state_batches)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_read_state_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[ReadStateResult], int]:
-    # ReadStateResult, versions 0
+    # ReadStateResult, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReadStateResult] = []
@@ -363,25 +336,19 @@ def _read_read_state_result_array_0(data: bytes, pos: int, count: int) -> tuple[
 
 
 def _write_read_state_result_array_0(out: bytearray, items: list[ReadStateResult]) -> None:
-    # ReadStateResult, versions 0
+    # ReadStateResult, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_result_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_read_share_group_state_response_0(data: bytes, pos: int) -> tuple[ReadShareGroupStateResponse, int]:
-    # ReadShareGroupStateResponse, versions 0
+    # ReadShareGroupStateResponse, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -396,17 +363,11 @@ def _read_read_share_group_state_response_0(data: bytes, pos: int) -> tuple[Read
 
 
 def _write_read_share_group_state_response_0(out: bytearray, item: ReadShareGroupStateResponse) -> None:
-    # ReadShareGroupStateResponse, versions 0
+    # ReadShareGroupStateResponse, version 0
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_read_state_result_array_0(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ReadShareGroupStateResponse(Message):

@@ -10,6 +10,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -17,12 +19,12 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -88,10 +90,7 @@ def _write_partition_data_array_0(out: bytearray, items: list[PartitionData]) ->
     # PartitionData, versions 0-1
     for item in items:
         out += _pack_ii(item.partition, item.leader_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_read_state_summary_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[ReadStateSummaryData], int]:
@@ -121,18 +120,14 @@ def _write_read_state_summary_data_array_0(out: bytearray, items: list[ReadState
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_read_share_group_state_summary_request_0(data: bytes, pos: int) -> tuple[ReadShareGroupStateSummaryRequest, int]:
+def _read_read_share_group_state_summary_request_0(
+    data: bytes, pos: int
+) -> tuple[ReadShareGroupStateSummaryRequest, int]:
     # ReadShareGroupStateSummaryRequest, versions 0-1
     n = data[pos]
     pos += 1
@@ -156,23 +151,11 @@ def _read_read_share_group_state_summary_request_0(data: bytes, pos: int) -> tup
 
 def _write_read_share_group_state_summary_request_0(out: bytearray, item: ReadShareGroupStateSummaryRequest) -> None:
     # ReadShareGroupStateSummaryRequest, versions 0-1
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.group_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_read_state_summary_data_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ReadShareGroupStateSummaryRequest(Message):
@@ -250,7 +233,7 @@ class PartitionResult(Structure):
 
 
 def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
-    # PartitionResult, versions 0
+    # PartitionResult, version 0
     if not 0 <= count * 24 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionResult] = []
@@ -269,35 +252,29 @@ def _read_partition_result_array_0(data: bytes, pos: int, count: int) -> tuple[l
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(PartitionResult(
+        item = PartitionResult(
             partition, error_code, error_message, state_epoch, leader_epoch, start_offset, -1, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_partition_result_array_0(out: bytearray, items: list[PartitionResult]) -> None:
-    # PartitionResult, versions 0
+    # PartitionResult, version 0
     for item in items:
         out += _pack_ih(item.partition, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         out += _pack_iiq(item.state_epoch, item.leader_epoch, item.start_offset)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_read_state_summary_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[ReadStateSummaryResult], int]:
-    # ReadStateSummaryResult, versions 0
+def _read_read_state_summary_result_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ReadStateSummaryResult], int]:
+    # ReadStateSummaryResult, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReadStateSummaryResult] = []
@@ -317,25 +294,21 @@ def _read_read_state_summary_result_array_0(data: bytes, pos: int, count: int) -
 
 
 def _write_read_state_summary_result_array_0(out: bytearray, items: list[ReadStateSummaryResult]) -> None:
-    # ReadStateSummaryResult, versions 0
+    # ReadStateSummaryResult, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_result_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_read_share_group_state_summary_response_0(data: bytes, pos: int) -> tuple[ReadShareGroupStateSummaryResponse, int]:
-    # ReadShareGroupStateSummaryResponse, versions 0
+def _read_read_share_group_state_summary_response_0(
+    data: bytes, pos: int
+) -> tuple[ReadShareGroupStateSummaryResponse, int]:
+    # ReadShareGroupStateSummaryResponse, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -350,21 +323,15 @@ def _read_read_share_group_state_summary_response_0(data: bytes, pos: int) -> tu
 
 
 def _write_read_share_group_state_summary_response_0(out: bytearray, item: ReadShareGroupStateSummaryResponse) -> None:
-    # ReadShareGroupStateSummaryResponse, versions 0
+    # ReadShareGroupStateSummaryResponse, version 0
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_read_state_summary_result_array_0(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_partition_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
-    # PartitionResult, versions 1
+    # PartitionResult, version 1
     if not 0 <= count * 28 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionResult] = []
@@ -383,7 +350,7 @@ def _read_partition_result_array_1(data: bytes, pos: int, count: int) -> tuple[l
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(PartitionResult(
+        item = PartitionResult(
             partition,
             error_code,
             error_message,
@@ -392,33 +359,27 @@ def _read_partition_result_array_1(data: bytes, pos: int, count: int) -> tuple[l
             start_offset,
             delivery_complete_count,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_partition_result_array_1(out: bytearray, items: list[PartitionResult]) -> None:
-    # PartitionResult, versions 1
+    # PartitionResult, version 1
     for item in items:
         out += _pack_ih(item.partition, item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         out += _pack_iiqi(item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_read_state_summary_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[ReadStateSummaryResult], int]:
-    # ReadStateSummaryResult, versions 1
+def _read_read_state_summary_result_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ReadStateSummaryResult], int]:
+    # ReadStateSummaryResult, version 1
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReadStateSummaryResult] = []
@@ -438,25 +399,21 @@ def _read_read_state_summary_result_array_1(data: bytes, pos: int, count: int) -
 
 
 def _write_read_state_summary_result_array_1(out: bytearray, items: list[ReadStateSummaryResult]) -> None:
-    # ReadStateSummaryResult, versions 1
+    # ReadStateSummaryResult, version 1
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_result_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_read_share_group_state_summary_response_1(data: bytes, pos: int) -> tuple[ReadShareGroupStateSummaryResponse, int]:
-    # ReadShareGroupStateSummaryResponse, versions 1
+def _read_read_share_group_state_summary_response_1(
+    data: bytes, pos: int
+) -> tuple[ReadShareGroupStateSummaryResponse, int]:
+    # ReadShareGroupStateSummaryResponse, version 1
     n = data[pos]
     pos += 1
     if n > 127:
@@ -471,17 +428,11 @@ def _read_read_share_group_state_summary_response_1(data: bytes, pos: int) -> tu
 
 
 def _write_read_share_group_state_summary_response_1(out: bytearray, item: ReadShareGroupStateSummaryResponse) -> None:
-    # ReadShareGroupStateSummaryResponse, versions 1
+    # ReadShareGroupStateSummaryResponse, version 1
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_read_state_summary_result_array_1(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ReadShareGroupStateSummaryResponse(Message):
@@ -493,7 +444,8 @@ class ReadShareGroupStateSummaryResponse(Message):
     FLEXIBLE_FROM = 0
     DECODERS = {0: _read_read_share_group_state_summary_response_0, 1: _read_read_share_group_state_summary_response_1}
     ENCODERS = {
-        0: _write_read_share_group_state_summary_response_0, 1: _write_read_share_group_state_summary_response_1
+        0: _write_read_share_group_state_summary_response_0,
+        1: _write_read_share_group_state_summary_response_1,
     }
 
     __slots__ = ("results", "unknown_tags")

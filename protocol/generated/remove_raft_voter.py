@@ -9,14 +9,15 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     ZERO_UUID,
     Message,
     Tags,
     bad_uuid,
-    put_string_length,
-    put_tags,
+    put_compact_string,
     read_string_length,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_iuB = Struct(">i16sB").unpack_from
@@ -26,7 +27,7 @@ _pack_ih = Struct(">ih").pack
 
 
 def _read_remove_raft_voter_request_0(data: bytes, pos: int) -> tuple[RemoveRaftVoterRequest, int]:
-    # RemoveRaftVoterRequest, versions 0
+    # RemoveRaftVoterRequest, version 0
     n = data[pos]
     pos += 1
     cluster_id: str | None = None
@@ -45,24 +46,15 @@ def _read_remove_raft_voter_request_0(data: bytes, pos: int) -> tuple[RemoveRaft
 
 
 def _write_remove_raft_voter_request_0(out: bytearray, item: RemoveRaftVoterRequest) -> None:
-    # RemoveRaftVoterRequest, versions 0
+    # RemoveRaftVoterRequest, version 0
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     if len(item.voter_directory_id) != 16:
         raise bad_uuid(item.voter_directory_id)
     out += _pack_iu(item.voter_id, item.voter_directory_id)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class RemoveRaftVoterRequest(Message):
@@ -91,7 +83,7 @@ class RemoveRaftVoterRequest(Message):
 
 
 def _read_remove_raft_voter_response_0(data: bytes, pos: int) -> tuple[RemoveRaftVoterResponse, int]:
-    # RemoveRaftVoterResponse, versions 0
+    # RemoveRaftVoterResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -110,22 +102,13 @@ def _read_remove_raft_voter_response_0(data: bytes, pos: int) -> tuple[RemoveRaf
 
 
 def _write_remove_raft_voter_response_0(out: bytearray, item: RemoveRaftVoterResponse) -> None:
-    # RemoveRaftVoterResponse, versions 0
+    # RemoveRaftVoterResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+        put_compact_string(out, item.error_message)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class RemoveRaftVoterResponse(Message):

@@ -9,14 +9,16 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     Message,
     Tags,
     bad_length,
     not_in_version,
-    put_tags,
-    put_uvarint,
     read_bytes_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_hqi = Struct(">hqi").unpack_from
@@ -30,7 +32,7 @@ _pack_q = Struct(">q").pack
 
 
 def _read_renew_delegation_token_request_1(data: bytes, pos: int) -> tuple[RenewDelegationTokenRequest, int]:
-    # RenewDelegationTokenRequest, versions 1
+    # RenewDelegationTokenRequest, version 1
     (n,) = _unpack_i(data, pos)
     pos += 4
     if n < 0:
@@ -44,7 +46,7 @@ def _read_renew_delegation_token_request_1(data: bytes, pos: int) -> tuple[Renew
 
 
 def _write_renew_delegation_token_request_1(out: bytearray, item: RenewDelegationTokenRequest) -> None:
-    # RenewDelegationTokenRequest, versions 1
+    # RenewDelegationTokenRequest, version 1
     if item.unknown_tags:
         raise not_in_version("RenewDelegationTokenRequest", "unknown_tags")
     out += _pack_i(len(item.hmac))
@@ -53,7 +55,7 @@ def _write_renew_delegation_token_request_1(out: bytearray, item: RenewDelegatio
 
 
 def _read_renew_delegation_token_request_2(data: bytes, pos: int) -> tuple[RenewDelegationTokenRequest, int]:
-    # RenewDelegationTokenRequest, versions 2
+    # RenewDelegationTokenRequest, version 2
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -70,18 +72,12 @@ def _read_renew_delegation_token_request_2(data: bytes, pos: int) -> tuple[Renew
 
 
 def _write_renew_delegation_token_request_2(out: bytearray, item: RenewDelegationTokenRequest) -> None:
-    # RenewDelegationTokenRequest, versions 2
+    # RenewDelegationTokenRequest, version 2
     n = len(item.hmac) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     out += item.hmac
     out += _pack_q(item.renew_period_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class RenewDelegationTokenRequest(Message):
@@ -108,21 +104,21 @@ class RenewDelegationTokenRequest(Message):
 
 
 def _read_renew_delegation_token_response_1(data: bytes, pos: int) -> tuple[RenewDelegationTokenResponse, int]:
-    # RenewDelegationTokenResponse, versions 1
+    # RenewDelegationTokenResponse, version 1
     error_code, expiry_timestamp_ms, throttle_time_ms = _unpack_hqi(data, pos)
     pos += 14
     return RenewDelegationTokenResponse(error_code, expiry_timestamp_ms, throttle_time_ms), pos
 
 
 def _write_renew_delegation_token_response_1(out: bytearray, item: RenewDelegationTokenResponse) -> None:
-    # RenewDelegationTokenResponse, versions 1
+    # RenewDelegationTokenResponse, version 1
     if item.unknown_tags:
         raise not_in_version("RenewDelegationTokenResponse", "unknown_tags")
     out += _pack_hqi(item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms)
 
 
 def _read_renew_delegation_token_response_2(data: bytes, pos: int) -> tuple[RenewDelegationTokenResponse, int]:
-    # RenewDelegationTokenResponse, versions 2
+    # RenewDelegationTokenResponse, version 2
     error_code, expiry_timestamp_ms, throttle_time_ms, n = _unpack_hqiB(data, pos)
     pos += 15
     unknown_tags: Tags = ()
@@ -132,12 +128,9 @@ def _read_renew_delegation_token_response_2(data: bytes, pos: int) -> tuple[Rene
 
 
 def _write_renew_delegation_token_response_2(out: bytearray, item: RenewDelegationTokenResponse) -> None:
-    # RenewDelegationTokenResponse, versions 2
+    # RenewDelegationTokenResponse, version 2
     out += _pack_hqi(item.error_code, item.expiry_timestamp_ms, item.throttle_time_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class RenewDelegationTokenResponse(Message):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
     bad_length,
     not_in_version,
-    put_tags,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_hhih = Struct(">hhih").unpack_from
@@ -23,7 +24,7 @@ _pack_hhi = Struct(">hhi").pack
 
 
 def _read_request_header_1(data: bytes, pos: int) -> tuple[RequestHeader, int]:
-    # RequestHeader, versions 1
+    # RequestHeader, version 1
     request_api_key, request_api_version, correlation_id, n = _unpack_hhih(data, pos)
     pos += 10
     client_id: str | None = None
@@ -37,7 +38,7 @@ def _read_request_header_1(data: bytes, pos: int) -> tuple[RequestHeader, int]:
 
 
 def _write_request_header_1(out: bytearray, item: RequestHeader) -> None:
-    # RequestHeader, versions 1
+    # RequestHeader, version 1
     if item.unknown_tags:
         raise not_in_version("RequestHeader", "unknown_tags")
     out += _pack_hhi(item.request_api_key, item.request_api_version, item.correlation_id)
@@ -50,7 +51,7 @@ def _write_request_header_1(out: bytearray, item: RequestHeader) -> None:
 
 
 def _read_request_header_2(data: bytes, pos: int) -> tuple[RequestHeader, int]:
-    # RequestHeader, versions 2
+    # RequestHeader, version 2
     request_api_key, request_api_version, correlation_id, n = _unpack_hhih(data, pos)
     pos += 10
     client_id: str | None = None
@@ -69,7 +70,7 @@ def _read_request_header_2(data: bytes, pos: int) -> tuple[RequestHeader, int]:
 
 
 def _write_request_header_2(out: bytearray, item: RequestHeader) -> None:
-    # RequestHeader, versions 2
+    # RequestHeader, version 2
     out += _pack_hhi(item.request_api_key, item.request_api_version, item.correlation_id)
     if item.client_id is None:
         out += _pack_h(-1)
@@ -77,10 +78,7 @@ def _write_request_header_2(out: bytearray, item: RequestHeader) -> None:
         raw = item.client_id.encode()
         out += _pack_h(len(raw))
         out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class RequestHeader(Message):

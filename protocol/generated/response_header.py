@@ -9,11 +9,12 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
     not_in_version,
-    put_tags,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_i = Struct(">i").unpack_from
@@ -22,21 +23,21 @@ _pack_i = Struct(">i").pack
 
 
 def _read_response_header_0(data: bytes, pos: int) -> tuple[ResponseHeader, int]:
-    # ResponseHeader, versions 0
+    # ResponseHeader, version 0
     (correlation_id,) = _unpack_i(data, pos)
     pos += 4
     return ResponseHeader(correlation_id), pos
 
 
 def _write_response_header_0(out: bytearray, item: ResponseHeader) -> None:
-    # ResponseHeader, versions 0
+    # ResponseHeader, version 0
     if item.unknown_tags:
         raise not_in_version("ResponseHeader", "unknown_tags")
     out += _pack_i(item.correlation_id)
 
 
 def _read_response_header_1(data: bytes, pos: int) -> tuple[ResponseHeader, int]:
-    # ResponseHeader, versions 1
+    # ResponseHeader, version 1
     correlation_id, n = _unpack_iB(data, pos)
     pos += 5
     unknown_tags: Tags = ()
@@ -46,12 +47,9 @@ def _read_response_header_1(data: bytes, pos: int) -> tuple[ResponseHeader, int]
 
 
 def _write_response_header_1(out: bytearray, item: ResponseHeader) -> None:
-    # ResponseHeader, versions 1
+    # ResponseHeader, version 1
     out += _pack_i(item.correlation_id)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ResponseHeader(Message):

@@ -9,16 +9,18 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     Message,
     Tags,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_bytes_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_hB = Struct(">hB").unpack_from
@@ -52,7 +54,7 @@ def _write_sasl_authenticate_request_0(out: bytearray, item: SaslAuthenticateReq
 
 
 def _read_sasl_authenticate_request_2(data: bytes, pos: int) -> tuple[SaslAuthenticateRequest, int]:
-    # SaslAuthenticateRequest, versions 2
+    # SaslAuthenticateRequest, version 2
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -69,17 +71,11 @@ def _read_sasl_authenticate_request_2(data: bytes, pos: int) -> tuple[SaslAuthen
 
 
 def _write_sasl_authenticate_request_2(out: bytearray, item: SaslAuthenticateRequest) -> None:
-    # SaslAuthenticateRequest, versions 2
+    # SaslAuthenticateRequest, version 2
     n = len(item.auth_bytes) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     out += item.auth_bytes
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class SaslAuthenticateRequest(Message):
@@ -90,7 +86,9 @@ class SaslAuthenticateRequest(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 2
     DECODERS = {
-        0: _read_sasl_authenticate_request_0, 1: _read_sasl_authenticate_request_0, 2: _read_sasl_authenticate_request_2
+        0: _read_sasl_authenticate_request_0,
+        1: _read_sasl_authenticate_request_0,
+        2: _read_sasl_authenticate_request_2,
     }
     ENCODERS = {
         0: _write_sasl_authenticate_request_0,
@@ -106,7 +104,7 @@ class SaslAuthenticateRequest(Message):
 
 
 def _read_sasl_authenticate_response_0(data: bytes, pos: int) -> tuple[SaslAuthenticateResponse, int]:
-    # SaslAuthenticateResponse, versions 0
+    # SaslAuthenticateResponse, version 0
     error_code, n = _unpack_hh(data, pos)
     pos += 4
     error_message: str | None = None
@@ -127,7 +125,7 @@ def _read_sasl_authenticate_response_0(data: bytes, pos: int) -> tuple[SaslAuthe
 
 
 def _write_sasl_authenticate_response_0(out: bytearray, item: SaslAuthenticateResponse) -> None:
-    # SaslAuthenticateResponse, versions 0
+    # SaslAuthenticateResponse, version 0
     if item.unknown_tags:
         raise not_in_version("SaslAuthenticateResponse", "unknown_tags")
     out += _pack_h(item.error_code)
@@ -142,7 +140,7 @@ def _write_sasl_authenticate_response_0(out: bytearray, item: SaslAuthenticateRe
 
 
 def _read_sasl_authenticate_response_1(data: bytes, pos: int) -> tuple[SaslAuthenticateResponse, int]:
-    # SaslAuthenticateResponse, versions 1
+    # SaslAuthenticateResponse, version 1
     error_code, n = _unpack_hh(data, pos)
     pos += 4
     error_message: str | None = None
@@ -165,7 +163,7 @@ def _read_sasl_authenticate_response_1(data: bytes, pos: int) -> tuple[SaslAuthe
 
 
 def _write_sasl_authenticate_response_1(out: bytearray, item: SaslAuthenticateResponse) -> None:
-    # SaslAuthenticateResponse, versions 1
+    # SaslAuthenticateResponse, version 1
     if item.unknown_tags:
         raise not_in_version("SaslAuthenticateResponse", "unknown_tags")
     out += _pack_h(item.error_code)
@@ -181,7 +179,7 @@ def _write_sasl_authenticate_response_1(out: bytearray, item: SaslAuthenticateRe
 
 
 def _read_sasl_authenticate_response_2(data: bytes, pos: int) -> tuple[SaslAuthenticateResponse, int]:
-    # SaslAuthenticateResponse, versions 2
+    # SaslAuthenticateResponse, version 2
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     error_message: str | None = None
@@ -207,29 +205,17 @@ def _read_sasl_authenticate_response_2(data: bytes, pos: int) -> tuple[SaslAuthe
 
 
 def _write_sasl_authenticate_response_2(out: bytearray, item: SaslAuthenticateResponse) -> None:
-    # SaslAuthenticateResponse, versions 2
+    # SaslAuthenticateResponse, version 2
     out += _pack_h(item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.auth_bytes) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     out += item.auth_bytes
     out += _pack_q(item.session_lifetime_ms)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class SaslAuthenticateResponse(Message):

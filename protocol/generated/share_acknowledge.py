@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -17,15 +19,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_uuid,
     not_in_version,
+    put_compact_string,
     put_int8s,
-    put_string_length,
-    put_tags,
-    put_uvarint,
-    read_bytes_length,
+    read_compact_int8s,
     read_length,
     read_string_length,
     read_tags,
-    signed_bytes,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -100,12 +101,11 @@ def _read_acknowledgement_batch_array_1(data: bytes, pos: int, count: int) -> tu
     for _ in range(count):
         first_offset, last_offset, n = _unpack_qqB(data, pos)
         pos += 17
-        if not 0 < n < 128:
-            n, pos = read_bytes_length(data, pos)
-        end = pos + n - 1
-        raw = data[pos:end]
-        acknowledge_types = list(raw) if raw.isascii() else signed_bytes(raw)
-        pos = end
+        if n == 2 and data[pos] < 128:
+            acknowledge_types = [data[pos]]
+            pos += 1
+        else:
+            acknowledge_types, pos = read_compact_int8s(data, pos, n)
         n = data[pos]
         pos += 1
         unknown_tags: Tags = ()
@@ -120,15 +120,9 @@ def _write_acknowledgement_batch_array_1(out: bytearray, items: list[Acknowledge
     for item in items:
         out += _pack_qq(item.first_offset, item.last_offset)
         n = len(item.acknowledge_types) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_int8s(out, item.acknowledge_types)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_acknowledge_partition_array_1(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgePartition], int]:
@@ -156,15 +150,9 @@ def _write_acknowledge_partition_array_1(out: bytearray, items: list[Acknowledge
     for item in items:
         out += _pack_i(item.partition_index)
         n = len(item.acknowledgement_batches) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_acknowledgement_batch_array_1(out, item.acknowledgement_batches)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_acknowledge_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgeTopic], int]:
@@ -194,19 +182,13 @@ def _write_acknowledge_topic_array_1(out: bytearray, items: list[AcknowledgeTopi
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_acknowledge_partition_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_share_acknowledge_request_1(data: bytes, pos: int) -> tuple[ShareAcknowledgeRequest, int]:
-    # ShareAcknowledgeRequest, versions 1
+    # ShareAcknowledgeRequest, version 1
     n = data[pos]
     pos += 1
     group_id: str | None = None
@@ -239,44 +221,26 @@ def _read_share_acknowledge_request_1(data: bytes, pos: int) -> tuple[ShareAckno
 
 
 def _write_share_acknowledge_request_1(out: bytearray, item: ShareAcknowledgeRequest) -> None:
-    # ShareAcknowledgeRequest, versions 1
+    # ShareAcknowledgeRequest, version 1
     if item.is_renew_ack:
         raise not_in_version("ShareAcknowledgeRequest", "is_renew_ack")
     if item.group_id is None:
         out.append(0)
     else:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
     if item.member_id is None:
         out.append(0)
     else:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
     out += _pack_i(item.share_session_epoch)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_acknowledge_topic_array_1(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_share_acknowledge_request_2(data: bytes, pos: int) -> tuple[ShareAcknowledgeRequest, int]:
-    # ShareAcknowledgeRequest, versions 2
+    # ShareAcknowledgeRequest, version 2
     n = data[pos]
     pos += 1
     group_id: str | None = None
@@ -309,38 +273,20 @@ def _read_share_acknowledge_request_2(data: bytes, pos: int) -> tuple[ShareAckno
 
 
 def _write_share_acknowledge_request_2(out: bytearray, item: ShareAcknowledgeRequest) -> None:
-    # ShareAcknowledgeRequest, versions 2
+    # ShareAcknowledgeRequest, version 2
     if item.group_id is None:
         out.append(0)
     else:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
     if item.member_id is None:
         out.append(0)
     else:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
     out += _pack_it(item.share_session_epoch, item.is_renew_ack)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_acknowledge_topic_array_1(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareAcknowledgeRequest(Message):
@@ -457,10 +403,7 @@ def _read_leader_id_and_epoch_1(data: bytes, pos: int) -> tuple[LeaderIdAndEpoch
 def _write_leader_id_and_epoch_1(out: bytearray, item: LeaderIdAndEpoch) -> None:
     # LeaderIdAndEpoch, versions 1-2
     out += _pack_ii(item.leader_id, item.leader_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
@@ -495,21 +438,14 @@ def _write_partition_data_array_1(out: bytearray, items: list[PartitionData]) ->
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         _write_leader_id_and_epoch_1(out, item.current_leader)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_share_acknowledge_topic_response_array_1(data: bytes, pos: int, count: int) -> tuple[list[ShareAcknowledgeTopicResponse], int]:
+def _read_share_acknowledge_topic_response_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ShareAcknowledgeTopicResponse], int]:
     # ShareAcknowledgeTopicResponse, versions 1-2
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -536,15 +472,9 @@ def _write_share_acknowledge_topic_response_array_1(out: bytearray, items: list[
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_data_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
@@ -581,33 +511,18 @@ def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list
 def _write_node_endpoint_array_1(out: bytearray, items: list[NodeEndpoint]) -> None:
     # NodeEndpoint, versions 1-2
     for item in items:
-        raw = item.host.encode()
         out += _pack_i(item.node_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_i(item.port)
         if item.rack is None:
             out.append(0)
         else:
-            raw = item.rack.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.rack)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_share_acknowledge_response_1(data: bytes, pos: int) -> tuple[ShareAcknowledgeResponse, int]:
-    # ShareAcknowledgeResponse, versions 1
+    # ShareAcknowledgeResponse, version 1
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -632,44 +547,30 @@ def _read_share_acknowledge_response_1(data: bytes, pos: int) -> tuple[ShareAckn
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ShareAcknowledgeResponse(
+    item = ShareAcknowledgeResponse(
         throttle_time_ms, error_code, error_message, 0, responses, node_endpoints, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_share_acknowledge_response_1(out: bytearray, item: ShareAcknowledgeResponse) -> None:
-    # ShareAcknowledgeResponse, versions 1
+    # ShareAcknowledgeResponse, version 1
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_share_acknowledge_topic_response_array_1(out, item.responses)
     n = len(item.node_endpoints) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_node_endpoint_array_1(out, item.node_endpoints)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_share_acknowledge_response_2(data: bytes, pos: int) -> tuple[ShareAcknowledgeResponse, int]:
-    # ShareAcknowledgeResponse, versions 2
+    # ShareAcknowledgeResponse, version 2
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -694,7 +595,7 @@ def _read_share_acknowledge_response_2(data: bytes, pos: int) -> tuple[ShareAckn
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ShareAcknowledgeResponse(
+    item = ShareAcknowledgeResponse(
         throttle_time_ms,
         error_code,
         error_message,
@@ -702,39 +603,25 @@ def _read_share_acknowledge_response_2(data: bytes, pos: int) -> tuple[ShareAckn
         responses,
         node_endpoints,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_share_acknowledge_response_2(out: bytearray, item: ShareAcknowledgeResponse) -> None:
-    # ShareAcknowledgeResponse, versions 2
+    # ShareAcknowledgeResponse, version 2
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     out += _pack_i(item.acquisition_lock_timeout_ms)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_share_acknowledge_topic_response_array_1(out, item.responses)
     n = len(item.node_endpoints) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_node_endpoint_array_1(out, item.node_endpoints)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareAcknowledgeResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -18,17 +20,17 @@ from shareq.protocol.primitives import (
     bad_uuid,
     not_in_version,
     null_not_allowed,
+    put_compact_string,
     put_int8s,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_bytes_length,
+    read_compact_int8s,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
-    signed_bytes,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -125,12 +127,11 @@ def _read_acknowledgement_batch_array_1(data: bytes, pos: int, count: int) -> tu
     for _ in range(count):
         first_offset, last_offset, n = _unpack_qqB(data, pos)
         pos += 17
-        if not 0 < n < 128:
-            n, pos = read_bytes_length(data, pos)
-        end = pos + n - 1
-        raw = data[pos:end]
-        acknowledge_types = list(raw) if raw.isascii() else signed_bytes(raw)
-        pos = end
+        if n == 2 and data[pos] < 128:
+            acknowledge_types = [data[pos]]
+            pos += 1
+        else:
+            acknowledge_types, pos = read_compact_int8s(data, pos, n)
         n = data[pos]
         pos += 1
         unknown_tags: Tags = ()
@@ -145,15 +146,9 @@ def _write_acknowledgement_batch_array_1(out: bytearray, items: list[Acknowledge
     for item in items:
         out += _pack_qq(item.first_offset, item.last_offset)
         n = len(item.acknowledge_types) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_int8s(out, item.acknowledge_types)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_partition_array_1(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
@@ -181,15 +176,9 @@ def _write_fetch_partition_array_1(out: bytearray, items: list[FetchPartition]) 
     for item in items:
         out += _pack_i(item.partition_index)
         n = len(item.acknowledgement_batches) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_acknowledgement_batch_array_1(out, item.acknowledgement_batches)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_fetch_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
@@ -219,15 +208,9 @@ def _write_fetch_topic_array_1(out: bytearray, items: list[FetchTopic]) -> None:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_fetch_partition_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_forgotten_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
@@ -257,19 +240,13 @@ def _write_forgotten_topic_array_1(out: bytearray, items: list[ForgottenTopic]) 
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_share_fetch_request_1(data: bytes, pos: int) -> tuple[ShareFetchRequest, int]:
-    # ShareFetchRequest, versions 1
+    # ShareFetchRequest, version 1
     n = data[pos]
     pos += 1
     group_id: str | None = None
@@ -303,7 +280,7 @@ def _read_share_fetch_request_1(data: bytes, pos: int) -> tuple[ShareFetchReques
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ShareFetchRequest(
+    item = ShareFetchRequest(
         group_id,
         member_id,
         share_session_epoch,
@@ -317,56 +294,36 @@ def _read_share_fetch_request_1(data: bytes, pos: int) -> tuple[ShareFetchReques
         topics,
         forgotten_topics_data,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_share_fetch_request_1(out: bytearray, item: ShareFetchRequest) -> None:
-    # ShareFetchRequest, versions 1
+    # ShareFetchRequest, version 1
     if item.is_renew_ack:
         raise not_in_version("ShareFetchRequest", "is_renew_ack")
     if item.group_id is None:
         out.append(0)
     else:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
     if item.member_id is None:
         out.append(0)
     else:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
     out += _pack_iiiiii(
         item.share_session_epoch, item.max_wait_ms, item.min_bytes, item.max_bytes, item.max_records, item.batch_size
     )
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_topic_array_1(out, item.topics)
     n = len(item.forgotten_topics_data) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_forgotten_topic_array_1(out, item.forgotten_topics_data)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_share_fetch_request_2(data: bytes, pos: int) -> tuple[ShareFetchRequest, int]:
-    # ShareFetchRequest, versions 2
+    # ShareFetchRequest, version 2
     n = data[pos]
     pos += 1
     group_id: str | None = None
@@ -410,7 +367,7 @@ def _read_share_fetch_request_2(data: bytes, pos: int) -> tuple[ShareFetchReques
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ShareFetchRequest(
+    item = ShareFetchRequest(
         group_id,
         member_id,
         share_session_epoch,
@@ -424,31 +381,20 @@ def _read_share_fetch_request_2(data: bytes, pos: int) -> tuple[ShareFetchReques
         topics,
         forgotten_topics_data,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_share_fetch_request_2(out: bytearray, item: ShareFetchRequest) -> None:
-    # ShareFetchRequest, versions 2
+    # ShareFetchRequest, version 2
     if item.group_id is None:
         out.append(0)
     else:
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_id)
     if item.member_id is None:
         out.append(0)
     else:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
     out += _pack_iiiiiibt(
         item.share_session_epoch,
         item.max_wait_ms,
@@ -460,21 +406,12 @@ def _write_share_fetch_request_2(out: bytearray, item: ShareFetchRequest) -> Non
         item.is_renew_ack,
     )
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_fetch_topic_array_1(out, item.topics)
     n = len(item.forgotten_topics_data) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_forgotten_topic_array_1(out, item.forgotten_topics_data)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareFetchRequest(Message):
@@ -655,10 +592,7 @@ def _read_leader_id_and_epoch_1(data: bytes, pos: int) -> tuple[LeaderIdAndEpoch
 def _write_leader_id_and_epoch_1(out: bytearray, item: LeaderIdAndEpoch) -> None:
     # LeaderIdAndEpoch, versions 1-2
     out += _pack_ii(item.leader_id, item.leader_epoch)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_acquired_records_array_1(data: bytes, pos: int, count: int) -> tuple[list[AcquiredRecords], int]:
@@ -680,10 +614,7 @@ def _write_acquired_records_array_1(out: bytearray, items: list[AcquiredRecords]
     # AcquiredRecords, versions 1-2
     for item in items:
         out += _pack_qqh(item.first_offset, item.last_offset, item.delivery_count)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
@@ -728,7 +659,7 @@ def _read_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[lis
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(PartitionData(
+        item = PartitionData(
             partition_index,
             error_code,
             error_message,
@@ -738,7 +669,8 @@ def _read_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[lis
             records,
             acquired_records,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -749,46 +681,27 @@ def _write_partition_data_array_1(out: bytearray, items: list[PartitionData]) ->
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.error_message)
         out += _pack_h(item.acknowledge_error_code)
         if item.acknowledge_error_message is None:
             out.append(0)
         else:
-            raw = item.acknowledge_error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.acknowledge_error_message)
         _write_leader_id_and_epoch_1(out, item.current_leader)
         if item.records is None:
             raise null_not_allowed("PartitionData", "records")
         n = len(item.records) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.records
         n = len(item.acquired_records) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_acquired_records_array_1(out, item.acquired_records)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_share_fetchable_topic_response_array_1(data: bytes, pos: int, count: int) -> tuple[list[ShareFetchableTopicResponse], int]:
+def _read_share_fetchable_topic_response_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[ShareFetchableTopicResponse], int]:
     # ShareFetchableTopicResponse, versions 1-2
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -815,15 +728,9 @@ def _write_share_fetchable_topic_response_array_1(out: bytearray, items: list[Sh
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_data_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
@@ -860,29 +767,14 @@ def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list
 def _write_node_endpoint_array_1(out: bytearray, items: list[NodeEndpoint]) -> None:
     # NodeEndpoint, versions 1-2
     for item in items:
-        raw = item.host.encode()
         out += _pack_i(item.node_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_i(item.port)
         if item.rack is None:
             out.append(0)
         else:
-            raw = item.rack.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.rack)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_share_fetch_response_1(data: bytes, pos: int) -> tuple[ShareFetchResponse, int]:
@@ -911,7 +803,7 @@ def _read_share_fetch_response_1(data: bytes, pos: int) -> tuple[ShareFetchRespo
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ShareFetchResponse(
+    item = ShareFetchResponse(
         throttle_time_ms,
         error_code,
         error_message,
@@ -919,7 +811,8 @@ def _read_share_fetch_response_1(data: bytes, pos: int) -> tuple[ShareFetchRespo
         responses,
         node_endpoints,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_share_fetch_response_1(out: bytearray, item: ShareFetchResponse) -> None:
@@ -928,30 +821,15 @@ def _write_share_fetch_response_1(out: bytearray, item: ShareFetchResponse) -> N
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     out += _pack_i(item.acquisition_lock_timeout_ms)
     n = len(item.responses) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_share_fetchable_topic_response_array_1(out, item.responses)
     n = len(item.node_endpoints) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_node_endpoint_array_1(out, item.node_endpoints)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareFetchResponse(Message):

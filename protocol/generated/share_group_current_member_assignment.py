@@ -10,6 +10,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -19,11 +21,11 @@ from shareq.protocol.primitives import (
     bad_length,
     bad_uuid,
     put_numbers,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -34,8 +36,10 @@ _pack_h = Struct(">h").pack
 _pack_iib = Struct(">iib").pack
 
 
-def _read_share_group_current_member_assignment_key_0(data: bytes, pos: int) -> tuple[ShareGroupCurrentMemberAssignmentKey, int]:
-    # ShareGroupCurrentMemberAssignmentKey, versions 0
+def _read_share_group_current_member_assignment_key_0(
+    data: bytes, pos: int
+) -> tuple[ShareGroupCurrentMemberAssignmentKey, int]:
+    # ShareGroupCurrentMemberAssignmentKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -53,8 +57,10 @@ def _read_share_group_current_member_assignment_key_0(data: bytes, pos: int) -> 
     return ShareGroupCurrentMemberAssignmentKey(group_id, member_id), pos
 
 
-def _write_share_group_current_member_assignment_key_0(out: bytearray, item: ShareGroupCurrentMemberAssignmentKey) -> None:
-    # ShareGroupCurrentMemberAssignmentKey, versions 0
+def _write_share_group_current_member_assignment_key_0(
+    out: bytearray, item: ShareGroupCurrentMemberAssignmentKey
+) -> None:
+    # ShareGroupCurrentMemberAssignmentKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -96,7 +102,7 @@ class TopicPartitions(Structure):
 
 
 def _read_topic_partitions_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-    # TopicPartitions, versions 0
+    # TopicPartitions, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicPartitions] = []
@@ -116,25 +122,21 @@ def _read_topic_partitions_array_0(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_topic_partitions_array_0(out: bytearray, items: list[TopicPartitions]) -> None:
-    # TopicPartitions, versions 0
+    # TopicPartitions, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_share_group_current_member_assignment_value_0(data: bytes, pos: int) -> tuple[ShareGroupCurrentMemberAssignmentValue, int]:
-    # ShareGroupCurrentMemberAssignmentValue, versions 0
+def _read_share_group_current_member_assignment_value_0(
+    data: bytes, pos: int
+) -> tuple[ShareGroupCurrentMemberAssignmentValue, int]:
+    # ShareGroupCurrentMemberAssignmentValue, version 0
     member_epoch, previous_member_epoch, state, n = _unpack_iibB(data, pos)
     pos += 10
     if n > 127:
@@ -145,24 +147,21 @@ def _read_share_group_current_member_assignment_value_0(data: bytes, pos: int) -
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ShareGroupCurrentMemberAssignmentValue(
+    item = ShareGroupCurrentMemberAssignmentValue(
         member_epoch, previous_member_epoch, state, assigned_partitions, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
-def _write_share_group_current_member_assignment_value_0(out: bytearray, item: ShareGroupCurrentMemberAssignmentValue) -> None:
-    # ShareGroupCurrentMemberAssignmentValue, versions 0
+def _write_share_group_current_member_assignment_value_0(
+    out: bytearray, item: ShareGroupCurrentMemberAssignmentValue
+) -> None:
+    # ShareGroupCurrentMemberAssignmentValue, version 0
     out += _pack_iib(item.member_epoch, item.previous_member_epoch, item.state)
     n = len(item.assigned_partitions) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_partitions_array_0(out, item.assigned_partitions)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareGroupCurrentMemberAssignmentValue(Message):

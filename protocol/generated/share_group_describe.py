@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,16 +18,16 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
+    put_compact_string,
     put_compact_strings,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -41,7 +43,7 @@ _pack_ii = Struct(">ii").pack
 
 
 def _read_share_group_describe_request_1(data: bytes, pos: int) -> tuple[ShareGroupDescribeRequest, int]:
-    # ShareGroupDescribeRequest, versions 1
+    # ShareGroupDescribeRequest, version 1
     n = data[pos]
     pos += 1
     if n > 127:
@@ -56,18 +58,12 @@ def _read_share_group_describe_request_1(data: bytes, pos: int) -> tuple[ShareGr
 
 
 def _write_share_group_describe_request_1(out: bytearray, item: ShareGroupDescribeRequest) -> None:
-    # ShareGroupDescribeRequest, versions 1
+    # ShareGroupDescribeRequest, version 1
     n = len(item.group_ids) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.group_ids)
     out += _pack_t(item.include_authorized_operations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareGroupDescribeRequest(Message):
@@ -198,7 +194,7 @@ class Member(Structure):
 
 
 def _read_topic_partitions_array_1(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-    # TopicPartitions, versions 1
+    # TopicPartitions, version 1
     if not 0 <= count * 19 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicPartitions] = []
@@ -225,32 +221,20 @@ def _read_topic_partitions_array_1(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_topic_partitions_array_1(out: bytearray, items: list[TopicPartitions]) -> None:
-    # TopicPartitions, versions 1
+    # TopicPartitions, version 1
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
-        raw = item.topic_name.encode()
         out += _pack_u(item.topic_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_assignment_1(data: bytes, pos: int) -> tuple[Assignment, int]:
-    # Assignment, versions 1
+    # Assignment, version 1
     n = data[pos]
     pos += 1
     if n > 127:
@@ -265,21 +249,15 @@ def _read_assignment_1(data: bytes, pos: int) -> tuple[Assignment, int]:
 
 
 def _write_assignment_1(out: bytearray, item: Assignment) -> None:
-    # Assignment, versions 1
+    # Assignment, version 1
     n = len(item.topic_partitions) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_partitions_array_1(out, item.topic_partitions)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_member_array_1(data: bytes, pos: int, count: int) -> tuple[list[Member], int]:
-    # Member, versions 1
+    # Member, version 1
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
     items: list[Member] = []
@@ -325,62 +303,33 @@ def _read_member_array_1(data: bytes, pos: int, count: int) -> tuple[list[Member
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(Member(
+        item = Member(
             member_id, rack_id, member_epoch, client_id, client_host, subscribed_topic_names, assignment, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_member_array_1(out: bytearray, items: list[Member]) -> None:
-    # Member, versions 1
+    # Member, version 1
     for item in items:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
         if item.rack_id is None:
             out.append(0)
         else:
-            raw = item.rack_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.client_id.encode()
+            put_compact_string(out, item.rack_id)
         out += _pack_i(item.member_epoch)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.client_host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.client_id)
+        put_compact_string(out, item.client_host)
         n = len(item.subscribed_topic_names) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.subscribed_topic_names)
         _write_assignment_1(out, item.assignment)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_described_group_array_1(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
-    # DescribedGroup, versions 1
+    # DescribedGroup, version 1
     if not 0 <= count * 20 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedGroup] = []
@@ -425,7 +374,7 @@ def _read_described_group_array_1(data: bytes, pos: int, count: int) -> tuple[li
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribedGroup(
+        item = DescribedGroup(
             error_code,
             error_message,
             group_id,
@@ -436,61 +385,32 @@ def _read_described_group_array_1(data: bytes, pos: int, count: int) -> tuple[li
             members,
             authorized_operations,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_group_array_1(out: bytearray, items: list[DescribedGroup]) -> None:
-    # DescribedGroup, versions 1
+    # DescribedGroup, version 1
     for item in items:
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.group_state.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.assignor_name.encode()
+            put_compact_string(out, item.error_message)
+        put_compact_string(out, item.group_id)
+        put_compact_string(out, item.group_state)
         out += _pack_ii(item.group_epoch, item.assignment_epoch)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.assignor_name)
         n = len(item.members) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_member_array_1(out, item.members)
         out += _pack_i(item.authorized_operations)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_share_group_describe_response_1(data: bytes, pos: int) -> tuple[ShareGroupDescribeResponse, int]:
-    # ShareGroupDescribeResponse, versions 1
+    # ShareGroupDescribeResponse, version 1
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -505,18 +425,12 @@ def _read_share_group_describe_response_1(data: bytes, pos: int) -> tuple[ShareG
 
 
 def _write_share_group_describe_response_1(out: bytearray, item: ShareGroupDescribeResponse) -> None:
-    # ShareGroupDescribeResponse, versions 1
+    # ShareGroupDescribeResponse, version 1
     out += _pack_i(item.throttle_time_ms)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_described_group_array_1(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareGroupDescribeResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,16 +18,16 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
+    put_compact_string,
     put_compact_strings,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -39,7 +41,7 @@ _pack_ii = Struct(">ii").pack
 
 
 def _read_share_group_heartbeat_request_1(data: bytes, pos: int) -> tuple[ShareGroupHeartbeatRequest, int]:
-    # ShareGroupHeartbeatRequest, versions 1
+    # ShareGroupHeartbeatRequest, version 1
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -75,51 +77,26 @@ def _read_share_group_heartbeat_request_1(data: bytes, pos: int) -> tuple[ShareG
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ShareGroupHeartbeatRequest(
-        group_id, member_id, member_epoch, rack_id, subscribed_topic_names, unknown_tags
-    ), pos
+    item = ShareGroupHeartbeatRequest(group_id, member_id, member_epoch, rack_id, subscribed_topic_names, unknown_tags)
+    return item, pos
 
 
 def _write_share_group_heartbeat_request_1(out: bytearray, item: ShareGroupHeartbeatRequest) -> None:
-    # ShareGroupHeartbeatRequest, versions 1
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # ShareGroupHeartbeatRequest, version 1
+    put_compact_string(out, item.group_id)
+    put_compact_string(out, item.member_id)
     out += _pack_i(item.member_epoch)
     if item.rack_id is None:
         out.append(0)
     else:
-        raw = item.rack_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.rack_id)
     if item.subscribed_topic_names is None:
         out.append(0)
     else:
         n = len(item.subscribed_topic_names) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.subscribed_topic_names)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareGroupHeartbeatRequest(Message):
@@ -178,7 +155,7 @@ class Assignment(Structure):
 
 
 def _read_topic_partitions_array_1(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-    # TopicPartitions, versions 1
+    # TopicPartitions, version 1
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicPartitions] = []
@@ -198,25 +175,19 @@ def _read_topic_partitions_array_1(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_topic_partitions_array_1(out: bytearray, items: list[TopicPartitions]) -> None:
-    # TopicPartitions, versions 1
+    # TopicPartitions, version 1
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_assignment_1(data: bytes, pos: int) -> tuple[Assignment, int]:
-    # Assignment, versions 1
+    # Assignment, version 1
     n = data[pos]
     pos += 1
     if n > 127:
@@ -231,21 +202,15 @@ def _read_assignment_1(data: bytes, pos: int) -> tuple[Assignment, int]:
 
 
 def _write_assignment_1(out: bytearray, item: Assignment) -> None:
-    # Assignment, versions 1
+    # Assignment, version 1
     n = len(item.topic_partitions) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_partitions_array_1(out, item.topic_partitions)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_share_group_heartbeat_response_1(data: bytes, pos: int) -> tuple[ShareGroupHeartbeatResponse, int]:
-    # ShareGroupHeartbeatResponse, versions 1
+    # ShareGroupHeartbeatResponse, version 1
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -274,7 +239,7 @@ def _read_share_group_heartbeat_response_1(data: bytes, pos: int) -> tuple[Share
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ShareGroupHeartbeatResponse(
+    item = ShareGroupHeartbeatResponse(
         throttle_time_ms,
         error_code,
         error_message,
@@ -283,42 +248,28 @@ def _read_share_group_heartbeat_response_1(data: bytes, pos: int) -> tuple[Share
         heartbeat_interval_ms,
         assignment,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_share_group_heartbeat_response_1(out: bytearray, item: ShareGroupHeartbeatResponse) -> None:
-    # ShareGroupHeartbeatResponse, versions 1
+    # ShareGroupHeartbeatResponse, version 1
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     if item.member_id is None:
         out.append(0)
     else:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
     out += _pack_ii(item.member_epoch, item.heartbeat_interval_ms)
     if item.assignment is None:
         out.append(255)
     else:
         out.append(1)
         _write_assignment_1(out, item.assignment)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareGroupHeartbeatResponse(Message):

@@ -9,18 +9,20 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Tags,
     bad_length,
+    put_compact_string,
     put_compact_strings,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -28,7 +30,7 @@ _pack_h = Struct(">h").pack
 
 
 def _read_share_group_member_metadata_key_0(data: bytes, pos: int) -> tuple[ShareGroupMemberMetadataKey, int]:
-    # ShareGroupMemberMetadataKey, versions 0
+    # ShareGroupMemberMetadataKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -47,7 +49,7 @@ def _read_share_group_member_metadata_key_0(data: bytes, pos: int) -> tuple[Shar
 
 
 def _write_share_group_member_metadata_key_0(out: bytearray, item: ShareGroupMemberMetadataKey) -> None:
-    # ShareGroupMemberMetadataKey, versions 0
+    # ShareGroupMemberMetadataKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -73,7 +75,7 @@ class ShareGroupMemberMetadataKey(Message):
 
 
 def _read_share_group_member_metadata_value_0(data: bytes, pos: int) -> tuple[ShareGroupMemberMetadataValue, int]:
-    # ShareGroupMemberMetadataValue, versions 0
+    # ShareGroupMemberMetadataValue, version 0
     n = data[pos]
     pos += 1
     rack_id: str | None = None
@@ -111,41 +113,17 @@ def _read_share_group_member_metadata_value_0(data: bytes, pos: int) -> tuple[Sh
 
 
 def _write_share_group_member_metadata_value_0(out: bytearray, item: ShareGroupMemberMetadataValue) -> None:
-    # ShareGroupMemberMetadataValue, versions 0
+    # ShareGroupMemberMetadataValue, version 0
     if item.rack_id is None:
         out.append(0)
     else:
-        raw = item.rack_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.client_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.client_host.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+        put_compact_string(out, item.rack_id)
+    put_compact_string(out, item.client_id)
+    put_compact_string(out, item.client_host)
     n = len(item.subscribed_topic_names) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.subscribed_topic_names)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareGroupMemberMetadataValue(Message):

@@ -9,11 +9,12 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
     bad_length,
-    put_tags,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -23,7 +24,7 @@ _pack_iq = Struct(">iq").pack
 
 
 def _read_share_group_metadata_key_0(data: bytes, pos: int) -> tuple[ShareGroupMetadataKey, int]:
-    # ShareGroupMetadataKey, versions 0
+    # ShareGroupMetadataKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -35,7 +36,7 @@ def _read_share_group_metadata_key_0(data: bytes, pos: int) -> tuple[ShareGroupM
 
 
 def _write_share_group_metadata_key_0(out: bytearray, item: ShareGroupMetadataKey) -> None:
-    # ShareGroupMetadataKey, versions 0
+    # ShareGroupMetadataKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -57,7 +58,7 @@ class ShareGroupMetadataKey(Message):
 
 
 def _read_share_group_metadata_value_0(data: bytes, pos: int) -> tuple[ShareGroupMetadataValue, int]:
-    # ShareGroupMetadataValue, versions 0
+    # ShareGroupMetadataValue, version 0
     epoch, metadata_hash, n = _unpack_iqB(data, pos)
     pos += 13
     unknown_tags: Tags = ()
@@ -67,12 +68,9 @@ def _read_share_group_metadata_value_0(data: bytes, pos: int) -> tuple[ShareGrou
 
 
 def _write_share_group_metadata_value_0(out: bytearray, item: ShareGroupMetadataValue) -> None:
-    # ShareGroupMetadataValue, versions 0
+    # ShareGroupMetadataValue, version 0
     out += _pack_iq(item.epoch, item.metadata_hash)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareGroupMetadataValue(Message):

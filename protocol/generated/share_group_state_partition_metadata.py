@@ -10,6 +10,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -18,14 +20,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     bad_uuid,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -34,8 +36,10 @@ _pack_u = Struct(">16s").pack
 _pack_h = Struct(">h").pack
 
 
-def _read_share_group_state_partition_metadata_key_0(data: bytes, pos: int) -> tuple[ShareGroupStatePartitionMetadataKey, int]:
-    # ShareGroupStatePartitionMetadataKey, versions 0
+def _read_share_group_state_partition_metadata_key_0(
+    data: bytes, pos: int
+) -> tuple[ShareGroupStatePartitionMetadataKey, int]:
+    # ShareGroupStatePartitionMetadataKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -46,8 +50,10 @@ def _read_share_group_state_partition_metadata_key_0(data: bytes, pos: int) -> t
     return ShareGroupStatePartitionMetadataKey(group_id), pos
 
 
-def _write_share_group_state_partition_metadata_key_0(out: bytearray, item: ShareGroupStatePartitionMetadataKey) -> None:
-    # ShareGroupStatePartitionMetadataKey, versions 0
+def _write_share_group_state_partition_metadata_key_0(
+    out: bytearray, item: ShareGroupStatePartitionMetadataKey
+) -> None:
+    # ShareGroupStatePartitionMetadataKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -103,7 +109,7 @@ class TopicInfo(Structure):
 
 
 def _read_topic_partitions_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitionsInfo], int]:
-    # TopicPartitionsInfo, versions 0
+    # TopicPartitionsInfo, version 0
     if not 0 <= count * 19 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicPartitionsInfo] = []
@@ -130,32 +136,20 @@ def _read_topic_partitions_info_array_0(data: bytes, pos: int, count: int) -> tu
 
 
 def _write_topic_partitions_info_array_0(out: bytearray, items: list[TopicPartitionsInfo]) -> None:
-    # TopicPartitionsInfo, versions 0
+    # TopicPartitionsInfo, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
-        raw = item.topic_name.encode()
         out += _pack_u(item.topic_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
-    # TopicInfo, versions 0
+    # TopicInfo, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicInfo] = []
@@ -177,26 +171,19 @@ def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[To
 
 
 def _write_topic_info_array_0(out: bytearray, items: list[TopicInfo]) -> None:
-    # TopicInfo, versions 0
+    # TopicInfo, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
-        raw = item.topic_name.encode()
         out += _pack_u(item.topic_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.topic_name)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_share_group_state_partition_metadata_value_0(data: bytes, pos: int) -> tuple[ShareGroupStatePartitionMetadataValue, int]:
-    # ShareGroupStatePartitionMetadataValue, versions 0
+def _read_share_group_state_partition_metadata_value_0(
+    data: bytes, pos: int
+) -> tuple[ShareGroupStatePartitionMetadataValue, int]:
+    # ShareGroupStatePartitionMetadataValue, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -217,35 +204,24 @@ def _read_share_group_state_partition_metadata_value_0(data: bytes, pos: int) ->
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return ShareGroupStatePartitionMetadataValue(
-        initializing_topics, initialized_topics, deleting_topics, unknown_tags
-    ), pos
+    item = ShareGroupStatePartitionMetadataValue(initializing_topics, initialized_topics, deleting_topics, unknown_tags)
+    return item, pos
 
 
-def _write_share_group_state_partition_metadata_value_0(out: bytearray, item: ShareGroupStatePartitionMetadataValue) -> None:
-    # ShareGroupStatePartitionMetadataValue, versions 0
+def _write_share_group_state_partition_metadata_value_0(
+    out: bytearray, item: ShareGroupStatePartitionMetadataValue
+) -> None:
+    # ShareGroupStatePartitionMetadataValue, version 0
     n = len(item.initializing_topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_partitions_info_array_0(out, item.initializing_topics)
     n = len(item.initialized_topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_partitions_info_array_0(out, item.initialized_topics)
     n = len(item.deleting_topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_topic_info_array_0(out, item.deleting_topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class ShareGroupStatePartitionMetadataValue(Message):

@@ -10,12 +10,13 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
     bad_length,
     bad_tag_size,
-    put_tags,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -26,8 +27,10 @@ _pack_i = Struct(">i").pack
 _pack_q = Struct(">q").pack
 
 
-def _read_share_group_target_assignment_metadata_key_0(data: bytes, pos: int) -> tuple[ShareGroupTargetAssignmentMetadataKey, int]:
-    # ShareGroupTargetAssignmentMetadataKey, versions 0
+def _read_share_group_target_assignment_metadata_key_0(
+    data: bytes, pos: int
+) -> tuple[ShareGroupTargetAssignmentMetadataKey, int]:
+    # ShareGroupTargetAssignmentMetadataKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -38,8 +41,10 @@ def _read_share_group_target_assignment_metadata_key_0(data: bytes, pos: int) ->
     return ShareGroupTargetAssignmentMetadataKey(group_id), pos
 
 
-def _write_share_group_target_assignment_metadata_key_0(out: bytearray, item: ShareGroupTargetAssignmentMetadataKey) -> None:
-    # ShareGroupTargetAssignmentMetadataKey, versions 0
+def _write_share_group_target_assignment_metadata_key_0(
+    out: bytearray, item: ShareGroupTargetAssignmentMetadataKey
+) -> None:
+    # ShareGroupTargetAssignmentMetadataKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -60,8 +65,10 @@ class ShareGroupTargetAssignmentMetadataKey(Message):
         self.group_id = group_id
 
 
-def _read_share_group_target_assignment_metadata_value_0(data: bytes, pos: int) -> tuple[ShareGroupTargetAssignmentMetadataValue, int]:
-    # ShareGroupTargetAssignmentMetadataValue, versions 0
+def _read_share_group_target_assignment_metadata_value_0(
+    data: bytes, pos: int
+) -> tuple[ShareGroupTargetAssignmentMetadataValue, int]:
+    # ShareGroupTargetAssignmentMetadataValue, version 0
     assignment_epoch, n = _unpack_iB(data, pos)
     pos += 5
     item = ShareGroupTargetAssignmentMetadataValue(assignment_epoch, 0)
@@ -70,7 +77,9 @@ def _read_share_group_target_assignment_metadata_value_0(data: bytes, pos: int) 
     return item, pos
 
 
-def _read_share_group_target_assignment_metadata_value_tags_0(item: ShareGroupTargetAssignmentMetadataValue, data: bytes, pos: int, first: int) -> int:
+def _read_share_group_target_assignment_metadata_value_tags_0(
+    item: ShareGroupTargetAssignmentMetadataValue, data: bytes, pos: int, first: int
+) -> int:
     tags, after = read_tags(data, pos, first)
     unknown: list[tuple[int, bytes]] = []
     for tag, data in tags:
@@ -88,18 +97,17 @@ def _read_share_group_target_assignment_metadata_value_tags_0(item: ShareGroupTa
     return after
 
 
-def _write_share_group_target_assignment_metadata_value_0(out: bytearray, item: ShareGroupTargetAssignmentMetadataValue) -> None:
-    # ShareGroupTargetAssignmentMetadataValue, versions 0
+def _write_share_group_target_assignment_metadata_value_0(
+    out: bytearray, item: ShareGroupTargetAssignmentMetadataValue
+) -> None:
+    # ShareGroupTargetAssignmentMetadataValue, version 0
     out += _pack_i(item.assignment_epoch)
     tags = item.unknown_tags
     if item.assignment_timestamp != 0:
         body = bytearray()
         body += _pack_q(item.assignment_timestamp)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class ShareGroupTargetAssignmentMetadataValue(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -18,10 +20,10 @@ from shareq.protocol.primitives import (
     bad_length,
     bad_tag_size,
     bad_uuid,
-    put_tags,
-    put_uvarint,
     read_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_ui = Struct(">16si").unpack_from
@@ -37,7 +39,7 @@ _pack_qqbh = Struct(">qqbh").pack
 
 
 def _read_share_update_key_0(data: bytes, pos: int) -> tuple[ShareUpdateKey, int]:
-    # ShareUpdateKey, versions 0
+    # ShareUpdateKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -51,7 +53,7 @@ def _read_share_update_key_0(data: bytes, pos: int) -> tuple[ShareUpdateKey, int
 
 
 def _write_share_update_key_0(out: bytearray, item: ShareUpdateKey) -> None:
-    # ShareUpdateKey, versions 0
+    # ShareUpdateKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -103,7 +105,7 @@ class StateBatch(Structure):
 
 
 def _read_state_batch_array_0(data: bytes, pos: int, count: int) -> tuple[list[StateBatch], int]:
-    # StateBatch, versions 0
+    # StateBatch, version 0
     if not 0 <= count * 20 <= len(data) - pos:
         raise bad_count(count)
     items: list[StateBatch] = []
@@ -118,17 +120,14 @@ def _read_state_batch_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
 
 
 def _write_state_batch_array_0(out: bytearray, items: list[StateBatch]) -> None:
-    # StateBatch, versions 0
+    # StateBatch, version 0
     for item in items:
         out += _pack_qqbh(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_share_update_value_0(data: bytes, pos: int) -> tuple[ShareUpdateValue, int]:
-    # ShareUpdateValue, versions 0
+    # ShareUpdateValue, version 0
     snapshot_epoch, leader_epoch, start_offset, n = _unpack_iiqB(data, pos)
     pos += 17
     if n > 127:
@@ -161,23 +160,17 @@ def _read_share_update_value_tags_0(item: ShareUpdateValue, data: bytes, pos: in
 
 
 def _write_share_update_value_0(out: bytearray, item: ShareUpdateValue) -> None:
-    # ShareUpdateValue, versions 0
+    # ShareUpdateValue, version 0
     out += _pack_iiq(item.snapshot_epoch, item.leader_epoch, item.start_offset)
     n = len(item.state_batches) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_state_batch_array_0(out, item.state_batches)
     tags = item.unknown_tags
     if item.delivery_complete_count != -1:
         body = bytearray()
         body += _pack_i(item.delivery_complete_count)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class ShareUpdateValue(Message):
@@ -191,7 +184,12 @@ class ShareUpdateValue(Message):
     ENCODERS = {0: _write_share_update_value_0}
 
     __slots__ = (
-        "snapshot_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "state_batches", "unknown_tags"
+        "snapshot_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+        "state_batches",
+        "unknown_tags",
     )
 
     def __init__(

@@ -9,10 +9,11 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
-    put_tags,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_hB = Struct(">hB").unpack_from
@@ -20,7 +21,7 @@ _pack_h = Struct(">h").pack
 
 
 def _read_snapshot_footer_record_0(data: bytes, pos: int) -> tuple[SnapshotFooterRecord, int]:
-    # SnapshotFooterRecord, versions 0
+    # SnapshotFooterRecord, version 0
     version, n = _unpack_hB(data, pos)
     pos += 3
     unknown_tags: Tags = ()
@@ -30,12 +31,9 @@ def _read_snapshot_footer_record_0(data: bytes, pos: int) -> tuple[SnapshotFoote
 
 
 def _write_snapshot_footer_record_0(out: bytearray, item: SnapshotFooterRecord) -> None:
-    # SnapshotFooterRecord, versions 0
+    # SnapshotFooterRecord, version 0
     out += _pack_h(item.version)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class SnapshotFooterRecord(Message):

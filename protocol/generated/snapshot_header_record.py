@@ -9,10 +9,11 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
-    put_tags,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_hqB = Struct(">hqB").unpack_from
@@ -20,7 +21,7 @@ _pack_hq = Struct(">hq").pack
 
 
 def _read_snapshot_header_record_0(data: bytes, pos: int) -> tuple[SnapshotHeaderRecord, int]:
-    # SnapshotHeaderRecord, versions 0
+    # SnapshotHeaderRecord, version 0
     version, last_contained_log_timestamp, n = _unpack_hqB(data, pos)
     pos += 11
     unknown_tags: Tags = ()
@@ -30,12 +31,9 @@ def _read_snapshot_header_record_0(data: bytes, pos: int) -> tuple[SnapshotHeade
 
 
 def _write_snapshot_header_record_0(out: bytearray, item: SnapshotHeaderRecord) -> None:
-    # SnapshotHeaderRecord, versions 0
+    # SnapshotHeaderRecord, version 0
     out += _pack_hq(item.version, item.last_contained_log_timestamp)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class SnapshotHeaderRecord(Message):

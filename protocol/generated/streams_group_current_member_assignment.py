@@ -10,6 +10,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -17,14 +19,14 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     bad_tag_size,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -33,8 +35,10 @@ _pack_h = Struct(">h").pack
 _pack_iib = Struct(">iib").pack
 
 
-def _read_streams_group_current_member_assignment_key_0(data: bytes, pos: int) -> tuple[StreamsGroupCurrentMemberAssignmentKey, int]:
-    # StreamsGroupCurrentMemberAssignmentKey, versions 0
+def _read_streams_group_current_member_assignment_key_0(
+    data: bytes, pos: int
+) -> tuple[StreamsGroupCurrentMemberAssignmentKey, int]:
+    # StreamsGroupCurrentMemberAssignmentKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -52,8 +56,10 @@ def _read_streams_group_current_member_assignment_key_0(data: bytes, pos: int) -
     return StreamsGroupCurrentMemberAssignmentKey(group_id, member_id), pos
 
 
-def _write_streams_group_current_member_assignment_key_0(out: bytearray, item: StreamsGroupCurrentMemberAssignmentKey) -> None:
-    # StreamsGroupCurrentMemberAssignmentKey, versions 0
+def _write_streams_group_current_member_assignment_key_0(
+    out: bytearray, item: StreamsGroupCurrentMemberAssignmentKey
+) -> None:
+    # StreamsGroupCurrentMemberAssignmentKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -97,7 +103,7 @@ class TaskIds(Structure):
 
 
 def _read_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
-    # TaskIds, versions 0
+    # TaskIds, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TaskIds] = []
@@ -147,20 +153,11 @@ def _read_task_ids_tags_0(item: TaskIds, data: bytes, pos: int, first: int) -> i
 
 
 def _write_task_ids_array_0(out: bytearray, items: list[TaskIds]) -> None:
-    # TaskIds, versions 0
+    # TaskIds, version 0
     for item in items:
-        raw = item.subtopology_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subtopology_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
         tags = item.unknown_tags
         if item.assignment_epochs != []:
@@ -169,20 +166,16 @@ def _write_task_ids_array_0(out: bytearray, items: list[TaskIds]) -> None:
                 body.append(0)
             else:
                 n = len(item.assignment_epochs) + 1
-                if n < 128:
-                    body.append(n)
-                else:
-                    put_uvarint(body, n)
+                body += SMALL[n] if n < 128 else uvarint(n)
                 put_numbers(body, item.assignment_epochs, "i")
             tags += ((0, bytes(body)),)
-        if tags:
-            put_tags(out, tags)
-        else:
-            out.append(0)
+        out += tag_buffer(tags) if tags else NO_TAGS
 
 
-def _read_streams_group_current_member_assignment_value_0(data: bytes, pos: int) -> tuple[StreamsGroupCurrentMemberAssignmentValue, int]:
-    # StreamsGroupCurrentMemberAssignmentValue, versions 0
+def _read_streams_group_current_member_assignment_value_0(
+    data: bytes, pos: int
+) -> tuple[StreamsGroupCurrentMemberAssignmentValue, int]:
+    # StreamsGroupCurrentMemberAssignmentValue, version 0
     member_epoch, previous_member_epoch, state, n = _unpack_iibB(data, pos)
     pos += 10
     if n > 127:
@@ -218,7 +211,7 @@ def _read_streams_group_current_member_assignment_value_0(data: bytes, pos: int)
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return StreamsGroupCurrentMemberAssignmentValue(
+    item = StreamsGroupCurrentMemberAssignmentValue(
         member_epoch,
         previous_member_epoch,
         state,
@@ -229,52 +222,34 @@ def _read_streams_group_current_member_assignment_value_0(data: bytes, pos: int)
         standby_tasks_pending_revocation,
         warmup_tasks_pending_revocation,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
-def _write_streams_group_current_member_assignment_value_0(out: bytearray, item: StreamsGroupCurrentMemberAssignmentValue) -> None:
-    # StreamsGroupCurrentMemberAssignmentValue, versions 0
+def _write_streams_group_current_member_assignment_value_0(
+    out: bytearray, item: StreamsGroupCurrentMemberAssignmentValue
+) -> None:
+    # StreamsGroupCurrentMemberAssignmentValue, version 0
     out += _pack_iib(item.member_epoch, item.previous_member_epoch, item.state)
     n = len(item.active_tasks) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.active_tasks)
     n = len(item.standby_tasks) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.standby_tasks)
     n = len(item.warmup_tasks) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.warmup_tasks)
     n = len(item.active_tasks_pending_revocation) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.active_tasks_pending_revocation)
     n = len(item.standby_tasks_pending_revocation) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.standby_tasks_pending_revocation)
     n = len(item.warmup_tasks_pending_revocation) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.warmup_tasks_pending_revocation)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class StreamsGroupCurrentMemberAssignmentValue(Message):
@@ -319,7 +294,13 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         self.active_tasks = [] if active_tasks is UNSET else active_tasks
         self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
         self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
-        self.active_tasks_pending_revocation = [] if active_tasks_pending_revocation is UNSET else active_tasks_pending_revocation
-        self.standby_tasks_pending_revocation = [] if standby_tasks_pending_revocation is UNSET else standby_tasks_pending_revocation
-        self.warmup_tasks_pending_revocation = [] if warmup_tasks_pending_revocation is UNSET else warmup_tasks_pending_revocation
+        self.active_tasks_pending_revocation = (
+            [] if active_tasks_pending_revocation is UNSET else active_tasks_pending_revocation
+        )
+        self.standby_tasks_pending_revocation = (
+            [] if standby_tasks_pending_revocation is UNSET else standby_tasks_pending_revocation
+        )
+        self.warmup_tasks_pending_revocation = (
+            [] if warmup_tasks_pending_revocation is UNSET else warmup_tasks_pending_revocation
+        )
         self.unknown_tags = unknown_tags

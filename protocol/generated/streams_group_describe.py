@@ -9,21 +9,23 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
+    put_compact_string,
     put_compact_strings,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -44,7 +46,7 @@ _pack_iq = Struct(">iq").pack
 
 
 def _read_streams_group_describe_request_0(data: bytes, pos: int) -> tuple[StreamsGroupDescribeRequest, int]:
-    # StreamsGroupDescribeRequest, versions 0
+    # StreamsGroupDescribeRequest, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -59,18 +61,12 @@ def _read_streams_group_describe_request_0(data: bytes, pos: int) -> tuple[Strea
 
 
 def _write_streams_group_describe_request_0(out: bytearray, item: StreamsGroupDescribeRequest) -> None:
-    # StreamsGroupDescribeRequest, versions 0
+    # StreamsGroupDescribeRequest, version 0
     n = len(item.group_ids) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     put_compact_strings(out, item.group_ids)
     out += _pack_t(item.include_authorized_operations)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class StreamsGroupDescribeRequest(Message):
@@ -346,7 +342,7 @@ class Member(Structure):
 
 
 def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
-    # KeyValue, versions 0
+    # KeyValue, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[KeyValue] = []
@@ -375,30 +371,15 @@ def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[Key
 
 
 def _write_key_value_array_0(out: bytearray, items: list[KeyValue]) -> None:
-    # KeyValue, versions 0
+    # KeyValue, version 0
     for item in items:
-        raw = item.key.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.value.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.key)
+        put_compact_string(out, item.value)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
-    # TopicInfo, versions 0
+    # TopicInfo, version 0
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicInfo] = []
@@ -425,30 +406,18 @@ def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[To
 
 
 def _write_topic_info_array_0(out: bytearray, items: list[TopicInfo]) -> None:
-    # TopicInfo, versions 0
+    # TopicInfo, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_ih(item.partitions, item.replication_factor)
         n = len(item.topic_configs) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_key_value_array_0(out, item.topic_configs)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
-    # Subtopology, versions 0
+    # Subtopology, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[Subtopology] = []
@@ -485,59 +454,39 @@ def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(Subtopology(
+        item = Subtopology(
             subtopology_id,
             source_topics,
             repartition_sink_topics,
             state_changelog_topics,
             repartition_source_topics,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_subtopology_array_0(out: bytearray, items: list[Subtopology]) -> None:
-    # Subtopology, versions 0
+    # Subtopology, version 0
     for item in items:
-        raw = item.subtopology_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subtopology_id)
         n = len(item.source_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.source_topics)
         n = len(item.repartition_sink_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.repartition_sink_topics)
         n = len(item.state_changelog_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_info_array_0(out, item.state_changelog_topics)
         n = len(item.repartition_source_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_info_array_0(out, item.repartition_source_topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topology_0(data: bytes, pos: int) -> tuple[Topology, int]:
-    # Topology, versions 0
+    # Topology, version 0
     epoch, n = _unpack_iB(data, pos)
     pos += 5
     subtopologies: list[Subtopology] | None = None
@@ -554,25 +503,19 @@ def _read_topology_0(data: bytes, pos: int) -> tuple[Topology, int]:
 
 
 def _write_topology_0(out: bytearray, item: Topology) -> None:
-    # Topology, versions 0
+    # Topology, version 0
     out += _pack_i(item.epoch)
     if item.subtopologies is None:
         out.append(0)
     else:
         n = len(item.subtopologies) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_subtopology_array_0(out, item.subtopologies)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_endpoint_0(data: bytes, pos: int) -> tuple[Endpoint, int]:
-    # Endpoint, versions 0
+    # Endpoint, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -589,23 +532,14 @@ def _read_endpoint_0(data: bytes, pos: int) -> tuple[Endpoint, int]:
 
 
 def _write_endpoint_0(out: bytearray, item: Endpoint) -> None:
-    # Endpoint, versions 0
-    raw = item.host.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # Endpoint, version 0
+    put_compact_string(out, item.host)
     out += _pack_H(item.port)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_task_offset_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
-    # TaskOffset, versions 0
+    # TaskOffset, version 0
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[TaskOffset] = []
@@ -627,24 +561,15 @@ def _read_task_offset_array_0(data: bytes, pos: int, count: int) -> tuple[list[T
 
 
 def _write_task_offset_array_0(out: bytearray, items: list[TaskOffset]) -> None:
-    # TaskOffset, versions 0
+    # TaskOffset, version 0
     for item in items:
-        raw = item.subtopology_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subtopology_id)
         out += _pack_iq(item.partition, item.offset)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
-    # TaskIds, versions 0
+    # TaskIds, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TaskIds] = []
@@ -671,29 +596,17 @@ def _read_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[Task
 
 
 def _write_task_ids_array_0(out: bytearray, items: list[TaskIds]) -> None:
-    # TaskIds, versions 0
+    # TaskIds, version 0
     for item in items:
-        raw = item.subtopology_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subtopology_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_assignment_0(data: bytes, pos: int) -> tuple[Assignment, int]:
-    # Assignment, versions 0
+    # Assignment, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -718,33 +631,21 @@ def _read_assignment_0(data: bytes, pos: int) -> tuple[Assignment, int]:
 
 
 def _write_assignment_0(out: bytearray, item: Assignment) -> None:
-    # Assignment, versions 0
+    # Assignment, version 0
     n = len(item.active_tasks) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.active_tasks)
     n = len(item.standby_tasks) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.standby_tasks)
     n = len(item.warmup_tasks) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.warmup_tasks)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_member_array_0(data: bytes, pos: int, count: int) -> tuple[list[Member], int]:
-    # Member, versions 0
+    # Member, version 0
     if not 0 <= count * 28 <= len(data) - pos:
         raise bad_count(count)
     items: list[Member] = []
@@ -822,7 +723,7 @@ def _read_member_array_0(data: bytes, pos: int, count: int) -> tuple[list[Member
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(Member(
+        item = Member(
             member_id,
             member_epoch,
             instance_id,
@@ -839,97 +740,50 @@ def _read_member_array_0(data: bytes, pos: int, count: int) -> tuple[list[Member
             target_assignment,
             is_classic,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_member_array_0(out: bytearray, items: list[Member]) -> None:
-    # Member, versions 0
+    # Member, version 0
     for item in items:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
         out += _pack_i(item.member_epoch)
         if item.instance_id is None:
             out.append(0)
         else:
-            raw = item.instance_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
+            put_compact_string(out, item.instance_id)
         if item.rack_id is None:
             out.append(0)
         else:
-            raw = item.rack_id.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.client_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.client_host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.process_id.encode()
+            put_compact_string(out, item.rack_id)
+        put_compact_string(out, item.client_id)
+        put_compact_string(out, item.client_host)
         out += _pack_i(item.topology_epoch)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.process_id)
         if item.user_endpoint is None:
             out.append(255)
         else:
             out.append(1)
             _write_endpoint_0(out, item.user_endpoint)
         n = len(item.client_tags) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_key_value_array_0(out, item.client_tags)
         n = len(item.task_offsets) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_task_offset_array_0(out, item.task_offsets)
         n = len(item.task_end_offsets) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_task_offset_array_0(out, item.task_end_offsets)
         _write_assignment_0(out, item.assignment)
         _write_assignment_0(out, item.target_assignment)
         out += _pack_t(item.is_classic)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_described_group_array_0(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
-    # DescribedGroup, versions 0
+    # DescribedGroup, version 0
     if not 0 <= count * 20 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribedGroup] = []
@@ -972,7 +826,7 @@ def _read_described_group_array_0(data: bytes, pos: int, count: int) -> tuple[li
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(DescribedGroup(
+        item = DescribedGroup(
             error_code,
             error_message,
             group_id,
@@ -983,38 +837,21 @@ def _read_described_group_array_0(data: bytes, pos: int, count: int) -> tuple[li
             members,
             authorized_operations,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_described_group_array_0(out: bytearray, items: list[DescribedGroup]) -> None:
-    # DescribedGroup, versions 0
+    # DescribedGroup, version 0
     for item in items:
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        raw = item.group_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.group_state.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+            put_compact_string(out, item.error_message)
+        put_compact_string(out, item.group_id)
+        put_compact_string(out, item.group_state)
         out += _pack_ii(item.group_epoch, item.assignment_epoch)
         if item.topology is None:
             out.append(255)
@@ -1022,20 +859,14 @@ def _write_described_group_array_0(out: bytearray, items: list[DescribedGroup]) 
             out.append(1)
             _write_topology_0(out, item.topology)
         n = len(item.members) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_member_array_0(out, item.members)
         out += _pack_i(item.authorized_operations)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_streams_group_describe_response_0(data: bytes, pos: int) -> tuple[StreamsGroupDescribeResponse, int]:
-    # StreamsGroupDescribeResponse, versions 0
+    # StreamsGroupDescribeResponse, version 0
     throttle_time_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -1050,18 +881,12 @@ def _read_streams_group_describe_response_0(data: bytes, pos: int) -> tuple[Stre
 
 
 def _write_streams_group_describe_response_0(out: bytearray, item: StreamsGroupDescribeResponse) -> None:
-    # StreamsGroupDescribeResponse, versions 0
+    # StreamsGroupDescribeResponse, version 0
     out += _pack_i(item.throttle_time_ms)
     n = len(item.groups) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_described_group_array_0(out, item.groups)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class StreamsGroupDescribeResponse(Message):

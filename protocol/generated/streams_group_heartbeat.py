@@ -9,21 +9,23 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
+    put_compact_string,
     put_compact_strings,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -202,7 +204,7 @@ class CopartitionGroup(Structure):
 
 
 def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
-    # KeyValue, versions 0
+    # KeyValue, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[KeyValue] = []
@@ -231,30 +233,15 @@ def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[Key
 
 
 def _write_key_value_array_0(out: bytearray, items: list[KeyValue]) -> None:
-    # KeyValue, versions 0
+    # KeyValue, version 0
     for item in items:
-        raw = item.key.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.value.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.key)
+        put_compact_string(out, item.value)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
-    # TopicInfo, versions 0
+    # TopicInfo, version 0
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicInfo] = []
@@ -281,30 +268,18 @@ def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[To
 
 
 def _write_topic_info_array_0(out: bytearray, items: list[TopicInfo]) -> None:
-    # TopicInfo, versions 0
+    # TopicInfo, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_ih(item.partitions, item.replication_factor)
         n = len(item.topic_configs) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_key_value_array_0(out, item.topic_configs)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_copartition_group_array_0(data: bytes, pos: int, count: int) -> tuple[list[CopartitionGroup], int]:
-    # CopartitionGroup, versions 0
+    # CopartitionGroup, version 0
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[CopartitionGroup] = []
@@ -334,34 +309,22 @@ def _read_copartition_group_array_0(data: bytes, pos: int, count: int) -> tuple[
 
 
 def _write_copartition_group_array_0(out: bytearray, items: list[CopartitionGroup]) -> None:
-    # CopartitionGroup, versions 0
+    # CopartitionGroup, version 0
     for item in items:
         n = len(item.source_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.source_topics, "h")
         n = len(item.source_topic_regex) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.source_topic_regex, "h")
         n = len(item.repartition_source_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.repartition_source_topics, "h")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
-    # Subtopology, versions 0
+    # Subtopology, version 0
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[Subtopology] = []
@@ -408,7 +371,7 @@ def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(Subtopology(
+        item = Subtopology(
             subtopology_id,
             source_topics,
             source_topic_regex,
@@ -417,64 +380,38 @@ def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
             repartition_source_topics,
             copartition_groups,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_subtopology_array_0(out: bytearray, items: list[Subtopology]) -> None:
-    # Subtopology, versions 0
+    # Subtopology, version 0
     for item in items:
-        raw = item.subtopology_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subtopology_id)
         n = len(item.source_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.source_topics)
         n = len(item.source_topic_regex) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.source_topic_regex)
         n = len(item.state_changelog_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_info_array_0(out, item.state_changelog_topics)
         n = len(item.repartition_sink_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.repartition_sink_topics)
         n = len(item.repartition_source_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_info_array_0(out, item.repartition_source_topics)
         n = len(item.copartition_groups) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_copartition_group_array_0(out, item.copartition_groups)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topology_0(data: bytes, pos: int) -> tuple[Topology, int]:
-    # Topology, versions 0
+    # Topology, version 0
     epoch, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -489,22 +426,18 @@ def _read_topology_0(data: bytes, pos: int) -> tuple[Topology, int]:
 
 
 def _write_topology_0(out: bytearray, item: Topology) -> None:
-    # Topology, versions 0
+    # Topology, version 0
     out += _pack_i(item.epoch)
     n = len(item.subtopologies) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_subtopology_array_0(out, item.subtopologies)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_streams_group_heartbeat_request_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[StreamsGroupHeartbeatRequestTaskIds], int]:
-    # TaskIds, versions 0
+def _read_streams_group_heartbeat_request_task_ids_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[StreamsGroupHeartbeatRequestTaskIds], int]:
+    # TaskIds, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[StreamsGroupHeartbeatRequestTaskIds] = []
@@ -530,30 +463,22 @@ def _read_streams_group_heartbeat_request_task_ids_array_0(data: bytes, pos: int
     return items, pos
 
 
-def _write_streams_group_heartbeat_request_task_ids_array_0(out: bytearray, items: list[StreamsGroupHeartbeatRequestTaskIds]) -> None:
-    # TaskIds, versions 0
+def _write_streams_group_heartbeat_request_task_ids_array_0(
+    out: bytearray, items: list[StreamsGroupHeartbeatRequestTaskIds]
+) -> None:
+    # TaskIds, version 0
     for item in items:
-        raw = item.subtopology_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subtopology_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_streams_group_heartbeat_request_endpoint_0(data: bytes, pos: int) -> tuple[StreamsGroupHeartbeatRequestEndpoint, int]:
-    # Endpoint, versions 0
+def _read_streams_group_heartbeat_request_endpoint_0(
+    data: bytes, pos: int
+) -> tuple[StreamsGroupHeartbeatRequestEndpoint, int]:
+    # Endpoint, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -569,24 +494,17 @@ def _read_streams_group_heartbeat_request_endpoint_0(data: bytes, pos: int) -> t
     return StreamsGroupHeartbeatRequestEndpoint(host, port, unknown_tags), pos
 
 
-def _write_streams_group_heartbeat_request_endpoint_0(out: bytearray, item: StreamsGroupHeartbeatRequestEndpoint) -> None:
-    # Endpoint, versions 0
-    raw = item.host.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+def _write_streams_group_heartbeat_request_endpoint_0(
+    out: bytearray, item: StreamsGroupHeartbeatRequestEndpoint
+) -> None:
+    # Endpoint, version 0
+    put_compact_string(out, item.host)
     out += _pack_H(item.port)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_task_offset_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
-    # TaskOffset, versions 0
+    # TaskOffset, version 0
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[TaskOffset] = []
@@ -608,24 +526,15 @@ def _read_task_offset_array_0(data: bytes, pos: int, count: int) -> tuple[list[T
 
 
 def _write_task_offset_array_0(out: bytearray, items: list[TaskOffset]) -> None:
-    # TaskOffset, versions 0
+    # TaskOffset, version 0
     for item in items:
-        raw = item.subtopology_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subtopology_id)
         out += _pack_iq(item.partition, item.offset)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_streams_group_heartbeat_request_0(data: bytes, pos: int) -> tuple[StreamsGroupHeartbeatRequest, int]:
-    # StreamsGroupHeartbeatRequest, versions 0
+    # StreamsGroupHeartbeatRequest, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -724,7 +633,7 @@ def _read_streams_group_heartbeat_request_0(data: bytes, pos: int) -> tuple[Stre
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return StreamsGroupHeartbeatRequest(
+    item = StreamsGroupHeartbeatRequest(
         group_id,
         member_id,
         member_epoch,
@@ -743,46 +652,23 @@ def _read_streams_group_heartbeat_request_0(data: bytes, pos: int) -> tuple[Stre
         task_end_offsets,
         shutdown_application,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_streams_group_heartbeat_request_0(out: bytearray, item: StreamsGroupHeartbeatRequest) -> None:
-    # StreamsGroupHeartbeatRequest, versions 0
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # StreamsGroupHeartbeatRequest, version 0
+    put_compact_string(out, item.group_id)
+    put_compact_string(out, item.member_id)
     out += _pack_ii(item.member_epoch, item.endpoint_information_epoch)
     if item.instance_id is None:
         out.append(0)
     else:
-        raw = item.instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.instance_id)
     if item.rack_id is None:
         out.append(0)
     else:
-        raw = item.rack_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.rack_id)
     out += _pack_i(item.rebalance_timeout_ms)
     if item.topology is None:
         out.append(255)
@@ -793,39 +679,24 @@ def _write_streams_group_heartbeat_request_0(out: bytearray, item: StreamsGroupH
         out.append(0)
     else:
         n = len(item.active_tasks) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_streams_group_heartbeat_request_task_ids_array_0(out, item.active_tasks)
     if item.standby_tasks is None:
         out.append(0)
     else:
         n = len(item.standby_tasks) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_streams_group_heartbeat_request_task_ids_array_0(out, item.standby_tasks)
     if item.warmup_tasks is None:
         out.append(0)
     else:
         n = len(item.warmup_tasks) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_streams_group_heartbeat_request_task_ids_array_0(out, item.warmup_tasks)
     if item.process_id is None:
         out.append(0)
     else:
-        raw = item.process_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.process_id)
     if item.user_endpoint is None:
         out.append(255)
     else:
@@ -835,34 +706,22 @@ def _write_streams_group_heartbeat_request_0(out: bytearray, item: StreamsGroupH
         out.append(0)
     else:
         n = len(item.client_tags) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_key_value_array_0(out, item.client_tags)
     if item.task_offsets is None:
         out.append(0)
     else:
         n = len(item.task_offsets) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_task_offset_array_0(out, item.task_offsets)
     if item.task_end_offsets is None:
         out.append(0)
     else:
         n = len(item.task_end_offsets) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_task_offset_array_0(out, item.task_end_offsets)
     out += _pack_t(item.shutdown_application)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class StreamsGroupHeartbeatRequest(Message):
@@ -1020,7 +879,7 @@ class EndpointToPartitions(Structure):
 
 
 def _read_status_array_0(data: bytes, pos: int, count: int) -> tuple[list[Status], int]:
-    # Status, versions 0
+    # Status, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[Status] = []
@@ -1042,24 +901,17 @@ def _read_status_array_0(data: bytes, pos: int, count: int) -> tuple[list[Status
 
 
 def _write_status_array_0(out: bytearray, items: list[Status]) -> None:
-    # Status, versions 0
+    # Status, version 0
     for item in items:
-        raw = item.status_detail.encode()
         out += _pack_b(item.status_code)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.status_detail)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_streams_group_heartbeat_response_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[StreamsGroupHeartbeatResponseTaskIds], int]:
-    # TaskIds, versions 0
+def _read_streams_group_heartbeat_response_task_ids_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[StreamsGroupHeartbeatResponseTaskIds], int]:
+    # TaskIds, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[StreamsGroupHeartbeatResponseTaskIds] = []
@@ -1085,30 +937,22 @@ def _read_streams_group_heartbeat_response_task_ids_array_0(data: bytes, pos: in
     return items, pos
 
 
-def _write_streams_group_heartbeat_response_task_ids_array_0(out: bytearray, items: list[StreamsGroupHeartbeatResponseTaskIds]) -> None:
-    # TaskIds, versions 0
+def _write_streams_group_heartbeat_response_task_ids_array_0(
+    out: bytearray, items: list[StreamsGroupHeartbeatResponseTaskIds]
+) -> None:
+    # TaskIds, version 0
     for item in items:
-        raw = item.subtopology_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subtopology_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_streams_group_heartbeat_response_endpoint_0(data: bytes, pos: int) -> tuple[StreamsGroupHeartbeatResponseEndpoint, int]:
-    # Endpoint, versions 0
+def _read_streams_group_heartbeat_response_endpoint_0(
+    data: bytes, pos: int
+) -> tuple[StreamsGroupHeartbeatResponseEndpoint, int]:
+    # Endpoint, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -1124,24 +968,17 @@ def _read_streams_group_heartbeat_response_endpoint_0(data: bytes, pos: int) -> 
     return StreamsGroupHeartbeatResponseEndpoint(host, port, unknown_tags), pos
 
 
-def _write_streams_group_heartbeat_response_endpoint_0(out: bytearray, item: StreamsGroupHeartbeatResponseEndpoint) -> None:
-    # Endpoint, versions 0
-    raw = item.host.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+def _write_streams_group_heartbeat_response_endpoint_0(
+    out: bytearray, item: StreamsGroupHeartbeatResponseEndpoint
+) -> None:
+    # Endpoint, version 0
+    put_compact_string(out, item.host)
     out += _pack_H(item.port)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
-    # TopicPartition, versions 0
+    # TopicPartition, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicPartition] = []
@@ -1168,29 +1005,17 @@ def _read_topic_partition_array_0(data: bytes, pos: int, count: int) -> tuple[li
 
 
 def _write_topic_partition_array_0(out: bytearray, items: list[TopicPartition]) -> None:
-    # TopicPartition, versions 0
+    # TopicPartition, version 0
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_endpoint_to_partitions_array_0(data: bytes, pos: int, count: int) -> tuple[list[EndpointToPartitions], int]:
-    # EndpointToPartitions, versions 0
+    # EndpointToPartitions, version 0
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndpointToPartitions] = []
@@ -1216,29 +1041,20 @@ def _read_endpoint_to_partitions_array_0(data: bytes, pos: int, count: int) -> t
 
 
 def _write_endpoint_to_partitions_array_0(out: bytearray, items: list[EndpointToPartitions]) -> None:
-    # EndpointToPartitions, versions 0
+    # EndpointToPartitions, version 0
     for item in items:
         _write_streams_group_heartbeat_response_endpoint_0(out, item.user_endpoint)
         n = len(item.active_partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_partition_array_0(out, item.active_partitions)
         n = len(item.standby_partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_partition_array_0(out, item.standby_partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_streams_group_heartbeat_response_0(data: bytes, pos: int) -> tuple[StreamsGroupHeartbeatResponse, int]:
-    # StreamsGroupHeartbeatResponse, versions 0
+    # StreamsGroupHeartbeatResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -1301,7 +1117,7 @@ def _read_streams_group_heartbeat_response_0(data: bytes, pos: int) -> tuple[Str
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return StreamsGroupHeartbeatResponse(
+    item = StreamsGroupHeartbeatResponse(
         throttle_time_ms,
         error_code,
         error_message,
@@ -1317,29 +1133,18 @@ def _read_streams_group_heartbeat_response_0(data: bytes, pos: int) -> tuple[Str
         endpoint_information_epoch,
         partitions_by_user_endpoint,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_streams_group_heartbeat_response_0(out: bytearray, item: StreamsGroupHeartbeatResponse) -> None:
-    # StreamsGroupHeartbeatResponse, versions 0
+    # StreamsGroupHeartbeatResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.member_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+        put_compact_string(out, item.error_message)
+    put_compact_string(out, item.member_id)
     out += _pack_iiii(
         item.member_epoch, item.heartbeat_interval_ms, item.acceptable_recovery_lag, item.task_offset_interval_ms
     )
@@ -1347,52 +1152,34 @@ def _write_streams_group_heartbeat_response_0(out: bytearray, item: StreamsGroup
         out.append(0)
     else:
         n = len(item.status) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_status_array_0(out, item.status)
     if item.active_tasks is None:
         out.append(0)
     else:
         n = len(item.active_tasks) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_streams_group_heartbeat_response_task_ids_array_0(out, item.active_tasks)
     if item.standby_tasks is None:
         out.append(0)
     else:
         n = len(item.standby_tasks) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_streams_group_heartbeat_response_task_ids_array_0(out, item.standby_tasks)
     if item.warmup_tasks is None:
         out.append(0)
     else:
         n = len(item.warmup_tasks) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_streams_group_heartbeat_response_task_ids_array_0(out, item.warmup_tasks)
     out += _pack_i(item.endpoint_information_epoch)
     if item.partitions_by_user_endpoint is None:
         out.append(0)
     else:
         n = len(item.partitions_by_user_endpoint) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_endpoint_to_partitions_array_0(out, item.partitions_by_user_endpoint)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class StreamsGroupHeartbeatResponse(Message):

@@ -10,18 +10,20 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
     bad_length,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_HB = Struct(">HB").unpack_from
@@ -34,7 +36,7 @@ _pack_ii = Struct(">ii").pack
 
 
 def _read_streams_group_member_metadata_key_0(data: bytes, pos: int) -> tuple[StreamsGroupMemberMetadataKey, int]:
-    # StreamsGroupMemberMetadataKey, versions 0
+    # StreamsGroupMemberMetadataKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -53,7 +55,7 @@ def _read_streams_group_member_metadata_key_0(data: bytes, pos: int) -> tuple[St
 
 
 def _write_streams_group_member_metadata_key_0(out: bytearray, item: StreamsGroupMemberMetadataKey) -> None:
-    # StreamsGroupMemberMetadataKey, versions 0
+    # StreamsGroupMemberMetadataKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -111,7 +113,7 @@ class KeyValue(Structure):
 
 
 def _read_endpoint_0(data: bytes, pos: int) -> tuple[Endpoint, int]:
-    # Endpoint, versions 0
+    # Endpoint, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -128,23 +130,14 @@ def _read_endpoint_0(data: bytes, pos: int) -> tuple[Endpoint, int]:
 
 
 def _write_endpoint_0(out: bytearray, item: Endpoint) -> None:
-    # Endpoint, versions 0
-    raw = item.host.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # Endpoint, version 0
+    put_compact_string(out, item.host)
     out += _pack_H(item.port)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
-    # KeyValue, versions 0
+    # KeyValue, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[KeyValue] = []
@@ -173,30 +166,15 @@ def _read_key_value_array_0(data: bytes, pos: int, count: int) -> tuple[list[Key
 
 
 def _write_key_value_array_0(out: bytearray, items: list[KeyValue]) -> None:
-    # KeyValue, versions 0
+    # KeyValue, version 0
     for item in items:
-        raw = item.key.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.value.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.key)
+        put_compact_string(out, item.value)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_streams_group_member_metadata_value_0(data: bytes, pos: int) -> tuple[StreamsGroupMemberMetadataValue, int]:
-    # StreamsGroupMemberMetadataValue, versions 0
+    # StreamsGroupMemberMetadataValue, version 0
     n = data[pos]
     pos += 1
     instance_id: str | None = None
@@ -251,7 +229,7 @@ def _read_streams_group_member_metadata_value_0(data: bytes, pos: int) -> tuple[
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return StreamsGroupMemberMetadataValue(
+    item = StreamsGroupMemberMetadataValue(
         instance_id,
         rack_id,
         client_id,
@@ -262,68 +240,33 @@ def _read_streams_group_member_metadata_value_0(data: bytes, pos: int) -> tuple[
         user_endpoint,
         client_tags,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_streams_group_member_metadata_value_0(out: bytearray, item: StreamsGroupMemberMetadataValue) -> None:
-    # StreamsGroupMemberMetadataValue, versions 0
+    # StreamsGroupMemberMetadataValue, version 0
     if item.instance_id is None:
         out.append(0)
     else:
-        raw = item.instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.instance_id)
     if item.rack_id is None:
         out.append(0)
     else:
-        raw = item.rack_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    raw = item.client_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.client_host.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.process_id.encode()
+        put_compact_string(out, item.rack_id)
+    put_compact_string(out, item.client_id)
+    put_compact_string(out, item.client_host)
     out += _pack_ii(item.rebalance_timeout_ms, item.topology_epoch)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.process_id)
     if item.user_endpoint is None:
         out.append(255)
     else:
         out.append(1)
         _write_endpoint_0(out, item.user_endpoint)
     n = len(item.client_tags) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_key_value_array_0(out, item.client_tags)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class StreamsGroupMemberMetadataValue(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     bad_tag_size,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -33,7 +35,7 @@ _pack_iq = Struct(">iq").pack
 
 
 def _read_streams_group_metadata_key_0(data: bytes, pos: int) -> tuple[StreamsGroupMetadataKey, int]:
-    # StreamsGroupMetadataKey, versions 0
+    # StreamsGroupMetadataKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -45,7 +47,7 @@ def _read_streams_group_metadata_key_0(data: bytes, pos: int) -> tuple[StreamsGr
 
 
 def _write_streams_group_metadata_key_0(out: bytearray, item: StreamsGroupMetadataKey) -> None:
-    # StreamsGroupMetadataKey, versions 0
+    # StreamsGroupMetadataKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -83,7 +85,7 @@ class LastAssignmentConfig(Structure):
 
 
 def _read_last_assignment_config_array_0(data: bytes, pos: int, count: int) -> tuple[list[LastAssignmentConfig], int]:
-    # LastAssignmentConfig, versions 0
+    # LastAssignmentConfig, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[LastAssignmentConfig] = []
@@ -112,30 +114,15 @@ def _read_last_assignment_config_array_0(data: bytes, pos: int, count: int) -> t
 
 
 def _write_last_assignment_config_array_0(out: bytearray, items: list[LastAssignmentConfig]) -> None:
-    # LastAssignmentConfig, versions 0
+    # LastAssignmentConfig, version 0
     for item in items:
-        raw = item.key.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.value.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.key)
+        put_compact_string(out, item.value)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_streams_group_metadata_value_0(data: bytes, pos: int) -> tuple[StreamsGroupMetadataValue, int]:
-    # StreamsGroupMetadataValue, versions 0
+    # StreamsGroupMetadataValue, version 0
     epoch, metadata_hash, n = _unpack_iqB(data, pos)
     pos += 13
     item = StreamsGroupMetadataValue(epoch, metadata_hash, -1, [])
@@ -144,7 +131,9 @@ def _read_streams_group_metadata_value_0(data: bytes, pos: int) -> tuple[Streams
     return item, pos
 
 
-def _read_streams_group_metadata_value_tags_0(item: StreamsGroupMetadataValue, data: bytes, pos: int, first: int) -> int:
+def _read_streams_group_metadata_value_tags_0(
+    item: StreamsGroupMetadataValue, data: bytes, pos: int, first: int
+) -> int:
     tags, after = read_tags(data, pos, first)
     unknown: list[tuple[int, bytes]] = []
     for tag, data in tags:
@@ -172,7 +161,7 @@ def _read_streams_group_metadata_value_tags_0(item: StreamsGroupMetadataValue, d
 
 
 def _write_streams_group_metadata_value_0(out: bytearray, item: StreamsGroupMetadataValue) -> None:
-    # StreamsGroupMetadataValue, versions 0
+    # StreamsGroupMetadataValue, version 0
     out += _pack_iq(item.epoch, item.metadata_hash)
     tags = item.unknown_tags
     if item.validated_topology_epoch != -1:
@@ -185,16 +174,10 @@ def _write_streams_group_metadata_value_0(out: bytearray, item: StreamsGroupMeta
             body.append(0)
         else:
             n = len(item.last_assignment_configs) + 1
-            if n < 128:
-                body.append(n)
-            else:
-                put_uvarint(body, n)
+            body += SMALL[n] if n < 128 else uvarint(n)
             _write_last_assignment_config_array_0(body, item.last_assignment_configs)
         tags += ((1, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class StreamsGroupMetadataValue(Message):

@@ -10,28 +10,32 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
     bad_length,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
 _pack_h = Struct(">h").pack
 
 
-def _read_streams_group_target_assignment_member_key_0(data: bytes, pos: int) -> tuple[StreamsGroupTargetAssignmentMemberKey, int]:
-    # StreamsGroupTargetAssignmentMemberKey, versions 0
+def _read_streams_group_target_assignment_member_key_0(
+    data: bytes, pos: int
+) -> tuple[StreamsGroupTargetAssignmentMemberKey, int]:
+    # StreamsGroupTargetAssignmentMemberKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -49,8 +53,10 @@ def _read_streams_group_target_assignment_member_key_0(data: bytes, pos: int) ->
     return StreamsGroupTargetAssignmentMemberKey(group_id, member_id), pos
 
 
-def _write_streams_group_target_assignment_member_key_0(out: bytearray, item: StreamsGroupTargetAssignmentMemberKey) -> None:
-    # StreamsGroupTargetAssignmentMemberKey, versions 0
+def _write_streams_group_target_assignment_member_key_0(
+    out: bytearray, item: StreamsGroupTargetAssignmentMemberKey
+) -> None:
+    # StreamsGroupTargetAssignmentMemberKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -92,7 +98,7 @@ class TaskIds(Structure):
 
 
 def _read_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
-    # TaskIds, versions 0
+    # TaskIds, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TaskIds] = []
@@ -119,29 +125,19 @@ def _read_task_ids_array_0(data: bytes, pos: int, count: int) -> tuple[list[Task
 
 
 def _write_task_ids_array_0(out: bytearray, items: list[TaskIds]) -> None:
-    # TaskIds, versions 0
+    # TaskIds, version 0
     for item in items:
-        raw = item.subtopology_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subtopology_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partitions, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_streams_group_target_assignment_member_value_0(data: bytes, pos: int) -> tuple[StreamsGroupTargetAssignmentMemberValue, int]:
-    # StreamsGroupTargetAssignmentMemberValue, versions 0
+def _read_streams_group_target_assignment_member_value_0(
+    data: bytes, pos: int
+) -> tuple[StreamsGroupTargetAssignmentMemberValue, int]:
+    # StreamsGroupTargetAssignmentMemberValue, version 0
     n = data[pos]
     pos += 1
     if n > 127:
@@ -165,30 +161,20 @@ def _read_streams_group_target_assignment_member_value_0(data: bytes, pos: int) 
     return StreamsGroupTargetAssignmentMemberValue(active_tasks, standby_tasks, warmup_tasks, unknown_tags), pos
 
 
-def _write_streams_group_target_assignment_member_value_0(out: bytearray, item: StreamsGroupTargetAssignmentMemberValue) -> None:
-    # StreamsGroupTargetAssignmentMemberValue, versions 0
+def _write_streams_group_target_assignment_member_value_0(
+    out: bytearray, item: StreamsGroupTargetAssignmentMemberValue
+) -> None:
+    # StreamsGroupTargetAssignmentMemberValue, version 0
     n = len(item.active_tasks) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.active_tasks)
     n = len(item.standby_tasks) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.standby_tasks)
     n = len(item.warmup_tasks) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_task_ids_array_0(out, item.warmup_tasks)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class StreamsGroupTargetAssignmentMemberValue(Message):

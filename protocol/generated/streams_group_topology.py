@@ -9,22 +9,24 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
     bad_length,
+    put_compact_string,
     put_compact_strings,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_compact_strings,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -36,7 +38,7 @@ _pack_ih = Struct(">ih").pack
 
 
 def _read_streams_group_topology_key_0(data: bytes, pos: int) -> tuple[StreamsGroupTopologyKey, int]:
-    # StreamsGroupTopologyKey, versions 0
+    # StreamsGroupTopologyKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -48,7 +50,7 @@ def _read_streams_group_topology_key_0(data: bytes, pos: int) -> tuple[StreamsGr
 
 
 def _write_streams_group_topology_key_0(out: bytearray, item: StreamsGroupTopologyKey) -> None:
-    # StreamsGroupTopologyKey, versions 0
+    # StreamsGroupTopologyKey, version 0
     raw = item.group_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -159,7 +161,7 @@ class CopartitionGroup(Structure):
 
 
 def _read_topic_config_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicConfig], int]:
-    # TopicConfig, versions 0
+    # TopicConfig, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicConfig] = []
@@ -188,30 +190,15 @@ def _read_topic_config_array_0(data: bytes, pos: int, count: int) -> tuple[list[
 
 
 def _write_topic_config_array_0(out: bytearray, items: list[TopicConfig]) -> None:
-    # TopicConfig, versions 0
+    # TopicConfig, version 0
     for item in items:
-        raw = item.key.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.value.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        put_compact_string(out, item.key)
+        put_compact_string(out, item.value)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
-    # TopicInfo, versions 0
+    # TopicInfo, version 0
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[TopicInfo] = []
@@ -238,30 +225,18 @@ def _read_topic_info_array_0(data: bytes, pos: int, count: int) -> tuple[list[To
 
 
 def _write_topic_info_array_0(out: bytearray, items: list[TopicInfo]) -> None:
-    # TopicInfo, versions 0
+    # TopicInfo, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         out += _pack_ih(item.partitions, item.replication_factor)
         n = len(item.topic_configs) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_config_array_0(out, item.topic_configs)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_copartition_group_array_0(data: bytes, pos: int, count: int) -> tuple[list[CopartitionGroup], int]:
-    # CopartitionGroup, versions 0
+    # CopartitionGroup, version 0
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[CopartitionGroup] = []
@@ -291,34 +266,22 @@ def _read_copartition_group_array_0(data: bytes, pos: int, count: int) -> tuple[
 
 
 def _write_copartition_group_array_0(out: bytearray, items: list[CopartitionGroup]) -> None:
-    # CopartitionGroup, versions 0
+    # CopartitionGroup, version 0
     for item in items:
         n = len(item.source_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.source_topics, "h")
         n = len(item.source_topic_regex) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.source_topic_regex, "h")
         n = len(item.repartition_source_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.repartition_source_topics, "h")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
-    # Subtopology, versions 0
+    # Subtopology, version 0
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[Subtopology] = []
@@ -365,7 +328,7 @@ def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(Subtopology(
+        item = Subtopology(
             subtopology_id,
             source_topics,
             source_topic_regex,
@@ -374,64 +337,38 @@ def _read_subtopology_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
             repartition_source_topics,
             copartition_groups,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_subtopology_array_0(out: bytearray, items: list[Subtopology]) -> None:
-    # Subtopology, versions 0
+    # Subtopology, version 0
     for item in items:
-        raw = item.subtopology_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.subtopology_id)
         n = len(item.source_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.source_topics)
         n = len(item.source_topic_regex) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.source_topic_regex)
         n = len(item.state_changelog_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_info_array_0(out, item.state_changelog_topics)
         n = len(item.repartition_sink_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_compact_strings(out, item.repartition_sink_topics)
         n = len(item.repartition_source_topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_topic_info_array_0(out, item.repartition_source_topics)
         n = len(item.copartition_groups) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_copartition_group_array_0(out, item.copartition_groups)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_streams_group_topology_value_0(data: bytes, pos: int) -> tuple[StreamsGroupTopologyValue, int]:
-    # StreamsGroupTopologyValue, versions 0
+    # StreamsGroupTopologyValue, version 0
     epoch, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -446,18 +383,12 @@ def _read_streams_group_topology_value_0(data: bytes, pos: int) -> tuple[Streams
 
 
 def _write_streams_group_topology_value_0(out: bytearray, item: StreamsGroupTopologyValue) -> None:
-    # StreamsGroupTopologyValue, versions 0
+    # StreamsGroupTopologyValue, version 0
     out += _pack_i(item.epoch)
     n = len(item.subtopologies) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_subtopology_array_0(out, item.subtopologies)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class StreamsGroupTopologyValue(Message):

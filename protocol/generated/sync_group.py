@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,13 +18,13 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_bytes_length,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -55,7 +57,9 @@ class SyncGroupRequestAssignment(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_sync_group_request_assignment_array_0(data: bytes, pos: int, count: int) -> tuple[list[SyncGroupRequestAssignment], int]:
+def _read_sync_group_request_assignment_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[SyncGroupRequestAssignment], int]:
     # SyncGroupRequestAssignment, versions 0-3
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -130,7 +134,7 @@ def _write_sync_group_request_0(out: bytearray, item: SyncGroupRequest) -> None:
 
 
 def _read_sync_group_request_3(data: bytes, pos: int) -> tuple[SyncGroupRequest, int]:
-    # SyncGroupRequest, versions 3
+    # SyncGroupRequest, version 3
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -161,7 +165,7 @@ def _read_sync_group_request_3(data: bytes, pos: int) -> tuple[SyncGroupRequest,
 
 
 def _write_sync_group_request_3(out: bytearray, item: SyncGroupRequest) -> None:
-    # SyncGroupRequest, versions 3
+    # SyncGroupRequest, version 3
     if item.unknown_tags:
         raise not_in_version("SyncGroupRequest", "unknown_tags")
     raw = item.group_id.encode()
@@ -180,7 +184,9 @@ def _write_sync_group_request_3(out: bytearray, item: SyncGroupRequest) -> None:
     _write_sync_group_request_assignment_array_0(out, item.assignments)
 
 
-def _read_sync_group_request_assignment_array_4(data: bytes, pos: int, count: int) -> tuple[list[SyncGroupRequestAssignment], int]:
+def _read_sync_group_request_assignment_array_4(
+    data: bytes, pos: int, count: int
+) -> tuple[list[SyncGroupRequestAssignment], int]:
     # SyncGroupRequestAssignment, versions 4-5
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -212,27 +218,15 @@ def _read_sync_group_request_assignment_array_4(data: bytes, pos: int, count: in
 def _write_sync_group_request_assignment_array_4(out: bytearray, items: list[SyncGroupRequestAssignment]) -> None:
     # SyncGroupRequestAssignment, versions 4-5
     for item in items:
-        raw = item.member_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.member_id)
         n = len(item.assignment) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         out += item.assignment
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_sync_group_request_4(data: bytes, pos: int) -> tuple[SyncGroupRequest, int]:
-    # SyncGroupRequest, versions 4
+    # SyncGroupRequest, version 4
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -266,52 +260,29 @@ def _read_sync_group_request_4(data: bytes, pos: int) -> tuple[SyncGroupRequest,
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return SyncGroupRequest(
+    item = SyncGroupRequest(
         group_id, generation_id, member_id, group_instance_id, None, None, assignments, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_sync_group_request_4(out: bytearray, item: SyncGroupRequest) -> None:
-    # SyncGroupRequest, versions 4
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
+    # SyncGroupRequest, version 4
+    put_compact_string(out, item.group_id)
     out += _pack_i(item.generation_id)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.member_id)
     if item.group_instance_id is None:
         out.append(0)
     else:
-        raw = item.group_instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_instance_id)
     n = len(item.assignments) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_sync_group_request_assignment_array_4(out, item.assignments)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_sync_group_request_5(data: bytes, pos: int) -> tuple[SyncGroupRequest, int]:
-    # SyncGroupRequest, versions 5
+    # SyncGroupRequest, version 5
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -363,68 +334,33 @@ def _read_sync_group_request_5(data: bytes, pos: int) -> tuple[SyncGroupRequest,
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return SyncGroupRequest(
+    item = SyncGroupRequest(
         group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_sync_group_request_5(out: bytearray, item: SyncGroupRequest) -> None:
-    # SyncGroupRequest, versions 5
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
+    # SyncGroupRequest, version 5
+    put_compact_string(out, item.group_id)
     out += _pack_i(item.generation_id)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.member_id)
     if item.group_instance_id is None:
         out.append(0)
     else:
-        raw = item.group_instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_instance_id)
     if item.protocol_type is None:
         out.append(0)
     else:
-        raw = item.protocol_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.protocol_type)
     if item.protocol_name is None:
         out.append(0)
     else:
-        raw = item.protocol_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.protocol_name)
     n = len(item.assignments) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_sync_group_request_assignment_array_4(out, item.assignments)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class SyncGroupRequest(Message):
@@ -484,7 +420,7 @@ class SyncGroupRequest(Message):
 
 
 def _read_sync_group_response_0(data: bytes, pos: int) -> tuple[SyncGroupResponse, int]:
-    # SyncGroupResponse, versions 0
+    # SyncGroupResponse, version 0
     error_code, n = _unpack_hi(data, pos)
     pos += 6
     if n < 0:
@@ -496,7 +432,7 @@ def _read_sync_group_response_0(data: bytes, pos: int) -> tuple[SyncGroupRespons
 
 
 def _write_sync_group_response_0(out: bytearray, item: SyncGroupResponse) -> None:
-    # SyncGroupResponse, versions 0
+    # SyncGroupResponse, version 0
     if item.unknown_tags:
         raise not_in_version("SyncGroupResponse", "unknown_tags")
     out += _pack_hi(item.error_code, len(item.assignment))
@@ -524,7 +460,7 @@ def _write_sync_group_response_1(out: bytearray, item: SyncGroupResponse) -> Non
 
 
 def _read_sync_group_response_4(data: bytes, pos: int) -> tuple[SyncGroupResponse, int]:
-    # SyncGroupResponse, versions 4
+    # SyncGroupResponse, version 4
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     if not 0 < n < 128:
@@ -541,22 +477,16 @@ def _read_sync_group_response_4(data: bytes, pos: int) -> tuple[SyncGroupRespons
 
 
 def _write_sync_group_response_4(out: bytearray, item: SyncGroupResponse) -> None:
-    # SyncGroupResponse, versions 4
+    # SyncGroupResponse, version 4
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     n = len(item.assignment) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     out += item.assignment
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_sync_group_response_5(data: bytes, pos: int) -> tuple[SyncGroupResponse, int]:
-    # SyncGroupResponse, versions 5
+    # SyncGroupResponse, version 5
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     protocol_type: str | None = None
@@ -591,38 +521,20 @@ def _read_sync_group_response_5(data: bytes, pos: int) -> tuple[SyncGroupRespons
 
 
 def _write_sync_group_response_5(out: bytearray, item: SyncGroupResponse) -> None:
-    # SyncGroupResponse, versions 5
+    # SyncGroupResponse, version 5
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.protocol_type is None:
         out.append(0)
     else:
-        raw = item.protocol_type.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.protocol_type)
     if item.protocol_name is None:
         out.append(0)
     else:
-        raw = item.protocol_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.protocol_name)
     n = len(item.assignment) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     out += item.assignment
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class SyncGroupResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -17,14 +19,14 @@ from shareq.protocol.primitives import (
     bad_length,
     bad_tag_size,
     not_in_version,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -42,7 +44,7 @@ _pack_qq = Struct(">qq").pack
 
 
 def _read_transaction_log_key_0(data: bytes, pos: int) -> tuple[TransactionLogKey, int]:
-    # TransactionLogKey, versions 0
+    # TransactionLogKey, version 0
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -54,7 +56,7 @@ def _read_transaction_log_key_0(data: bytes, pos: int) -> tuple[TransactionLogKe
 
 
 def _write_transaction_log_key_0(out: bytearray, item: TransactionLogKey) -> None:
-    # TransactionLogKey, versions 0
+    # TransactionLogKey, version 0
     raw = item.transactional_id.encode()
     out += _pack_h(len(raw))
     out += raw
@@ -92,7 +94,7 @@ class PartitionsSchema(Structure):
 
 
 def _read_partitions_schema_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionsSchema], int]:
-    # PartitionsSchema, versions 0
+    # PartitionsSchema, version 0
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionsSchema] = []
@@ -112,7 +114,7 @@ def _read_partitions_schema_array_0(data: bytes, pos: int, count: int) -> tuple[
 
 
 def _write_partitions_schema_array_0(out: bytearray, items: list[PartitionsSchema]) -> None:
-    # PartitionsSchema, versions 0
+    # PartitionsSchema, version 0
     for item in items:
         if item.unknown_tags:
             raise not_in_version("PartitionsSchema", "unknown_tags")
@@ -124,7 +126,7 @@ def _write_partitions_schema_array_0(out: bytearray, items: list[PartitionsSchem
 
 
 def _read_transaction_log_value_0(data: bytes, pos: int) -> tuple[TransactionLogValue, int]:
-    # TransactionLogValue, versions 0
+    # TransactionLogValue, version 0
     producer_id, producer_epoch, transaction_timeout_ms, transaction_status, n = _unpack_qhibi(data, pos)
     pos += 19
     transaction_partitions: list[PartitionsSchema] | None = None
@@ -132,7 +134,7 @@ def _read_transaction_log_value_0(data: bytes, pos: int) -> tuple[TransactionLog
         transaction_partitions, pos = _read_partitions_schema_array_0(data, pos, n)
     transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _unpack_qq(data, pos)
     pos += 16
-    return TransactionLogValue(
+    item = TransactionLogValue(
         producer_id,
         -1,
         -1,
@@ -144,11 +146,12 @@ def _read_transaction_log_value_0(data: bytes, pos: int) -> tuple[TransactionLog
         transaction_last_update_timestamp_ms,
         transaction_start_timestamp_ms,
         0,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_transaction_log_value_0(out: bytearray, item: TransactionLogValue) -> None:
-    # TransactionLogValue, versions 0
+    # TransactionLogValue, version 0
     if item.previous_producer_id != -1:
         raise not_in_version("TransactionLogValue", "previous_producer_id")
     if item.next_producer_id != -1:
@@ -169,7 +172,7 @@ def _write_transaction_log_value_0(out: bytearray, item: TransactionLogValue) ->
 
 
 def _read_partitions_schema_array_1(data: bytes, pos: int, count: int) -> tuple[list[PartitionsSchema], int]:
-    # PartitionsSchema, versions 1
+    # PartitionsSchema, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionsSchema] = []
@@ -196,29 +199,17 @@ def _read_partitions_schema_array_1(data: bytes, pos: int, count: int) -> tuple[
 
 
 def _write_partitions_schema_array_1(out: bytearray, items: list[PartitionsSchema]) -> None:
-    # PartitionsSchema, versions 1
+    # PartitionsSchema, version 1
     for item in items:
-        raw = item.topic.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic)
         n = len(item.partition_ids) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partition_ids, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_transaction_log_value_1(data: bytes, pos: int) -> tuple[TransactionLogValue, int]:
-    # TransactionLogValue, versions 1
+    # TransactionLogValue, version 1
     producer_id, producer_epoch, transaction_timeout_ms, transaction_status, n = _unpack_qhibB(data, pos)
     pos += 16
     transaction_partitions: list[PartitionsSchema] | None = None
@@ -277,16 +268,13 @@ def _read_transaction_log_value_tags_1(item: TransactionLogValue, data: bytes, p
 
 
 def _write_transaction_log_value_1(out: bytearray, item: TransactionLogValue) -> None:
-    # TransactionLogValue, versions 1
+    # TransactionLogValue, version 1
     out += _pack_qhib(item.producer_id, item.producer_epoch, item.transaction_timeout_ms, item.transaction_status)
     if item.transaction_partitions is None:
         out.append(0)
     else:
         n = len(item.transaction_partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partitions_schema_array_1(out, item.transaction_partitions)
     out += _pack_qq(item.transaction_last_update_timestamp_ms, item.transaction_start_timestamp_ms)
     tags = item.unknown_tags
@@ -306,10 +294,7 @@ def _write_transaction_log_value_1(out: bytearray, item: TransactionLogValue) ->
         body = bytearray()
         body += _pack_h(item.next_producer_epoch)
         tags += ((3, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class TransactionLogValue(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_length,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_h = Struct(">h").unpack_from
@@ -80,7 +82,9 @@ class TxnOffsetCommitRequestPartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_txn_offset_commit_request_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
+def _read_txn_offset_commit_request_partition_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
     # TxnOffsetCommitRequestPartition, versions 0-1
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
@@ -99,7 +103,9 @@ def _read_txn_offset_commit_request_partition_array_0(data: bytes, pos: int, cou
     return items, pos
 
 
-def _write_txn_offset_commit_request_partition_array_0(out: bytearray, items: list[TxnOffsetCommitRequestPartition]) -> None:
+def _write_txn_offset_commit_request_partition_array_0(
+    out: bytearray, items: list[TxnOffsetCommitRequestPartition]
+) -> None:
     # TxnOffsetCommitRequestPartition, versions 0-1
     for item in items:
         if item.unknown_tags:
@@ -113,7 +119,9 @@ def _write_txn_offset_commit_request_partition_array_0(out: bytearray, items: li
             out += raw
 
 
-def _read_txn_offset_commit_request_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
+def _read_txn_offset_commit_request_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
     # TxnOffsetCommitRequestTopic, versions 0-1
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -187,8 +195,10 @@ def _write_txn_offset_commit_request_0(out: bytearray, item: TxnOffsetCommitRequ
     _write_txn_offset_commit_request_topic_array_0(out, item.topics)
 
 
-def _read_txn_offset_commit_request_partition_array_2(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
-    # TxnOffsetCommitRequestPartition, versions 2
+def _read_txn_offset_commit_request_partition_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
+    # TxnOffsetCommitRequestPartition, version 2
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[TxnOffsetCommitRequestPartition] = []
@@ -202,14 +212,17 @@ def _read_txn_offset_commit_request_partition_array_2(data: bytes, pos: int, cou
             pos = end
         elif n != -1:
             raise bad_length(n)
-        items.append(TxnOffsetCommitRequestPartition(
+        item = TxnOffsetCommitRequestPartition(
             partition_index, committed_offset, committed_leader_epoch, committed_metadata
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_txn_offset_commit_request_partition_array_2(out: bytearray, items: list[TxnOffsetCommitRequestPartition]) -> None:
-    # TxnOffsetCommitRequestPartition, versions 2
+def _write_txn_offset_commit_request_partition_array_2(
+    out: bytearray, items: list[TxnOffsetCommitRequestPartition]
+) -> None:
+    # TxnOffsetCommitRequestPartition, version 2
     for item in items:
         if item.unknown_tags:
             raise not_in_version("TxnOffsetCommitRequestPartition", "unknown_tags")
@@ -222,8 +235,10 @@ def _write_txn_offset_commit_request_partition_array_2(out: bytearray, items: li
             out += raw
 
 
-def _read_txn_offset_commit_request_topic_array_2(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
-    # TxnOffsetCommitRequestTopic, versions 2
+def _read_txn_offset_commit_request_topic_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
+    # TxnOffsetCommitRequestTopic, version 2
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[TxnOffsetCommitRequestTopic] = []
@@ -243,7 +258,7 @@ def _read_txn_offset_commit_request_topic_array_2(data: bytes, pos: int, count: 
 
 
 def _write_txn_offset_commit_request_topic_array_2(out: bytearray, items: list[TxnOffsetCommitRequestTopic]) -> None:
-    # TxnOffsetCommitRequestTopic, versions 2
+    # TxnOffsetCommitRequestTopic, version 2
     for item in items:
         if item.unknown_tags:
             raise not_in_version("TxnOffsetCommitRequestTopic", "unknown_tags")
@@ -255,7 +270,7 @@ def _write_txn_offset_commit_request_topic_array_2(out: bytearray, items: list[T
 
 
 def _read_txn_offset_commit_request_2(data: bytes, pos: int) -> tuple[TxnOffsetCommitRequest, int]:
-    # TxnOffsetCommitRequest, versions 2
+    # TxnOffsetCommitRequest, version 2
     (n,) = _unpack_h(data, pos)
     pos += 2
     if n < 0:
@@ -277,7 +292,7 @@ def _read_txn_offset_commit_request_2(data: bytes, pos: int) -> tuple[TxnOffsetC
 
 
 def _write_txn_offset_commit_request_2(out: bytearray, item: TxnOffsetCommitRequest) -> None:
-    # TxnOffsetCommitRequest, versions 2
+    # TxnOffsetCommitRequest, version 2
     if item.generation_id != -1:
         raise not_in_version("TxnOffsetCommitRequest", "generation_id")
     if item.member_id != "":
@@ -296,7 +311,9 @@ def _write_txn_offset_commit_request_2(out: bytearray, item: TxnOffsetCommitRequ
     _write_txn_offset_commit_request_topic_array_2(out, item.topics)
 
 
-def _read_txn_offset_commit_request_partition_array_3(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
+def _read_txn_offset_commit_request_partition_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
     # TxnOffsetCommitRequestPartition, versions 3-5
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
@@ -316,33 +333,29 @@ def _read_txn_offset_commit_request_partition_array_3(data: bytes, pos: int, cou
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(TxnOffsetCommitRequestPartition(
+        item = TxnOffsetCommitRequestPartition(
             partition_index, committed_offset, committed_leader_epoch, committed_metadata, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
-def _write_txn_offset_commit_request_partition_array_3(out: bytearray, items: list[TxnOffsetCommitRequestPartition]) -> None:
+def _write_txn_offset_commit_request_partition_array_3(
+    out: bytearray, items: list[TxnOffsetCommitRequestPartition]
+) -> None:
     # TxnOffsetCommitRequestPartition, versions 3-5
     for item in items:
         out += _pack_iqi(item.partition_index, item.committed_offset, item.committed_leader_epoch)
         if item.committed_metadata is None:
             out.append(0)
         else:
-            raw = item.committed_metadata.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.committed_metadata)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_txn_offset_commit_request_topic_array_3(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
+def _read_txn_offset_commit_request_topic_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
     # TxnOffsetCommitRequestTopic, versions 3-5
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -372,23 +385,11 @@ def _read_txn_offset_commit_request_topic_array_3(data: bytes, pos: int, count: 
 def _write_txn_offset_commit_request_topic_array_3(out: bytearray, items: list[TxnOffsetCommitRequestTopic]) -> None:
     # TxnOffsetCommitRequestTopic, versions 3-5
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_txn_offset_commit_request_partition_array_3(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_txn_offset_commit_request_3(data: bytes, pos: int) -> tuple[TxnOffsetCommitRequest, int]:
@@ -433,7 +434,7 @@ def _read_txn_offset_commit_request_3(data: bytes, pos: int) -> tuple[TxnOffsetC
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return TxnOffsetCommitRequest(
+    item = TxnOffsetCommitRequest(
         transactional_id,
         group_id,
         producer_id,
@@ -443,53 +444,24 @@ def _read_txn_offset_commit_request_3(data: bytes, pos: int) -> tuple[TxnOffsetC
         group_instance_id,
         topics,
         unknown_tags,
-    ), pos
+    )
+    return item, pos
 
 
 def _write_txn_offset_commit_request_3(out: bytearray, item: TxnOffsetCommitRequest) -> None:
     # TxnOffsetCommitRequest, versions 3-5
-    raw = item.transactional_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
-    raw = item.member_id.encode()
+    put_compact_string(out, item.transactional_id)
+    put_compact_string(out, item.group_id)
     out += _pack_qhi(item.producer_id, item.producer_epoch, item.generation_id)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.member_id)
     if item.group_instance_id is None:
         out.append(0)
     else:
-        raw = item.group_instance_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.group_instance_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_txn_offset_commit_request_topic_array_3(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class TxnOffsetCommitRequest(Message):
@@ -583,7 +555,9 @@ class TxnOffsetCommitResponsePartition(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_txn_offset_commit_response_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitResponsePartition], int]:
+def _read_txn_offset_commit_response_partition_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitResponsePartition], int]:
     # TxnOffsetCommitResponsePartition, versions 0-2
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -595,7 +569,9 @@ def _read_txn_offset_commit_response_partition_array_0(data: bytes, pos: int, co
     return items, pos
 
 
-def _write_txn_offset_commit_response_partition_array_0(out: bytearray, items: list[TxnOffsetCommitResponsePartition]) -> None:
+def _write_txn_offset_commit_response_partition_array_0(
+    out: bytearray, items: list[TxnOffsetCommitResponsePartition]
+) -> None:
     # TxnOffsetCommitResponsePartition, versions 0-2
     for item in items:
         if item.unknown_tags:
@@ -603,7 +579,9 @@ def _write_txn_offset_commit_response_partition_array_0(out: bytearray, items: l
         out += _pack_ih(item.partition_index, item.error_code)
 
 
-def _read_txn_offset_commit_response_topic_array_0(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitResponseTopic], int]:
+def _read_txn_offset_commit_response_topic_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitResponseTopic], int]:
     # TxnOffsetCommitResponseTopic, versions 0-2
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
@@ -651,7 +629,9 @@ def _write_txn_offset_commit_response_0(out: bytearray, item: TxnOffsetCommitRes
     _write_txn_offset_commit_response_topic_array_0(out, item.topics)
 
 
-def _read_txn_offset_commit_response_partition_array_3(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitResponsePartition], int]:
+def _read_txn_offset_commit_response_partition_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitResponsePartition], int]:
     # TxnOffsetCommitResponsePartition, versions 3-5
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
@@ -666,17 +646,18 @@ def _read_txn_offset_commit_response_partition_array_3(data: bytes, pos: int, co
     return items, pos
 
 
-def _write_txn_offset_commit_response_partition_array_3(out: bytearray, items: list[TxnOffsetCommitResponsePartition]) -> None:
+def _write_txn_offset_commit_response_partition_array_3(
+    out: bytearray, items: list[TxnOffsetCommitResponsePartition]
+) -> None:
     # TxnOffsetCommitResponsePartition, versions 3-5
     for item in items:
         out += _pack_ih(item.partition_index, item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_txn_offset_commit_response_topic_array_3(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitResponseTopic], int]:
+def _read_txn_offset_commit_response_topic_array_3(
+    data: bytes, pos: int, count: int
+) -> tuple[list[TxnOffsetCommitResponseTopic], int]:
     # TxnOffsetCommitResponseTopic, versions 3-5
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -706,23 +687,11 @@ def _read_txn_offset_commit_response_topic_array_3(data: bytes, pos: int, count:
 def _write_txn_offset_commit_response_topic_array_3(out: bytearray, items: list[TxnOffsetCommitResponseTopic]) -> None:
     # TxnOffsetCommitResponseTopic, versions 3-5
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_txn_offset_commit_response_partition_array_3(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_txn_offset_commit_response_3(data: bytes, pos: int) -> tuple[TxnOffsetCommitResponse, int]:
@@ -744,15 +713,9 @@ def _write_txn_offset_commit_response_3(out: bytearray, item: TxnOffsetCommitRes
     # TxnOffsetCommitResponse, versions 3-5
     out += _pack_i(item.throttle_time_ms)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_txn_offset_commit_response_topic_array_3(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class TxnOffsetCommitResponse(Message):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
     Message,
     Tags,
-    put_string_length,
-    put_tags,
+    put_compact_string,
     read_string_length,
     read_tags,
+    tag_buffer,
 )
 
 _unpack_iB = Struct(">iB").unpack_from
@@ -24,7 +25,7 @@ _pack_ih = Struct(">ih").pack
 
 
 def _read_unregister_broker_request_0(data: bytes, pos: int) -> tuple[UnregisterBrokerRequest, int]:
-    # UnregisterBrokerRequest, versions 0
+    # UnregisterBrokerRequest, version 0
     broker_id, n = _unpack_iB(data, pos)
     pos += 5
     unknown_tags: Tags = ()
@@ -34,12 +35,9 @@ def _read_unregister_broker_request_0(data: bytes, pos: int) -> tuple[Unregister
 
 
 def _write_unregister_broker_request_0(out: bytearray, item: UnregisterBrokerRequest) -> None:
-    # UnregisterBrokerRequest, versions 0
+    # UnregisterBrokerRequest, version 0
     out += _pack_i(item.broker_id)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class UnregisterBrokerRequest(Message):
@@ -60,7 +58,7 @@ class UnregisterBrokerRequest(Message):
 
 
 def _read_unregister_broker_response_0(data: bytes, pos: int) -> tuple[UnregisterBrokerResponse, int]:
-    # UnregisterBrokerResponse, versions 0
+    # UnregisterBrokerResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -79,22 +77,13 @@ def _read_unregister_broker_response_0(data: bytes, pos: int) -> tuple[Unregiste
 
 
 def _write_unregister_broker_response_0(out: bytearray, item: UnregisterBrokerResponse) -> None:
-    # UnregisterBrokerResponse, versions 0
+    # UnregisterBrokerResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+        put_compact_string(out, item.error_message)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class UnregisterBrokerResponse(Message):

@@ -9,18 +9,20 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_tB = Struct(">?B").unpack_from
@@ -58,7 +60,7 @@ class FeatureUpdateKey(Structure):
 
 
 def _read_feature_update_key_array_0(data: bytes, pos: int, count: int) -> tuple[list[FeatureUpdateKey], int]:
-    # FeatureUpdateKey, versions 0
+    # FeatureUpdateKey, version 0
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[FeatureUpdateKey] = []
@@ -80,26 +82,17 @@ def _read_feature_update_key_array_0(data: bytes, pos: int, count: int) -> tuple
 
 
 def _write_feature_update_key_array_0(out: bytearray, items: list[FeatureUpdateKey]) -> None:
-    # FeatureUpdateKey, versions 0
+    # FeatureUpdateKey, version 0
     for item in items:
         if item.upgrade_type != 1:
             raise not_in_version("FeatureUpdateKey", "upgrade_type")
-        raw = item.feature.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.feature)
         out += _pack_ht(item.max_version_level, item.allow_downgrade)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_update_features_request_0(data: bytes, pos: int) -> tuple[UpdateFeaturesRequest, int]:
-    # UpdateFeaturesRequest, versions 0
+    # UpdateFeaturesRequest, version 0
     timeout_ms, n = _unpack_iB(data, pos)
     pos += 5
     if n > 127:
@@ -114,20 +107,14 @@ def _read_update_features_request_0(data: bytes, pos: int) -> tuple[UpdateFeatur
 
 
 def _write_update_features_request_0(out: bytearray, item: UpdateFeaturesRequest) -> None:
-    # UpdateFeaturesRequest, versions 0
+    # UpdateFeaturesRequest, version 0
     if item.validate_only:
         raise not_in_version("UpdateFeaturesRequest", "validate_only")
     out += _pack_i(item.timeout_ms)
     n = len(item.feature_updates) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_feature_update_key_array_0(out, item.feature_updates)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_feature_update_key_array_1(data: bytes, pos: int, count: int) -> tuple[list[FeatureUpdateKey], int]:
@@ -157,18 +144,9 @@ def _write_feature_update_key_array_1(out: bytearray, items: list[FeatureUpdateK
     for item in items:
         if item.allow_downgrade:
             raise not_in_version("FeatureUpdateKey", "allow_downgrade")
-        raw = item.feature.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.feature)
         out += _pack_hb(item.max_version_level, item.upgrade_type)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_update_features_request_1(data: bytes, pos: int) -> tuple[UpdateFeaturesRequest, int]:
@@ -190,16 +168,10 @@ def _write_update_features_request_1(out: bytearray, item: UpdateFeaturesRequest
     # UpdateFeaturesRequest, versions 1-2
     out += _pack_i(item.timeout_ms)
     n = len(item.feature_updates) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_feature_update_key_array_1(out, item.feature_updates)
     out += _pack_t(item.validate_only)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class UpdateFeaturesRequest(Message):
@@ -210,10 +182,14 @@ class UpdateFeaturesRequest(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 0
     DECODERS = {
-        0: _read_update_features_request_0, 1: _read_update_features_request_1, 2: _read_update_features_request_1
+        0: _read_update_features_request_0,
+        1: _read_update_features_request_1,
+        2: _read_update_features_request_1,
     }
     ENCODERS = {
-        0: _write_update_features_request_0, 1: _write_update_features_request_1, 2: _write_update_features_request_1
+        0: _write_update_features_request_0,
+        1: _write_update_features_request_1,
+        2: _write_update_features_request_1,
     }
 
     __slots__ = ("timeout_ms", "feature_updates", "validate_only", "unknown_tags")
@@ -249,7 +225,9 @@ class UpdatableFeatureResult(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_updatable_feature_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[UpdatableFeatureResult], int]:
+def _read_updatable_feature_result_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[UpdatableFeatureResult], int]:
     # UpdatableFeatureResult, versions 0-1
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
@@ -283,28 +261,13 @@ def _read_updatable_feature_result_array_0(data: bytes, pos: int, count: int) ->
 def _write_updatable_feature_result_array_0(out: bytearray, items: list[UpdatableFeatureResult]) -> None:
     # UpdatableFeatureResult, versions 0-1
     for item in items:
-        raw = item.feature.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.feature)
         out += _pack_h(item.error_code)
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_update_features_response_0(data: bytes, pos: int) -> tuple[UpdateFeaturesResponse, int]:
@@ -337,27 +300,15 @@ def _write_update_features_response_0(out: bytearray, item: UpdateFeaturesRespon
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.error_message)
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_updatable_feature_result_array_0(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_update_features_response_2(data: bytes, pos: int) -> tuple[UpdateFeaturesResponse, int]:
-    # UpdateFeaturesResponse, versions 2
+    # UpdateFeaturesResponse, version 2
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     error_message: str | None = None
@@ -376,22 +327,13 @@ def _read_update_features_response_2(data: bytes, pos: int) -> tuple[UpdateFeatu
 
 
 def _write_update_features_response_2(out: bytearray, item: UpdateFeaturesResponse) -> None:
-    # UpdateFeaturesResponse, versions 2
+    # UpdateFeaturesResponse, version 2
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     if item.error_message is None:
         out.append(0)
     else:
-        raw = item.error_message.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+        put_compact_string(out, item.error_message)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class UpdateFeaturesResponse(Message):
@@ -402,10 +344,14 @@ class UpdateFeaturesResponse(Message):
     MAX_VERSION = 2
     FLEXIBLE_FROM = 0
     DECODERS = {
-        0: _read_update_features_response_0, 1: _read_update_features_response_0, 2: _read_update_features_response_2
+        0: _read_update_features_response_0,
+        1: _read_update_features_response_0,
+        2: _read_update_features_response_2,
     }
     ENCODERS = {
-        0: _write_update_features_response_0, 1: _write_update_features_response_0, 2: _write_update_features_response_2
+        0: _write_update_features_response_0,
+        1: _write_update_features_response_0,
+        2: _write_update_features_response_2,
     }
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -17,12 +19,12 @@ from shareq.protocol.primitives import (
     bad_count,
     bad_tag_size,
     bad_uuid,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_HB = Struct(">HB").unpack_from
@@ -74,7 +76,7 @@ class KRaftVersionFeature(Structure):
 
 
 def _read_listener_array_0(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
-    # Listener, versions 0
+    # Listener, version 0
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[Listener] = []
@@ -103,31 +105,16 @@ def _read_listener_array_0(data: bytes, pos: int, count: int) -> tuple[list[List
 
 
 def _write_listener_array_0(out: bytearray, items: list[Listener]) -> None:
-    # Listener, versions 0
+    # Listener, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
+        put_compact_string(out, item.host)
         out += _pack_H(item.port)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_kraft_version_feature_0(data: bytes, pos: int) -> tuple[KRaftVersionFeature, int]:
-    # KRaftVersionFeature, versions 0
+    # KRaftVersionFeature, version 0
     min_supported_version, max_supported_version, n = _unpack_hhB(data, pos)
     pos += 5
     unknown_tags: Tags = ()
@@ -137,16 +124,13 @@ def _read_kraft_version_feature_0(data: bytes, pos: int) -> tuple[KRaftVersionFe
 
 
 def _write_kraft_version_feature_0(out: bytearray, item: KRaftVersionFeature) -> None:
-    # KRaftVersionFeature, versions 0
+    # KRaftVersionFeature, version 0
     out += _pack_hh(item.min_supported_version, item.max_supported_version)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_update_raft_voter_request_0(data: bytes, pos: int) -> tuple[UpdateRaftVoterRequest, int]:
-    # UpdateRaftVoterRequest, versions 0
+    # UpdateRaftVoterRequest, version 0
     n = data[pos]
     pos += 1
     cluster_id: str | None = None
@@ -167,37 +151,26 @@ def _read_update_raft_voter_request_0(data: bytes, pos: int) -> tuple[UpdateRaft
     unknown_tags: Tags = ()
     if n:
         unknown_tags, pos = read_tags(data, pos, n)
-    return UpdateRaftVoterRequest(
+    item = UpdateRaftVoterRequest(
         cluster_id, current_leader_epoch, voter_id, voter_directory_id, listeners, kraft_version_feature, unknown_tags
-    ), pos
+    )
+    return item, pos
 
 
 def _write_update_raft_voter_request_0(out: bytearray, item: UpdateRaftVoterRequest) -> None:
-    # UpdateRaftVoterRequest, versions 0
+    # UpdateRaftVoterRequest, version 0
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     if len(item.voter_directory_id) != 16:
         raise bad_uuid(item.voter_directory_id)
     out += _pack_iiu(item.current_leader_epoch, item.voter_id, item.voter_directory_id)
     n = len(item.listeners) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_listener_array_0(out, item.listeners)
     _write_kraft_version_feature_0(out, item.kraft_version_feature)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class UpdateRaftVoterRequest(Message):
@@ -260,7 +233,7 @@ class CurrentLeader(Structure):
 
 
 def _read_current_leader_0(data: bytes, pos: int) -> tuple[CurrentLeader, int]:
-    # CurrentLeader, versions 0
+    # CurrentLeader, version 0
     leader_id, leader_epoch, n = _unpack_iiB(data, pos)
     pos += 9
     if not 0 < n < 128:
@@ -277,24 +250,15 @@ def _read_current_leader_0(data: bytes, pos: int) -> tuple[CurrentLeader, int]:
 
 
 def _write_current_leader_0(out: bytearray, item: CurrentLeader) -> None:
-    # CurrentLeader, versions 0
-    raw = item.host.encode()
+    # CurrentLeader, version 0
     out += _pack_ii(item.leader_id, item.leader_epoch)
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    put_compact_string(out, item.host)
     out += _pack_i(item.port)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_update_raft_voter_response_0(data: bytes, pos: int) -> tuple[UpdateRaftVoterResponse, int]:
-    # UpdateRaftVoterResponse, versions 0
+    # UpdateRaftVoterResponse, version 0
     throttle_time_ms, error_code, n = _unpack_ihB(data, pos)
     pos += 7
     item = UpdateRaftVoterResponse(throttle_time_ms, error_code, CurrentLeader())
@@ -321,17 +285,14 @@ def _read_update_raft_voter_response_tags_0(item: UpdateRaftVoterResponse, data:
 
 
 def _write_update_raft_voter_response_0(out: bytearray, item: UpdateRaftVoterResponse) -> None:
-    # UpdateRaftVoterResponse, versions 0
+    # UpdateRaftVoterResponse, version 0
     out += _pack_ih(item.throttle_time_ms, item.error_code)
     tags = item.unknown_tags
     if not _is_default_current_leader(item.current_leader):
         body = bytearray()
         _write_current_leader_0(body, item.current_leader)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class UpdateRaftVoterResponse(Message):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -19,12 +21,12 @@ from shareq.protocol.primitives import (
     bad_tag_size,
     bad_uuid,
     not_in_version,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_HB = Struct(">HB").unpack_from
@@ -97,8 +99,10 @@ class VoteRequestPartitionData(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_vote_request_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestPartitionData], int]:
-    # PartitionData, versions 0
+def _read_vote_request_partition_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[VoteRequestPartitionData], int]:
+    # PartitionData, version 0
     if not 0 <= count * 25 <= len(data) - pos:
         raise bad_count(count)
     items: list[VoteRequestPartitionData] = []
@@ -108,7 +112,7 @@ def _read_vote_request_partition_data_array_0(data: bytes, pos: int, count: int)
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(VoteRequestPartitionData(
+        item = VoteRequestPartitionData(
             partition_index,
             replica_epoch,
             replica_id,
@@ -118,26 +122,24 @@ def _read_vote_request_partition_data_array_0(data: bytes, pos: int, count: int)
             last_offset,
             False,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_vote_request_partition_data_array_0(out: bytearray, items: list[VoteRequestPartitionData]) -> None:
-    # PartitionData, versions 0
+    # PartitionData, version 0
     for item in items:
         if item.pre_vote:
             raise not_in_version("VoteRequestPartitionData", "pre_vote")
         out += _pack_iiiiq(
             item.partition_index, item.replica_epoch, item.replica_id, item.last_offset_epoch, item.last_offset
         )
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_vote_request_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestTopicData], int]:
-    # TopicData, versions 0
+    # TopicData, version 0
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[VoteRequestTopicData] = []
@@ -164,29 +166,17 @@ def _read_vote_request_topic_data_array_0(data: bytes, pos: int, count: int) -> 
 
 
 def _write_vote_request_topic_data_array_0(out: bytearray, items: list[VoteRequestTopicData]) -> None:
-    # TopicData, versions 0
+    # TopicData, version 0
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_vote_request_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_vote_request_0(data: bytes, pos: int) -> tuple[VoteRequest, int]:
-    # VoteRequest, versions 0
+    # VoteRequest, version 0
     n = data[pos]
     pos += 1
     cluster_id: str | None = None
@@ -210,31 +200,21 @@ def _read_vote_request_0(data: bytes, pos: int) -> tuple[VoteRequest, int]:
 
 
 def _write_vote_request_0(out: bytearray, item: VoteRequest) -> None:
-    # VoteRequest, versions 0
+    # VoteRequest, version 0
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_vote_request_topic_data_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_vote_request_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestPartitionData], int]:
-    # PartitionData, versions 1
+def _read_vote_request_partition_data_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[VoteRequestPartitionData], int]:
+    # PartitionData, version 1
     if not 0 <= count * 57 <= len(data) - pos:
         raise bad_count(count)
     items: list[VoteRequestPartitionData] = []
@@ -253,7 +233,7 @@ def _read_vote_request_partition_data_array_1(data: bytes, pos: int, count: int)
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(VoteRequestPartitionData(
+        item = VoteRequestPartitionData(
             partition_index,
             replica_epoch,
             replica_id,
@@ -263,12 +243,13 @@ def _read_vote_request_partition_data_array_1(data: bytes, pos: int, count: int)
             last_offset,
             False,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_vote_request_partition_data_array_1(out: bytearray, items: list[VoteRequestPartitionData]) -> None:
-    # PartitionData, versions 1
+    # PartitionData, version 1
     for item in items:
         if item.pre_vote:
             raise not_in_version("VoteRequestPartitionData", "pre_vote")
@@ -285,14 +266,11 @@ def _write_vote_request_partition_data_array_1(out: bytearray, items: list[VoteR
             item.last_offset_epoch,
             item.last_offset,
         )
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_vote_request_topic_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestTopicData], int]:
-    # TopicData, versions 1
+    # TopicData, version 1
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[VoteRequestTopicData] = []
@@ -319,29 +297,17 @@ def _read_vote_request_topic_data_array_1(data: bytes, pos: int, count: int) -> 
 
 
 def _write_vote_request_topic_data_array_1(out: bytearray, items: list[VoteRequestTopicData]) -> None:
-    # TopicData, versions 1
+    # TopicData, version 1
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_vote_request_partition_data_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_vote_request_1(data: bytes, pos: int) -> tuple[VoteRequest, int]:
-    # VoteRequest, versions 1
+    # VoteRequest, version 1
     n = data[pos]
     pos += 1
     cluster_id: str | None = None
@@ -365,32 +331,22 @@ def _read_vote_request_1(data: bytes, pos: int) -> tuple[VoteRequest, int]:
 
 
 def _write_vote_request_1(out: bytearray, item: VoteRequest) -> None:
-    # VoteRequest, versions 1
+    # VoteRequest, version 1
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     out += _pack_i(item.voter_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_vote_request_topic_data_array_1(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_vote_request_partition_data_array_2(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestPartitionData], int]:
-    # PartitionData, versions 2
+def _read_vote_request_partition_data_array_2(
+    data: bytes, pos: int, count: int
+) -> tuple[list[VoteRequestPartitionData], int]:
+    # PartitionData, version 2
     if not 0 <= count * 58 <= len(data) - pos:
         raise bad_count(count)
     items: list[VoteRequestPartitionData] = []
@@ -410,7 +366,7 @@ def _read_vote_request_partition_data_array_2(data: bytes, pos: int, count: int)
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(VoteRequestPartitionData(
+        item = VoteRequestPartitionData(
             partition_index,
             replica_epoch,
             replica_id,
@@ -420,12 +376,13 @@ def _read_vote_request_partition_data_array_2(data: bytes, pos: int, count: int)
             last_offset,
             pre_vote,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_vote_request_partition_data_array_2(out: bytearray, items: list[VoteRequestPartitionData]) -> None:
-    # PartitionData, versions 2
+    # PartitionData, version 2
     for item in items:
         if len(item.replica_directory_id) != 16:
             raise bad_uuid(item.replica_directory_id)
@@ -441,14 +398,11 @@ def _write_vote_request_partition_data_array_2(out: bytearray, items: list[VoteR
             item.last_offset,
             item.pre_vote,
         )
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_vote_request_topic_data_array_2(data: bytes, pos: int, count: int) -> tuple[list[VoteRequestTopicData], int]:
-    # TopicData, versions 2
+    # TopicData, version 2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
     items: list[VoteRequestTopicData] = []
@@ -475,29 +429,17 @@ def _read_vote_request_topic_data_array_2(data: bytes, pos: int, count: int) -> 
 
 
 def _write_vote_request_topic_data_array_2(out: bytearray, items: list[VoteRequestTopicData]) -> None:
-    # TopicData, versions 2
+    # TopicData, version 2
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_vote_request_partition_data_array_2(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_vote_request_2(data: bytes, pos: int) -> tuple[VoteRequest, int]:
-    # VoteRequest, versions 2
+    # VoteRequest, version 2
     n = data[pos]
     pos += 1
     cluster_id: str | None = None
@@ -521,28 +463,16 @@ def _read_vote_request_2(data: bytes, pos: int) -> tuple[VoteRequest, int]:
 
 
 def _write_vote_request_2(out: bytearray, item: VoteRequest) -> None:
-    # VoteRequest, versions 2
+    # VoteRequest, version 2
     if item.cluster_id is None:
         out.append(0)
     else:
-        raw = item.cluster_id.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.cluster_id)
     out += _pack_i(item.voter_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_vote_request_topic_data_array_2(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class VoteRequest(Message):
@@ -626,7 +556,9 @@ class NodeEndpoint(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_vote_response_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[VoteResponsePartitionData], int]:
+def _read_vote_response_partition_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[VoteResponsePartitionData], int]:
     # PartitionData, versions 0-2
     if not 0 <= count * 16 <= len(data) - pos:
         raise bad_count(count)
@@ -637,9 +569,10 @@ def _read_vote_response_partition_data_array_0(data: bytes, pos: int, count: int
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(VoteResponsePartitionData(
+        item = VoteResponsePartitionData(
             partition_index, error_code, leader_id, leader_epoch, vote_granted, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
@@ -647,13 +580,12 @@ def _write_vote_response_partition_data_array_0(out: bytearray, items: list[Vote
     # PartitionData, versions 0-2
     for item in items:
         out += _pack_ihiit(item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.vote_granted)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_vote_response_topic_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[VoteResponseTopicData], int]:
+def _read_vote_response_topic_data_array_0(
+    data: bytes, pos: int, count: int
+) -> tuple[list[VoteResponseTopicData], int]:
     # TopicData, versions 0-2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -683,27 +615,15 @@ def _read_vote_response_topic_data_array_0(data: bytes, pos: int, count: int) ->
 def _write_vote_response_topic_data_array_0(out: bytearray, items: list[VoteResponseTopicData]) -> None:
     # TopicData, versions 0-2
     for item in items:
-        raw = item.topic_name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.topic_name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_vote_response_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_vote_response_0(data: bytes, pos: int) -> tuple[VoteResponse, int]:
-    # VoteResponse, versions 0
+    # VoteResponse, version 0
     error_code, n = _unpack_hB(data, pos)
     pos += 3
     if n > 127:
@@ -730,20 +650,14 @@ def _read_vote_response_tags_0(item: VoteResponse, data: bytes, pos: int, first:
 
 
 def _write_vote_response_0(out: bytearray, item: VoteResponse) -> None:
-    # VoteResponse, versions 0
+    # VoteResponse, version 0
     if item.node_endpoints:
         raise not_in_version("VoteResponse", "node_endpoints")
     out += _pack_h(item.error_code)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_vote_response_topic_data_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
@@ -771,19 +685,10 @@ def _read_node_endpoint_array_1(data: bytes, pos: int, count: int) -> tuple[list
 def _write_node_endpoint_array_1(out: bytearray, items: list[NodeEndpoint]) -> None:
     # NodeEndpoint, versions 1-2
     for item in items:
-        raw = item.host.encode()
         out += _pack_i(item.node_id)
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.host)
         out += _pack_H(item.port)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_vote_response_1(data: bytes, pos: int) -> tuple[VoteResponse, int]:
@@ -826,25 +731,16 @@ def _write_vote_response_1(out: bytearray, item: VoteResponse) -> None:
     # VoteResponse, versions 1-2
     out += _pack_h(item.error_code)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_vote_response_topic_data_array_0(out, item.topics)
     tags = item.unknown_tags
     if item.node_endpoints:
         body = bytearray()
         n = len(item.node_endpoints) + 1
-        if n < 128:
-            body.append(n)
-        else:
-            put_uvarint(body, n)
+        body += SMALL[n] if n < 128 else uvarint(n)
         _write_node_endpoint_array_1(body, item.node_endpoints)
         tags += ((0, bytes(body)),)
-    if tags:
-        put_tags(out, tags)
-    else:
-        out.append(0)
+    out += tag_buffer(tags) if tags else NO_TAGS
 
 
 class VoteResponse(Message):

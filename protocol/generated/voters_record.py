@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_HB = Struct(">HB").unpack_from
@@ -89,7 +91,7 @@ class KRaftVersionFeature(Structure):
 
 
 def _read_endpoint_array_0(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
-    # Endpoint, versions 0
+    # Endpoint, version 0
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[Endpoint] = []
@@ -118,31 +120,16 @@ def _read_endpoint_array_0(data: bytes, pos: int, count: int) -> tuple[list[Endp
 
 
 def _write_endpoint_array_0(out: bytearray, items: list[Endpoint]) -> None:
-    # Endpoint, versions 0
+    # Endpoint, version 0
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
-        raw = item.host.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
+        put_compact_string(out, item.host)
         out += _pack_H(item.port)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_kraft_version_feature_0(data: bytes, pos: int) -> tuple[KRaftVersionFeature, int]:
-    # KRaftVersionFeature, versions 0
+    # KRaftVersionFeature, version 0
     min_supported_version, max_supported_version, n = _unpack_hhB(data, pos)
     pos += 5
     unknown_tags: Tags = ()
@@ -152,16 +139,13 @@ def _read_kraft_version_feature_0(data: bytes, pos: int) -> tuple[KRaftVersionFe
 
 
 def _write_kraft_version_feature_0(out: bytearray, item: KRaftVersionFeature) -> None:
-    # KRaftVersionFeature, versions 0
+    # KRaftVersionFeature, version 0
     out += _pack_hh(item.min_supported_version, item.max_supported_version)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_voter_array_0(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
-    # Voter, versions 0
+    # Voter, version 0
     if not 0 <= count * 27 <= len(data) - pos:
         raise bad_count(count)
     items: list[Voter] = []
@@ -182,26 +166,20 @@ def _read_voter_array_0(data: bytes, pos: int, count: int) -> tuple[list[Voter],
 
 
 def _write_voter_array_0(out: bytearray, items: list[Voter]) -> None:
-    # Voter, versions 0
+    # Voter, version 0
     for item in items:
         if len(item.voter_directory_id) != 16:
             raise bad_uuid(item.voter_directory_id)
         out += _pack_iu(item.voter_id, item.voter_directory_id)
         n = len(item.endpoints) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_endpoint_array_0(out, item.endpoints)
         _write_kraft_version_feature_0(out, item.kraft_version_feature)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_voters_record_0(data: bytes, pos: int) -> tuple[VotersRecord, int]:
-    # VotersRecord, versions 0
+    # VotersRecord, version 0
     version, n = _unpack_hB(data, pos)
     pos += 3
     if n > 127:
@@ -216,18 +194,12 @@ def _read_voters_record_0(data: bytes, pos: int) -> tuple[VotersRecord, int]:
 
 
 def _write_voters_record_0(out: bytearray, item: VotersRecord) -> None:
-    # VotersRecord, versions 0
+    # VotersRecord, version 0
     out += _pack_h(item.version)
     n = len(item.voters) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_voter_array_0(out, item.voters)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class VotersRecord(Message):

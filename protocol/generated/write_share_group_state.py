@@ -9,6 +9,8 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     ZERO_UUID,
     Message,
@@ -16,12 +18,12 @@ from shareq.protocol.primitives import (
     Tags,
     bad_count,
     bad_uuid,
-    put_string_length,
-    put_tags,
-    put_uvarint,
+    put_compact_string,
     read_length,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_uB = Struct(">16sB").unpack_from
@@ -123,14 +125,11 @@ def _write_state_batch_array_0(out: bytearray, items: list[StateBatch]) -> None:
     # StateBatch, versions 0-1
     for item in items:
         out += _pack_qqbh(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-    # PartitionData, versions 0
+    # PartitionData, version 0
     if not 0 <= count * 22 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -150,23 +149,17 @@ def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[lis
 
 
 def _write_partition_data_array_0(out: bytearray, items: list[PartitionData]) -> None:
-    # PartitionData, versions 0
+    # PartitionData, version 0
     for item in items:
         out += _pack_iiiq(item.partition, item.state_epoch, item.leader_epoch, item.start_offset)
         n = len(item.state_batches) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_state_batch_array_0(out, item.state_batches)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_write_state_data_array_0(data: bytes, pos: int, count: int) -> tuple[list[WriteStateData], int]:
-    # WriteStateData, versions 0
+    # WriteStateData, version 0
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[WriteStateData] = []
@@ -186,25 +179,19 @@ def _read_write_state_data_array_0(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_write_state_data_array_0(out: bytearray, items: list[WriteStateData]) -> None:
-    # WriteStateData, versions 0
+    # WriteStateData, version 0
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_data_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_write_share_group_state_request_0(data: bytes, pos: int) -> tuple[WriteShareGroupStateRequest, int]:
-    # WriteShareGroupStateRequest, versions 0
+    # WriteShareGroupStateRequest, version 0
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -226,28 +213,16 @@ def _read_write_share_group_state_request_0(data: bytes, pos: int) -> tuple[Writ
 
 
 def _write_write_share_group_state_request_0(out: bytearray, item: WriteShareGroupStateRequest) -> None:
-    # WriteShareGroupStateRequest, versions 0
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # WriteShareGroupStateRequest, version 0
+    put_compact_string(out, item.group_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_write_state_data_array_0(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-    # PartitionData, versions 1
+    # PartitionData, version 1
     if not 0 <= count * 26 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -262,32 +237,27 @@ def _read_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[lis
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(PartitionData(
+        item = PartitionData(
             partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_partition_data_array_1(out: bytearray, items: list[PartitionData]) -> None:
-    # PartitionData, versions 1
+    # PartitionData, version 1
     for item in items:
         out += _pack_iiiqi(
             item.partition, item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count
         )
         n = len(item.state_batches) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_state_batch_array_0(out, item.state_batches)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_write_state_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[WriteStateData], int]:
-    # WriteStateData, versions 1
+    # WriteStateData, version 1
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[WriteStateData] = []
@@ -307,25 +277,19 @@ def _read_write_state_data_array_1(data: bytes, pos: int, count: int) -> tuple[l
 
 
 def _write_write_state_data_array_1(out: bytearray, items: list[WriteStateData]) -> None:
-    # WriteStateData, versions 1
+    # WriteStateData, version 1
     for item in items:
         if len(item.topic_id) != 16:
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_data_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_write_share_group_state_request_1(data: bytes, pos: int) -> tuple[WriteShareGroupStateRequest, int]:
-    # WriteShareGroupStateRequest, versions 1
+    # WriteShareGroupStateRequest, version 1
     n = data[pos]
     pos += 1
     if not 0 < n < 128:
@@ -347,24 +311,12 @@ def _read_write_share_group_state_request_1(data: bytes, pos: int) -> tuple[Writ
 
 
 def _write_write_share_group_state_request_1(out: bytearray, item: WriteShareGroupStateRequest) -> None:
-    # WriteShareGroupStateRequest, versions 1
-    raw = item.group_id.encode()
-    n = len(raw) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_string_length(out, n)
-    out += raw
+    # WriteShareGroupStateRequest, version 1
+    put_compact_string(out, item.group_id)
     n = len(item.topics) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_write_state_data_array_1(out, item.topics)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class WriteShareGroupStateRequest(Message):
@@ -455,17 +407,8 @@ def _write_partition_result_array_0(out: bytearray, items: list[PartitionResult]
         if item.error_message is None:
             out.append(0)
         else:
-            raw = item.error_message.encode()
-            n = len(raw) + 1
-            if n < 128:
-                out.append(n)
-            else:
-                put_string_length(out, n)
-            out += raw
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+            put_compact_string(out, item.error_message)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_write_state_result_array_0(data: bytes, pos: int, count: int) -> tuple[list[WriteStateResult], int]:
@@ -495,15 +438,9 @@ def _write_write_state_result_array_0(out: bytearray, items: list[WriteStateResu
             raise bad_uuid(item.topic_id)
         out += _pack_u(item.topic_id)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_partition_result_array_0(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_write_share_group_state_response_0(data: bytes, pos: int) -> tuple[WriteShareGroupStateResponse, int]:
@@ -524,15 +461,9 @@ def _read_write_share_group_state_response_0(data: bytes, pos: int) -> tuple[Wri
 def _write_write_share_group_state_response_0(out: bytearray, item: WriteShareGroupStateResponse) -> None:
     # WriteShareGroupStateResponse, versions 0-1
     n = len(item.results) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_write_state_result_array_0(out, item.results)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class WriteShareGroupStateResponse(Message):

@@ -9,19 +9,21 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    NO_TAGS,
+    SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
     bad_count,
+    put_compact_string,
     put_numbers,
-    put_string_length,
-    put_tags,
-    put_uvarint,
     read_length,
     read_numbers,
     read_string_length,
     read_tags,
+    tag_buffer,
+    uvarint,
 )
 
 _unpack_iB = Struct(">iB").unpack_from
@@ -84,7 +86,9 @@ class WritableTxnMarkerTopic(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_writable_txn_marker_topic_array_1(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerTopic], int]:
+def _read_writable_txn_marker_topic_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[WritableTxnMarkerTopic], int]:
     # WritableTxnMarkerTopic, versions 1-2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -114,27 +118,15 @@ def _read_writable_txn_marker_topic_array_1(data: bytes, pos: int, count: int) -
 def _write_writable_txn_marker_topic_array_1(out: bytearray, items: list[WritableTxnMarkerTopic]) -> None:
     # WritableTxnMarkerTopic, versions 1-2
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partition_indexes) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         put_numbers(out, item.partition_indexes, "i")
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_writable_txn_marker_array_1(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarker], int]:
-    # WritableTxnMarker, versions 1
+    # WritableTxnMarker, version 1
     if not 0 <= count * 17 <= len(data) - pos:
         raise bad_count(count)
     items: list[WritableTxnMarker] = []
@@ -149,31 +141,26 @@ def _read_writable_txn_marker_array_1(data: bytes, pos: int, count: int) -> tupl
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(WritableTxnMarker(
+        item = WritableTxnMarker(
             producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, 0, unknown_tags
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_writable_txn_marker_array_1(out: bytearray, items: list[WritableTxnMarker]) -> None:
-    # WritableTxnMarker, versions 1
+    # WritableTxnMarker, version 1
     for item in items:
         out += _pack_qht(item.producer_id, item.producer_epoch, item.transaction_result)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_writable_txn_marker_topic_array_1(out, item.topics)
         out += _pack_i(item.coordinator_epoch)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_write_txn_markers_request_1(data: bytes, pos: int) -> tuple[WriteTxnMarkersRequest, int]:
-    # WriteTxnMarkersRequest, versions 1
+    # WriteTxnMarkersRequest, version 1
     n = data[pos]
     pos += 1
     if n > 127:
@@ -188,21 +175,15 @@ def _read_write_txn_markers_request_1(data: bytes, pos: int) -> tuple[WriteTxnMa
 
 
 def _write_write_txn_markers_request_1(out: bytearray, item: WriteTxnMarkersRequest) -> None:
-    # WriteTxnMarkersRequest, versions 1
+    # WriteTxnMarkersRequest, version 1
     n = len(item.markers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_writable_txn_marker_array_1(out, item.markers)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_writable_txn_marker_array_2(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarker], int]:
-    # WritableTxnMarker, versions 2
+    # WritableTxnMarker, version 2
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[WritableTxnMarker] = []
@@ -217,7 +198,7 @@ def _read_writable_txn_marker_array_2(data: bytes, pos: int, count: int) -> tupl
         unknown_tags: Tags = ()
         if n:
             unknown_tags, pos = read_tags(data, pos, n)
-        items.append(WritableTxnMarker(
+        item = WritableTxnMarker(
             producer_id,
             producer_epoch,
             transaction_result,
@@ -225,29 +206,24 @@ def _read_writable_txn_marker_array_2(data: bytes, pos: int, count: int) -> tupl
             coordinator_epoch,
             transaction_version,
             unknown_tags,
-        ))
+        )
+        items.append(item)
     return items, pos
 
 
 def _write_writable_txn_marker_array_2(out: bytearray, items: list[WritableTxnMarker]) -> None:
-    # WritableTxnMarker, versions 2
+    # WritableTxnMarker, version 2
     for item in items:
         out += _pack_qht(item.producer_id, item.producer_epoch, item.transaction_result)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_writable_txn_marker_topic_array_1(out, item.topics)
         out += _pack_ib(item.coordinator_epoch, item.transaction_version)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_write_txn_markers_request_2(data: bytes, pos: int) -> tuple[WriteTxnMarkersRequest, int]:
-    # WriteTxnMarkersRequest, versions 2
+    # WriteTxnMarkersRequest, version 2
     n = data[pos]
     pos += 1
     if n > 127:
@@ -262,17 +238,11 @@ def _read_write_txn_markers_request_2(data: bytes, pos: int) -> tuple[WriteTxnMa
 
 
 def _write_write_txn_markers_request_2(out: bytearray, item: WriteTxnMarkersRequest) -> None:
-    # WriteTxnMarkersRequest, versions 2
+    # WriteTxnMarkersRequest, version 2
     n = len(item.markers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_writable_txn_marker_array_2(out, item.markers)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class WriteTxnMarkersRequest(Message):
@@ -340,7 +310,9 @@ class WritableTxnMarkerPartitionResult(Structure):
         self.unknown_tags = unknown_tags
 
 
-def _read_writable_txn_marker_partition_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerPartitionResult], int]:
+def _read_writable_txn_marker_partition_result_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[WritableTxnMarkerPartitionResult], int]:
     # WritableTxnMarkerPartitionResult, versions 1-2
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
@@ -355,17 +327,18 @@ def _read_writable_txn_marker_partition_result_array_1(data: bytes, pos: int, co
     return items, pos
 
 
-def _write_writable_txn_marker_partition_result_array_1(out: bytearray, items: list[WritableTxnMarkerPartitionResult]) -> None:
+def _write_writable_txn_marker_partition_result_array_1(
+    out: bytearray, items: list[WritableTxnMarkerPartitionResult]
+) -> None:
     # WritableTxnMarkerPartitionResult, versions 1-2
     for item in items:
         out += _pack_ih(item.partition_index, item.error_code)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_writable_txn_marker_topic_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerTopicResult], int]:
+def _read_writable_txn_marker_topic_result_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[WritableTxnMarkerTopicResult], int]:
     # WritableTxnMarkerTopicResult, versions 1-2
     if not 0 <= count * 3 <= len(data) - pos:
         raise bad_count(count)
@@ -395,26 +368,16 @@ def _read_writable_txn_marker_topic_result_array_1(data: bytes, pos: int, count:
 def _write_writable_txn_marker_topic_result_array_1(out: bytearray, items: list[WritableTxnMarkerTopicResult]) -> None:
     # WritableTxnMarkerTopicResult, versions 1-2
     for item in items:
-        raw = item.name.encode()
-        n = len(raw) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_string_length(out, n)
-        out += raw
+        put_compact_string(out, item.name)
         n = len(item.partitions) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_writable_txn_marker_partition_result_array_1(out, item.partitions)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
-def _read_writable_txn_marker_result_array_1(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerResult], int]:
+def _read_writable_txn_marker_result_array_1(
+    data: bytes, pos: int, count: int
+) -> tuple[list[WritableTxnMarkerResult], int]:
     # WritableTxnMarkerResult, versions 1-2
     if not 0 <= count * 10 <= len(data) - pos:
         raise bad_count(count)
@@ -439,15 +402,9 @@ def _write_writable_txn_marker_result_array_1(out: bytearray, items: list[Writab
     for item in items:
         out += _pack_q(item.producer_id)
         n = len(item.topics) + 1
-        if n < 128:
-            out.append(n)
-        else:
-            put_uvarint(out, n)
+        out += SMALL[n] if n < 128 else uvarint(n)
         _write_writable_txn_marker_topic_result_array_1(out, item.topics)
-        if item.unknown_tags:
-            put_tags(out, item.unknown_tags)
-        else:
-            out.append(0)
+        out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 def _read_write_txn_markers_response_1(data: bytes, pos: int) -> tuple[WriteTxnMarkersResponse, int]:
@@ -468,15 +425,9 @@ def _read_write_txn_markers_response_1(data: bytes, pos: int) -> tuple[WriteTxnM
 def _write_write_txn_markers_response_1(out: bytearray, item: WriteTxnMarkersResponse) -> None:
     # WriteTxnMarkersResponse, versions 1-2
     n = len(item.markers) + 1
-    if n < 128:
-        out.append(n)
-    else:
-        put_uvarint(out, n)
+    out += SMALL[n] if n < 128 else uvarint(n)
     _write_writable_txn_marker_result_array_1(out, item.markers)
-    if item.unknown_tags:
-        put_tags(out, item.unknown_tags)
-    else:
-        out.append(0)
+    out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 
 class WriteTxnMarkersResponse(Message):

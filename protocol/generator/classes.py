@@ -33,7 +33,7 @@ def emit_message_class(out: CodeBuffer, codec: MessageCodec, tables: list[tuple[
             out.line(f"FLEXIBLE_FROM = {message.flexible_versions.lowest}")
         for name, column in (("DECODERS", 1), ("ENCODERS", 2)):
             items = [f"{row[0]}: {row[column]}" for row in tables]
-            out.bracketed(f"{name} = {{", items, "}", one_per_line=len(items) > 3)
+            out.bracketed(f"{name} = {{", items, "}", display=True)
         out.line()
         _emit_slots_and_init(out, codec, message.root)
 
@@ -56,14 +56,18 @@ def _emit_slots_and_init(out: CodeBuffer, codec: MessageCodec, struct: StructSpe
         names.append("unknown_tags")
         parameters.append(f"unknown_tags: {codec.module.use('Tags')} = ()")
     slots = [f'"{name}"' for name in names]
-    out.bracketed("__slots__ = (", [f"{slots[0]},"] if len(slots) == 1 else slots, ")")
+    out.bracketed("__slots__ = (", [f"{slots[0]},"] if len(slots) == 1 else slots, ")", display=True)
     if not names:
         return
     out.line()
     out.bracketed("def __init__(", ["self", *parameters], ") -> None:", one_per_line=len(parameters) > 2)
     with out.indented():
         for field in fields:
-            out.line(f"self.{snake(field.name)} = {_initial(codec, field)}")
+            value = _initial(codec, field)
+            if out.fits(f"self.{snake(field.name)} = {value}"):
+                out.line(f"self.{snake(field.name)} = {value}")
+            else:
+                out.bracketed(f"self.{snake(field.name)} = (", [value], ")")
         if codec.layouts.ever_flexible:
             out.line("self.unknown_tags = unknown_tags")
 

@@ -67,7 +67,8 @@ def _emit_message(out: CodeBuffer, codec: MessageCodec) -> None:
         emit_struct_class(out, codec, struct, abouts[struct.name])
     singles, arrays = _uses(codec)
     for layout in layouts.reachable():
-        comment = f"{layout.spec.name}, versions {describe(layouts.versions_of(layout))}"
+        versions = layouts.versions_of(layout)
+        comment = f"{layout.spec.name}, version{'s' if len(versions) > 1 else ''} {describe(versions)}"
         decoder, encoder = DecodeEmitter(out, codec), EncodeEmitter(out, codec)
         for array, wanted in ((False, singles), (True, arrays)):
             if layout in wanted:

@@ -41,13 +41,11 @@ class DecodeEmitter:
         """The function for one struct or an array of it, and the one for its tagged fields."""
         cls = self.codec.class_of(layout.spec.name)
         self.out.blank()
-        if array:
-            name = self.codec.function("read", layout, "_array")
-            signature = f"def {name}(data: bytes, pos: int, count: int) -> tuple[list[{cls}], int]:"
-        else:
-            name = self.codec.function("read", layout)
-            signature = f"def {name}(data: bytes, pos: int) -> tuple[{cls}, int]:"
-        with self.out.block(signature):
+        name = self.codec.function("read", layout, "_array" if array else "")
+        parameters = ["data: bytes", "pos: int", "count: int"] if array else ["data: bytes", "pos: int"]
+        result = f"list[{cls}]" if array else cls
+        self.out.bracketed(f"def {name}(", parameters, f") -> tuple[{result}, int]:")
+        with self.out.indented():
             self.out.comment(comment)
             if array:
                 self._array_body(layout, cls)
@@ -95,8 +93,12 @@ class DecodeEmitter:
             with out.block("if n:"):
                 out.line(f"unknown_tags, pos = {self.module.use('read_tags')}(data, pos, n)")
             arguments.append("unknown_tags")
-        head, tail = use.format(f"{cls}(\0)").split("\0")
-        out.bracketed(head, arguments, tail)
+        expression = use.format(f"{cls}({', '.join(arguments)})")
+        if out.fits(expression):
+            out.line(expression)
+        else:
+            out.bracketed(f"item = {cls}(", arguments, ")")
+            out.line(use.format("item"))
 
     def emit_tags(self, layout: StructLayout) -> None:
         """The function that reads the tag buffer into an object that holds defaults."""
@@ -104,7 +106,7 @@ class DecodeEmitter:
         cls = self.codec.class_of(layout.spec.name)
         name = self.codec.function("read", layout, "_tags")
         out.blank()
-        out.line(f"def {name}(item: {cls}, data: bytes, pos: int, first: int) -> int:")
+        out.bracketed(f"def {name}(", [f"item: {cls}", "data: bytes", "pos: int", "first: int"], ") -> int:")
         with out.indented():
             out.line(f"tags, after = {self.module.use('read_tags')}(data, pos, first)")
             out.line("unknown: list[tuple[int, bytes]] = []")
@@ -188,7 +190,10 @@ class DecodeEmitter:
 
     def _compact_value(self, field: FieldLayout, local: str, rare: str) -> None:
         of = field.spec.type
-        if of.array and of.element != "int8":  # their readers refuse the count -1
+        if of.array and of.element == "int8":
+            self._compact_int8s(local)
+            return
+        if of.array:  # their readers refuse the count -1
             reader, rare = "read_length", "n > 127"
         elif of.element == "string":
             reader = "read_string_length"
@@ -198,11 +203,20 @@ class DecodeEmitter:
             self.out.line(f"n, pos = {self.module.use(reader)}(data, pos)")
         self._value(field, local, "n - 1")
 
+    def _compact_int8s(self, local: str) -> None:
+        """AcknowledgeTypes: a list of one small number for nearly every batch, so that case is spelled out."""
+        out = self.out
+        with out.block("if n == 2 and data[pos] < 128:"):
+            out.line(f"{local} = [data[pos]]")
+            out.line("pos += 1")
+        with out.block("else:"):
+            out.line(f"{local}, pos = {self.module.use('read_compact_int8s')}(data, pos, n)")
+
     def _classic(self, field: FieldLayout, local: str) -> None:
         out = self.out
         of = field.spec.type
         self._read_first("h" if of.element == "string" and not of.array else "i")
-        checks_itself = of.array and of.element != "int8"
+        checks_itself = of.array
         if not field.nullable:
             if not checks_itself:
                 with out.block("if n < 0:"):
@@ -219,20 +233,16 @@ class DecodeEmitter:
     def _value(self, field: FieldLayout, local: str, count: str) -> None:
         """What follows the length; `count` is the expression for it."""
         of = field.spec.type
-        if of.array and of.element != "int8":
+        if of.array:
             self.out.line(f"{local}, pos = {self._array_reader(field, count)}")
             return
+        slices = {
+            "string": "data[pos:end].decode()",
+            "bytes": "data[pos:end]",
+            "records": "memoryview(data)[pos:end]",
+        }
         self.out.line(f"end = pos + {count}")
-        if of.array:
-            self.out.line("raw = data[pos:end]")
-            self.out.line(f"{local} = list(raw) if raw.isascii() else {self.module.use('signed_bytes')}(raw)")
-        else:
-            slices = {
-                "string": "data[pos:end].decode()",
-                "bytes": "data[pos:end]",
-                "records": "memoryview(data)[pos:end]",
-            }
-            self.out.line(f"{local} = {slices[of.element]}")
+        self.out.line(f"{local} = {slices[of.element]}")
         self.out.line("pos = end")
 
     def _array_reader(self, field: FieldLayout, count: str) -> str:

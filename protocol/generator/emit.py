@@ -22,6 +22,10 @@ class CodeBuffer:
         """One line at the current indentation; an empty one stays empty."""
         self._lines.append(" " * (self._depth * _STEP) + text if text else "")
 
+    def fits(self, text: str) -> bool:
+        """Whether a line with this text stays within the width."""
+        return self._depth * _STEP + len(text) <= WIDTH
+
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
         """`header` (with its colon) and, inside the `with`, the lines below it."""
@@ -41,16 +45,20 @@ class CodeBuffer:
         if self._lines:
             self._lines.extend([""] * count)
 
-    def bracketed(self, head: str, items: Sequence[str], tail: str, *, one_per_line: bool = False) -> None:
-        """`head` + comma-separated items + `tail`; on several lines if it is too long for one."""
+    def bracketed(
+        self, head: str, items: Sequence[str], tail: str, *, one_per_line: bool = False, display: bool = False
+    ) -> None:
+        """`head` + comma-separated items + `tail`; on several lines if it is too long for one.
+
+        Arguments move to a line of their own first; the items of a `display` (tuple, dict) only to one line each.
+        """
         joined = ", ".join(items)
-        indent = self._depth * _STEP
-        if not one_per_line and indent + len(head) + len(joined) + len(tail) <= WIDTH:
+        if not one_per_line and self.fits(head + joined + tail):
             self.line(head + joined + tail)
             return
         self.line(head)
         with self.indented():
-            if not one_per_line and indent + _STEP + len(joined) <= WIDTH:
+            if not (one_per_line or display) and self.fits(joined):
                 self.line(joined)
             else:
                 for item in items:

@@ -32,13 +32,10 @@ class EncodeEmitter:
         """The function for one struct or an array of it."""
         cls = self.codec.class_of(layout.spec.name)
         self.out.blank()
-        if array:
-            name = self.codec.function("write", layout, "_array")
-            signature = f"def {name}(out: bytearray, items: list[{cls}]) -> None:"
-        else:
-            name = self.codec.function("write", layout)
-            signature = f"def {name}(out: bytearray, item: {cls}) -> None:"
-        with self.out.block(signature):
+        name = self.codec.function("write", layout, "_array" if array else "")
+        parameter = f"items: list[{cls}]" if array else f"item: {cls}"
+        self.out.bracketed(f"def {name}(", ["out: bytearray", parameter], ") -> None:")
+        with self.out.indented():
             self.out.comment(comment)
             if not self._has_body(layout):
                 self.out.line("pass")
@@ -82,10 +79,7 @@ class EncodeEmitter:
                 self._tagged(field, cls)
                 self.target = "out"
                 out.line(f"tags += (({field.spec.tag}, bytes(body)),)")
-        with out.block(f"if {tags}:"):
-            out.line(f"{self.module.use('put_tags')}(out, {tags})")
-        with out.block("else:"):
-            out.line("out.append(0)")
+        out.line(f"out += {self.module.use('tag_buffer')}({tags}) if {tags} else {self.module.use('NO_TAGS')}")
 
     def _tagged(self, field: FieldLayout, cls: str) -> None:
         if field.spec.type.struct and not field.spec.type.array and field.nullable:
@@ -144,10 +138,18 @@ class EncodeEmitter:
             return
         payload = value
         if of.element == "string" and not of.array:
+            if field.compact:
+                self._flush()
+                self.out.line(f"{self.module.use('put_compact_string')}({self.target}, {value})")
+                return
             self.out.line(f"raw = {value}.encode()")
             payload = "raw"
         if field.compact:
-            self._compact_length(payload, "put_string_length" if payload == "raw" else "put_uvarint")
+            self._flush()
+            self.out.line(f"n = len({payload}) + 1")
+            self.out.line(
+                f"{self.target} += {self.module.use('SMALL')}[n] if n < 128 else {self.module.use('uvarint')}(n)"
+            )
         else:
             self._run.append(("h" if payload == "raw" else "i", f"len({payload})"))
             self._flush()
@@ -155,14 +157,6 @@ class EncodeEmitter:
             self._array(field, value)
         else:
             self.out.line(f"{self.target} += {payload}")
-
-    def _compact_length(self, payload: str, writer: str) -> None:
-        self._flush()
-        self.out.line(f"n = len({payload}) + 1")
-        with self.out.block("if n < 128:"):
-            self.out.line(f"{self.target}.append(n)")
-        with self.out.block("else:"):
-            self.out.line(f"{self.module.use(writer)}({self.target}, n)")
 
     def _struct(self, field: FieldLayout, value: str) -> None:
         assert field.struct is not None

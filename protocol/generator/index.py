@@ -85,11 +85,9 @@ def error_codes_text(path: Path, kafka_version: str) -> str:
             out.line(f"{row['name']} = {row['code']}")
     out.blank()
     out.line("# The request may succeed if it is sent again.")
-    out.bracketed(
-        "RETRIABLE: frozenset[int] = frozenset((",
-        [str(row["code"]) for row in rows if row["retriable"]],
-        "))",
-    )
+    with out.block("RETRIABLE: frozenset[int] = frozenset("):
+        out.bracketed("{", [f"ErrorCode.{row['name']}" for row in rows if row["retriable"]], "}", one_per_line=True)
+    out.line(")")
     out.line()
     with out.block("TEXTS: dict[int, str] = {"):
         for row in rows:
