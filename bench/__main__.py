@@ -26,7 +26,7 @@ from bench.report import Run, as_json, as_markdown, collect, write_between_marke
 from tests.support.apache_kafka import KAFKA_VERSION, why_unavailable
 
 ROOT = Path(__file__).resolve().parents[1]
-FIGURES = ("throughput", "pipelined", "mixed_acks", "end_to_end", "first_record", "footprint")
+FIGURES = ("throughput", "pipelined", "mixed_acks", "end_to_end", "first_record", "idle_members", "footprint")
 
 
 def main() -> int:

@@ -53,6 +53,7 @@ class Scale:
     round_trips: int
     fresh_groups: int
     starts: int
+    idle_seconds: float
     warm_up: bool  # whether each figure runs once, quickly, before it counts
 
 
@@ -64,6 +65,7 @@ FULL = Scale(
     round_trips=2000,
     fresh_groups=5,
     starts=5,
+    idle_seconds=20.0,
     warm_up=True,
 )
 QUICK = Scale(
@@ -74,6 +76,7 @@ QUICK = Scale(
     round_trips=300,
     fresh_groups=1,
     starts=1,
+    idle_seconds=5.0,
     warm_up=False,
 )
 

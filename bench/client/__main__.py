@@ -6,7 +6,17 @@ import importlib
 import json
 import sys
 
-PROGRAMS = ("end_to_end", "fetch", "first_record", "mixed_acks", "pipelined", "produce", "share")
+PROGRAMS = (
+    "end_to_end",
+    "fetch",
+    "first_heartbeat",
+    "first_record",
+    "idle_members",
+    "mixed_acks",
+    "pipelined",
+    "produce",
+    "share",
+)
 
 if __name__ == "__main__":
     assert sys.argv[1] in PROGRAMS, sys.argv[1]

@@ -1,0 +1,44 @@
+"""A thousand members of share groups that do nothing but tell that they are there."""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+from bench.client.meter import Meter
+from bench.client.wire import Wire
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+
+
+class _Member:
+    """Its own heartbeats; the epoch is the broker's."""
+
+    def __init__(self, wire: Wire, group: str, topic: str) -> None:
+        self._wire = wire
+        self._request = ShareGroupHeartbeatRequest(group, str(uuid.uuid4()), 0, None, [topic])
+
+    def heartbeat(self) -> int:
+        """The interval that the broker asks for, in ms."""
+        answer = self._wire.call(self._request, 1, ShareGroupHeartbeatResponse)
+        assert answer.error_code == 0, f"heartbeat answered error {answer.error_code}: {answer.error_message}"
+        self._request.member_epoch = answer.member_epoch
+        self._request.subscribed_topic_names = None  # unchanged
+        return answer.heartbeat_interval_ms
+
+
+def run(address: str, broker_pid: int, topic: str, groups: list[str], members: int, seconds: float) -> dict[str, float]:
+    """`share_of_core`: the broker's CPU while all members heartbeat at the interval it asks for, evenly spread."""
+    wire = Wire(address)
+    everyone = [_Member(wire, groups[number % len(groups)], topic) for number in range(members)]
+    for member in everyone:
+        member.heartbeat()
+    interval_s = max(member.heartbeat() for member in everyone) / 1000
+    started = time.perf_counter()
+    meter = Meter.start(broker_pid)
+    beats = int(members * seconds / interval_s)
+    for number in range(beats):
+        due = started + number * interval_s / members
+        time.sleep(max(0.0, due - time.perf_counter()))
+        everyone[number % members].heartbeat()
+    sample = meter.stop(beats)
+    return {"share_of_core": sample["cpu_us"] * beats / 1e6 / sample["elapsed_s"], "beats": float(beats)}
