@@ -20,9 +20,10 @@ import confluent_kafka
 
 import shareq
 from bench.brokers import Kind
-from bench.figure import FULL, QUICK, Figure, Sample, Scale, Stage
+from bench.figure import FULL, QUICK, Figure, Sample, Scale
 from bench.proc import load_average, machine
 from bench.report import Run, as_json, as_markdown, collect, write_between_markers
+from bench.stage import Stage
 from tests.support.apache_kafka import KAFKA_VERSION, why_unavailable
 
 ROOT = Path(__file__).resolve().parents[1]

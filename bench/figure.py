@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from bench.brokers import Kind, RunningBroker, fresh
-from bench.setup import create_topic, read_from_start
+if TYPE_CHECKING:
+    from bench.stage import Stage
 
 Sample = dict[str, float]
 
@@ -88,51 +83,3 @@ class Figure(Protocol):
     REPEATED: bool  # False: takes its own median within one call, and needs no warm-up
 
     def measure(self, stage: Stage, scale: Scale) -> Sample: ...
-
-
-@dataclass(slots=True)
-class Stage:
-    """One broker under measurement, started on first use and kept; topic and group names never come twice."""
-
-    kind: Kind
-    stack: ExitStack
-    _broker: RunningBroker | None = None
-    _names: int = field(default=0)
-
-    @property
-    def broker(self) -> RunningBroker:
-        if self._broker is None:
-            self._broker = self.stack.enter_context(fresh(self.kind))
-            self._broker.start()
-        return self._broker
-
-    def topic(self, partitions: int) -> str:
-        """A new topic."""
-        self._names += 1
-        name = f"bench-{self._names}"
-        create_topic(self.broker.address, name, partitions)
-        return name
-
-    def group(self) -> str:
-        """A new share group that will start at the first record."""
-        self._names += 1
-        name = f"bench-{self._names}"
-        read_from_start(self.broker.address, [name])
-        return name
-
-    def client(self, program: str, **arguments: Any) -> Sample:
-        """Run `bench.client.<program>` against the broker, in a process of its own."""
-        return run_client(self.broker, program, arguments)
-
-
-def run_client(broker: RunningBroker, program: str, arguments: Mapping[str, Any], timeout_s: float = 240) -> Sample:
-    """One client process; its answer. RuntimeError with what it said when it failed."""
-    task = json.dumps({"address": broker.address, "broker_pid": broker.pid, **arguments})
-    command = [sys.executable, "-m", "bench.client", program, task]
-    done = subprocess.run(
-        command, check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout_s
-    )
-    if done.returncode:
-        raise RuntimeError(f"client {program} failed:\n{done.stderr[-3000:]}")
-    sample: Sample = json.loads(done.stdout.splitlines()[-1])
-    return sample

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
-from bench.figure import Row, Sample, Scale, Stage, Target
+from bench.figure import Row, Sample, Scale, Target
+from bench.stage import Stage
 
 WITHIN_MS = Target("value", "<=", 50.0)
 REPEATED = False

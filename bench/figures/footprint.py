@@ -7,9 +7,10 @@ from contextlib import ExitStack
 from statistics import median
 
 from bench.brokers import fresh
-from bench.figure import Row, Sample, Scale, Stage, Target
+from bench.figure import Row, Sample, Scale, Target
 from bench.figures.throughput import PARTITIONS
 from bench.proc import resident_mb
+from bench.stage import Stage
 
 IDLE_AFTER_S = 2.0
 REPEATED = False

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bench.figure import Row, Sample, Scale, Stage, Target
+from bench.figure import Row, Sample, Scale, Target
+from bench.stage import Stage
 
 MEMBERS, GROUPS = 1000, 10
 REPEATED = False

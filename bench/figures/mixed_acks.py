@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from bench.figure import Row, Sample, Scale, Stage, Target
+from bench.figure import Row, Sample, Scale, Target
+from bench.stage import Stage
 
 PARTITIONS = 4
 REPEATED = True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bench.client.pipelined import CONNECTIONS
-from bench.figure import Row, Sample, Scale, Stage, Target
+from bench.figure import Row, Sample, Scale, Target
+from bench.stage import Stage
 
 REPEATED = True
 ROWS = (
