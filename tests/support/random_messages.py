@@ -1,0 +1,155 @@
+"""Random messages of every type and version, made from the schemas.
+
+A message made for a version holds only what that version can express, so it must come back equal from encode and
+decode. `tame` keeps to values that other implementations' own types can hold: known error codes, times that are not
+negative, text without surprises.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.index import MESSAGES
+from shareq.protocol.generator.__main__ import SCHEMAS
+from shareq.protocol.generator.layout import FieldLayout, StructLayout
+from shareq.protocol.generator.model import MessageCodec, Module
+from shareq.protocol.generator.names import module_name, snake
+from shareq.protocol.generator.spec import INTEGER_RANGES, FieldSpec, Kind, load_folder
+from shareq.protocol.primitives import Message, Structure, Tags
+
+
+@dataclass(frozen=True)
+class KnownMessage:
+    """A message with its generated classes."""
+
+    name: str
+    kind: Kind
+    api_key: int | None
+    codec: MessageCodec
+    classes: Any  # the generated module
+
+    @property
+    def message_class(self) -> type[Message]:
+        found: type[Message] = getattr(self.classes, self.name)
+        return found
+
+    @property
+    def versions(self) -> list[int]:
+        return list(self.codec.message.valid_versions)
+
+    def class_of(self, struct: str) -> type[Structure]:
+        found: type[Structure] = getattr(self.classes, self.codec.class_of(struct))
+        return found
+
+
+@cache
+def known_messages() -> dict[str, KnownMessage]:
+    """Every message that has versions, by name."""
+    modules: dict[str, list[Any]] = {}
+    for message in load_folder(SCHEMAS):
+        if not message.valid_versions.empty:
+            modules.setdefault(module_name(message.name), []).append(message)
+    known: dict[str, KnownMessage] = {}
+    for name, messages in modules.items():
+        for codec in Module(messages).codecs:
+            spec = codec.message
+            classes = import_module(f"shareq.protocol.generated.{name}")
+            known[spec.name] = KnownMessage(spec.name, spec.kind, spec.api_key, codec, classes)
+    return known
+
+
+MESSAGE_NAMES = sorted(MESSAGES)
+
+
+def message_versions(name: str) -> Iterator[tuple[KnownMessage, int]]:
+    """A message with each of its versions."""
+    known = known_messages()[name]
+    for version in known.versions:
+        yield known, version
+
+
+class RandomMessages:
+    """A source of messages. The same seed gives the same messages in the same order."""
+
+    def __init__(self, seed: int | str, *, tame: bool = False, unknown_tags: bool = True) -> None:
+        self._rng = random.Random(seed)
+        self._tame = tame
+        self._unknown_tags = unknown_tags and not tame
+
+    def message(self, known: KnownMessage, version: int) -> Message:
+        """A message that the version can express."""
+        made = self._struct(known, known.codec.layouts.by_version[version], 0)
+        assert isinstance(made, Message)
+        return made
+
+    def _struct(self, known: KnownMessage, layout: StructLayout, depth: int) -> Structure:
+        made = known.class_of(layout.spec.name)()
+        for field in layout.fields:
+            if field.absent or (field.tagged and self._rng.random() < 0.4):
+                continue
+            setattr(made, snake(field.spec.name), self._field(known, field, depth))
+        if layout.flexible and self._unknown_tags and self._rng.random() < 0.15:
+            made.unknown_tags = self._tags(layout)  # type: ignore[attr-defined]
+        return made
+
+    def _tags(self, layout: StructLayout) -> Tags:
+        known_tags = [field.spec.tag for field in layout.fields if field.spec.tag is not None]
+        first = len(known_tags)
+        tags = sorted({first + self._rng.choice((0, 1, 5, 200, 70_000)) for _ in range(self._rng.randint(1, 3))})
+        return tuple((tag, self._rng.randbytes(self._rng.choice((0, 1, 4, 200)))) for tag in tags)
+
+    def _field(self, known: KnownMessage, field: FieldLayout, depth: int) -> object:
+        rng = self._rng
+        if field.nullable and rng.random() < 0.25:
+            return None
+        if not field.spec.type.array:
+            return self._value(known, field, depth)
+        return [self._value(known, field, depth + 1) for _ in range(self._count(field, depth))]
+
+    def _count(self, field: FieldLayout, depth: int) -> int:
+        if not field.spec.type.struct and self._rng.random() < 0.05:
+            return 130  # a compact count of two bytes
+        return self._rng.choice((0, 1, 1, 2, 3) if depth < 2 else (0, 1, 2))
+
+    def _value(self, known: KnownMessage, field: FieldLayout, depth: int) -> object:
+        spec = field.spec
+        if spec.type.struct:
+            assert field.struct is not None
+            return self._struct(known, field.struct, depth + 1)
+        return self._primitive(spec)
+
+    def _primitive(self, spec: FieldSpec) -> object:
+        rng = self._rng
+        match spec.type.element:
+            case "bool":
+                return rng.random() < 0.5
+            case "float64":
+                return rng.choice((0.0, -1.5, 1e300, rng.uniform(-1e6, 1e6)))
+            case "uuid":
+                return bytes(16) if rng.random() < 0.2 else rng.randbytes(16)
+            case "string":
+                return self._text()
+            case "bytes" | "records":
+                return rng.randbytes(rng.choice((0, 1, 7, 126, 127, 128, 300)))
+            case integer:
+                return self._integer(spec, integer)
+
+    def _text(self) -> str:
+        if self._tame:
+            return self._rng.choice(("a", "orders", "x" * 126, "y" * 127, "z" * 300))
+        return self._rng.choice(("", "a", "orders", "Grüße", "日本語" * 43, "x" * 126, "y" * 127, "z" * 300))
+
+    def _integer(self, spec: FieldSpec, of: str) -> int:
+        lowest, highest = INTEGER_RANGES[of]
+        if self._tame:
+            if spec.name.endswith("ErrorCode"):
+                return self._rng.randint(min(ErrorCode), max(ErrorCode))
+            return self._rng.randint(0, min(highest, 2**40))
+        ends = (0, 1, lowest, highest, spec.default if isinstance(spec.default, int) else 0)
+        return self._rng.choice(ends) if self._rng.random() < 0.5 else self._rng.randint(lowest, highest)
