@@ -35,7 +35,7 @@ def run(address: str, broker_pid: int, topic: str, requests: int) -> dict[str, f
     for partition in range(CONNECTIONS):
         connection = socket.create_connection((host, int(port)), 10)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        request = _produce_request(topic, partition)
+        request = produce_request(topic, partition)
         answer_size = _first_answer(connection, request)
         connection.setblocking(False)
         pipes.append(_Pipe(connection, request * (IN_FLIGHT // 2), requests // CONNECTIONS))
@@ -101,7 +101,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return data
 
 
-def _produce_request(topic: str, partition: int) -> bytes:
+def produce_request(topic: str, partition: int) -> bytes:
     """Produce v9, acks=all, one batch of one 100-byte record, with its length in front."""
     batch = _batch(b"x" * 100)
     header = struct.pack(">hhih", 0, 9, 7, 5) + b"bench" + b"\x00"

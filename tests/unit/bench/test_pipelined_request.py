@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bench.client.pipelined import _produce_request
+from bench.client.pipelined import produce_request
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import ProduceRequest
 from shareq.protocol.headers import decode_request_header
 from shareq.protocol.records.batch import decode_records, validate_batch
 
 
-def test_produce_request_holds_one_valid_record_of_100_bytes() -> None:
-    frame = _produce_request("bench-1", 3)
+def testproduce_request_holds_one_valid_record_of_100_bytes() -> None:
+    frame = produce_request("bench-1", 3)
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
     header = decode_request_header(frame[4:])
     assert (header.api_key, header.api_version, header.client_id) == (0, 9, "bench")
