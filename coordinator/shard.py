@@ -61,4 +61,4 @@ class RecordSerde(Protocol):
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]: ...
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """None for an unknown record type (skipped with a warning). MalformedMessage for a value version out of range."""
+        """None for an unknown record type, skipped with a warning; MalformedMessage for an unknown value version."""

@@ -1,0 +1,202 @@
+"""Deleting share groups, and altering and deleting their offsets: the group coordinator's part (KIP-932).
+
+Each takes two steps around calls to the share coordinator, so that a crash in between leaves a record of what was under
+way, and doing it again completes it. The shell schedules the first step; when it is durable and has no error it makes
+the calls that the plan names, and schedules the second step with their outcome. Only a group without members can be
+changed; that is checked again in the second step where it matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from shareq.coordinator.group.initialization import StateInitialization
+from shareq.coordinator.group.records import (
+    assignment_epoch_tombstone,
+    group_tombstone,
+    state_partitions_record,
+)
+from shareq.coordinator.group.share_group import ShareGroup, StatePartitions, TopicPartitions, TopicsById, united
+from shareq.coordinator.ports import MetadataImage
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An error for the whole request, or NONE. `message` is for people."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteGroupPlan:
+    """The share states to delete before the group can go."""
+
+    outcome: Outcome
+    delete: tuple[SharePartitionKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlterOffsetsPlan:
+    """The share states to initialise anew, and the partitions that cannot be."""
+
+    outcome: Outcome
+    initialize: tuple[StateInitialization, ...] = ()
+    unknown: frozenset[tuple[str, int]] = frozenset()
+    """Topic name and partition of those that do not exist: UNKNOWN_TOPIC_OR_PARTITION."""
+    topics: TopicsById = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOffsetsPlan:
+    """The share states to delete, by topic. A topic in neither mapping is left out of the answer."""
+
+    outcome: Outcome
+    delete: Mapping[str, tuple[SharePartitionKey, ...]] = field(default_factory=dict)
+    refused: Mapping[str, Outcome] = field(default_factory=dict)
+
+
+def not_empty(group_id: str) -> Outcome:
+    return Outcome(ErrorCode.NON_EMPTY_GROUP, f"Share group {group_id} has members.")
+
+
+def begin_delete_group(group: ShareGroup, metadata: MetadataImage) -> CoordinatorResult[DeleteGroupPlan]:
+    """Everything the group has share state of is to be deleted. Errors: NON_EMPTY_GROUP."""
+    if group.members:
+        return CoordinatorResult(DeleteGroupPlan(not_empty(group.group_id)))
+    partitions = group.state_partitions
+    if partitions is None:
+        return CoordinatorResult(DeleteGroupPlan(Outcome()))
+    topics = _existing(united(partitions.initializing, partitions.initialized), metadata)
+    topics = united(topics, _whole_topics(partitions.deleting, metadata))
+    deleting = {topic_id: topic.topic_name for topic_id, topic in topics.items()}
+    record = state_partitions_record(group.group_id, StatePartitions(deleting=deleting))
+    return CoordinatorResult(DeleteGroupPlan(Outcome(), _keys(group.group_id, topics)), (record,))
+
+
+def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResult[Outcome]:
+    """The group goes if its share states did; `error` is the first of theirs. Errors: that one, NON_EMPTY_GROUP."""
+    if error is not ErrorCode.NONE:
+        return CoordinatorResult(Outcome(error, f"Share state of group {group.group_id} could not be deleted."))
+    if group.members:
+        return CoordinatorResult(not_empty(group.group_id))
+    records = (
+        assignment_epoch_tombstone(group.group_id),
+        state_partitions_record(group.group_id, None),
+        group_tombstone(group.group_id),
+    )
+    return CoordinatorResult(Outcome(), records)
+
+
+def begin_alter_offsets(
+    group: ShareGroup, offsets: Mapping[str, Mapping[int, int]], metadata: MetadataImage
+) -> CoordinatorResult[AlterOffsetsPlan]:
+    """New start offsets, by topic name and partition; whatever state there is will be wiped. Errors: NON_EMPTY_GROUP.
+
+    The epoch of the group stays; it rose when its last member left, so leaders from that time are fenced.
+    """
+    if group.members:
+        return CoordinatorResult(AlterOffsetsPlan(not_empty(group.group_id)))
+    topics: dict[bytes, TopicPartitions] = {}
+    initialize: list[StateInitialization] = []
+    unknown: set[tuple[str, int]] = set()
+    for name, by_partition in offsets.items():
+        topic = metadata.topic(name)
+        for partition, offset in by_partition.items():
+            if topic is None or not 0 <= partition < topic.partitions:
+                unknown.add((name, partition))
+                continue
+            key = SharePartitionKey(group.group_id, topic.topic_id, partition)
+            initialize.append(StateInitialization(key, group.group_epoch, offset))
+            known = topics.get(topic.topic_id)
+            so_far: frozenset[int] = frozenset() if known is None else known.partitions
+            topics[topic.topic_id] = TopicPartitions(name, so_far | {partition})
+    records: tuple[CoordinatorRecord, ...] = ()
+    if topics:
+        partitions = (group.state_partitions or StatePartitions()).with_initializing(topics)
+        records = (state_partitions_record(group.group_id, partitions),)
+    return CoordinatorResult(AlterOffsetsPlan(Outcome(), tuple(initialize), frozenset(unknown), topics), records)
+
+
+def finish_alter_offsets(
+    group: ShareGroup, plan: AlterOffsetsPlan, failed: Collection[SharePartitionKey]
+) -> CoordinatorResult[None]:
+    """All but the `failed` have state now. Those stay as initialising; what they had before is not touched."""
+    partitions = group.state_partitions
+    if partitions is None:
+        return CoordinatorResult(None)
+    done = {
+        topic_id: replace(topic, partitions=frozenset(kept))
+        for topic_id, topic in plan.topics.items()
+        if (kept := [p for p in topic.partitions if SharePartitionKey(group.group_id, topic_id, p) not in failed])
+    }
+    after = partitions.with_initialized(done)
+    return CoordinatorResult(None, () if after == partitions else (state_partitions_record(group.group_id, after),))
+
+
+def begin_delete_offsets(
+    group: ShareGroup, topic_names: Iterable[str], metadata: MetadataImage
+) -> CoordinatorResult[DeleteOffsetsPlan]:
+    """Whole topics are to be forgotten. Errors: NON_EMPTY_GROUP; of a topic: UNKNOWN_TOPIC_OR_PARTITION."""
+    if group.members:
+        return CoordinatorResult(DeleteOffsetsPlan(not_empty(group.group_id)))
+    delete: dict[str, tuple[SharePartitionKey, ...]] = {}
+    refused: dict[str, Outcome] = {}
+    partitions = group.state_partitions
+    moving: dict[bytes, str] = {}
+    for name in topic_names:
+        topic = metadata.topic(name)
+        if topic is None:
+            refused[name] = Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic does not exist.")
+        elif partitions is None:
+            continue
+        elif topic.topic_id in partitions.initialized:
+            moving[topic.topic_id] = name
+            delete[name] = _keys(group.group_id, {topic.topic_id: partitions.initialized[topic.topic_id]})
+        elif topic.topic_id in partitions.deleting:
+            delete[name] = _keys(group.group_id, _whole_topics({topic.topic_id: name}, metadata))
+        else:
+            refused[name] = Outcome(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The share group has no offsets of the topic to delete."
+            )
+    records: tuple[CoordinatorRecord, ...] = ()
+    if partitions is not None and moving:
+        kept = {t: topic for t, topic in partitions.initialized.items() if t not in moving}
+        after = replace(partitions, initialized=kept, deleting={**partitions.deleting, **moving})
+        records = (state_partitions_record(group.group_id, after),)
+    return CoordinatorResult(DeleteOffsetsPlan(Outcome(), delete, refused), records)
+
+
+def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
+    """The states of these topics are gone; the others stay as deleting, so that a repetition retries them."""
+    partitions = group.state_partitions
+    if partitions is None or partitions.deleting.keys().isdisjoint(deleted_topic_ids):
+        return CoordinatorResult(None)
+    left = {t: name for t, name in partitions.deleting.items() if t not in deleted_topic_ids}
+    return CoordinatorResult(None, (state_partitions_record(group.group_id, replace(partitions, deleting=left)),))
+
+
+def _existing(topics: TopicsById, metadata: MetadataImage) -> TopicsById:
+    return {topic_id: topic for topic_id, topic in topics.items() if metadata.topic_by_id(topic_id) is not None}
+
+
+def _whole_topics(topic_ids: Iterable[bytes], metadata: MetadataImage) -> TopicsById:
+    """All partitions of those topics that exist."""
+    images = {topic_id: metadata.topic_by_id(topic_id) for topic_id in topic_ids}
+    return {
+        topic_id: TopicPartitions(image.name, frozenset(range(image.partitions)))
+        for topic_id, image in images.items()
+        if image is not None
+    }
+
+
+def _keys(group_id: str, topics: TopicsById) -> tuple[SharePartitionKey, ...]:
+    return tuple(
+        SharePartitionKey(group_id, topic_id, partition)
+        for topic_id in sorted(topics)
+        for partition in sorted(topics[topic_id].partitions)
+    )

@@ -1,0 +1,66 @@
+"""Groups as administration sees them: ShareGroupDescribe and ListGroups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from shareq.coordinator.group.assignors import Assignment as AssignedPartitions
+from shareq.coordinator.group.share_group import Group, ShareGroup, ShareMember
+from shareq.coordinator.ports import MetadataImage
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.list_groups import ListedGroup
+from shareq.protocol.generated.share_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
+
+ASSIGNOR_NAME: Final = "simple"
+
+
+def described(group: ShareGroup, metadata: MetadataImage) -> DescribedGroup:
+    """State, epochs and members with what they consume; topics that exist no longer are left out."""
+    return DescribedGroup(
+        error_code=ErrorCode.NONE,
+        group_id=group.group_id,
+        group_state=group.state_name,
+        group_epoch=group.group_epoch,
+        assignment_epoch=group.assignment_epoch,
+        assignor_name=ASSIGNOR_NAME,
+        members=[_member(group, group.members[member_id], metadata) for member_id in sorted(group.members)],
+    )
+
+
+def not_described(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
+    """A group that cannot be described."""
+    return DescribedGroup(error_code=error, error_message=message, group_id=group_id)
+
+
+def listed(groups: Iterable[Group], states: Collection[str] = (), types: Collection[str] = ()) -> list[ListedGroup]:
+    """The groups in one of the states and of one of the types, whatever the case; an empty filter lets all pass."""
+    wanted_states = {state.lower() for state in states}
+    wanted_types = {kind.lower() for kind in types}
+    return [
+        ListedGroup(group.group_id, group.protocol_type, group.state_name, group.kind.value)
+        for group in groups
+        if (not wanted_states or group.state_name.lower() in wanted_states)
+        and (not wanted_types or group.kind.value in wanted_types)
+    ]
+
+
+def _member(group: ShareGroup, member: ShareMember, metadata: MetadataImage) -> Member:
+    current = group.current_of(member.member_id)
+    return Member(
+        member_id=member.member_id,
+        rack_id=member.rack_id,
+        member_epoch=current.member_epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.subscribed_topic_names),
+        assignment=Assignment(_topic_partitions(current.assigned, metadata)),
+    )
+
+
+def _topic_partitions(assigned: AssignedPartitions, metadata: MetadataImage) -> list[TopicPartitions]:
+    return [
+        TopicPartitions(topic_id, topic.name, sorted(assigned[topic_id]))
+        for topic_id in sorted(assigned)
+        if (topic := metadata.topic_by_id(topic_id)) is not None
+    ]

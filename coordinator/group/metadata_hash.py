@@ -1,0 +1,42 @@
+"""A hash over everything of the subscribed topics that a target assignment depends on.
+
+The group coordinator stores it with the group epoch; a different hash is a reason for a new epoch (KIP-932; the hash
+replaces the partition metadata of the KIP's earlier revisions). XXH3-64 over the topics' own XXH3-64 hashes in order of
+topic name. Only equality counts.
+
+    topic hash over:   int8   magic, 0
+                       16 B   topic id
+                       int32  length of the name in bytes, then its UTF-8
+                       int32  partition count
+                       per partition: int32 index, int32 number of racks (always 0: one broker has none)
+    group hash over:   int64  per topic
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from struct import pack
+from typing import Final
+
+from xxhash import xxh3_64_digest, xxh3_64_intdigest
+
+from shareq.coordinator.ports import MetadataImage, TopicImage
+
+_MAGIC: Final = 0
+
+
+def topic_hash(topic: TopicImage) -> bytes:
+    """8 bytes; differs when the topic was recreated or has grown."""
+    name = topic.name.encode()
+    parts = [pack(">b16si", _MAGIC, topic.topic_id, len(name)), name, pack(">i", topic.partitions)]
+    parts.extend(pack(">ii", index, 0) for index in range(topic.partitions))
+    return xxh3_64_digest(b"".join(parts))
+
+
+def metadata_hash(topic_names: Iterable[str], metadata: MetadataImage) -> int:
+    """The hash of those of `topic_names` that exist, as a signed 64-bit number; 0 when none does."""
+    topics = [topic for name in sorted(topic_names) if (topic := metadata.topic(name)) is not None]
+    if not topics:
+        return 0
+    unsigned = xxh3_64_intdigest(b"".join(map(topic_hash, topics)))
+    return unsigned - 2**64 if unsigned >= 2**63 else unsigned

@@ -1,0 +1,289 @@
+"""What the group coordinator keeps of one share group (KIP-932, data model of the group coordinator).
+
+`ShareGroup` mirrors the group's records one to one and changes only by its `replay_*` methods, in the order of the log.
+`Activity` is what no record has: losing it costs a recomputation, never a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Final, Protocol
+
+from shareq.coordinator.group.assignors import NOTHING, Assignment
+
+FIRST_EPOCH: Final = 1
+"""Group and assignment epoch of a group that has no record yet: the first member to join makes it 2."""
+
+NO_EPOCH: Final = -1
+"""The assignment epoch after its record's tombstone."""
+
+
+class GroupKind(Enum):
+    """The kinds of group; one namespace of group ids for all. The value is the type name ListGroups gives."""
+
+    SHARE = "share"
+
+
+class Group(Protocol):
+    """What groups of every kind have in common."""
+
+    @property
+    def kind(self) -> GroupKind: ...
+    @property
+    def group_id(self) -> str: ...
+    @property
+    def protocol_type(self) -> str: ...
+    @property
+    def state_name(self) -> str: ...
+
+
+class InconsistentRecords(RuntimeError):
+    """The log says something that no coordinator writes: it cannot be loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShareMember:
+    """A member as its metadata record has it. `subscribed_topic_names` ascends without duplicates."""
+
+    member_id: str
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    subscribed_topic_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentAssignment:
+    """Where a member stands: its epoch, the one before, and the partitions it was told to consume."""
+
+    member_epoch: int = 0
+    previous_member_epoch: int = -1
+    assigned: Assignment = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPartitions:
+    """Partitions of one topic."""
+
+    topic_name: str
+    partitions: frozenset[int]
+
+
+TopicsById = Mapping[bytes, TopicPartitions]
+
+
+@dataclass(frozen=True, slots=True)
+class StatePartitions:
+    """Of which partitions share state exists or is coming or going, by topic id.
+
+    `initializing`: asked of the share coordinator, not confirmed. `initialized`: state exists. `deleting`: topic id to
+    name, state is being removed.
+    """
+
+    initializing: TopicsById = field(default_factory=dict)
+    initialized: TopicsById = field(default_factory=dict)
+    deleting: Mapping[bytes, str] = field(default_factory=dict)
+
+    def with_initializing(self, topics: TopicsById) -> StatePartitions:
+        """`topics` are being initialised, whatever was to be deleted of them."""
+        deleting = {topic_id: name for topic_id, name in self.deleting.items() if topic_id not in topics}
+        return replace(self, initializing=united(self.initializing, topics), deleting=deleting)
+
+    def with_initialized(self, topics: TopicsById) -> StatePartitions:
+        """Those of `topics` that are being initialised now have state; the others are passed over."""
+        confirmed = intersection(self.initializing, topics)
+        return replace(
+            self,
+            initializing=without(self.initializing, topics),
+            initialized=united(self.initialized, confirmed),
+        )
+
+    def without_initializing(self, topics: TopicsById) -> StatePartitions:
+        """The initialisation of `topics` failed."""
+        return replace(self, initializing=without(self.initializing, topics))
+
+    def without_topics(self, topic_ids: Iterable[bytes]) -> StatePartitions:
+        """`topic_ids` exist no longer."""
+        gone = frozenset(topic_ids)
+        return StatePartitions(
+            {t: partitions for t, partitions in self.initializing.items() if t not in gone},
+            {t: partitions for t, partitions in self.initialized.items() if t not in gone},
+            {t: name for t, name in self.deleting.items() if t not in gone},
+        )
+
+
+def united(one: TopicsById, other: TopicsById) -> TopicsById:
+    """All partitions of both. The names of `other` count."""
+    result = dict(one)
+    for topic_id, topic in other.items():
+        known = one.get(topic_id)
+        result[topic_id] = topic if known is None else replace(topic, partitions=known.partitions | topic.partitions)
+    return result
+
+
+def intersection(one: TopicsById, other: TopicsById) -> TopicsById:
+    """The partitions that are in both; no topic without partitions. The names of `one` count."""
+    common = {t: topic.partitions & other[t].partitions for t, topic in one.items() if t in other}
+    return {t: replace(one[t], partitions=partitions) for t, partitions in common.items() if partitions}
+
+
+def without(one: TopicsById, other: TopicsById) -> TopicsById:
+    """The partitions of `one` that are not in `other`; no topic without partitions."""
+    left = {t: topic.partitions - other[t].partitions if t in other else topic.partitions for t, topic in one.items()}
+    return {t: replace(one[t], partitions=partitions) for t, partitions in left.items() if partitions}
+
+
+@dataclass(slots=True)
+class Activity:
+    """What goes on in a group, beside its records. Set by the operations themselves.
+
+    `metadata_stale`: a subscribed topic may have changed since the metadata hash was computed. `initializing_since_ms`:
+    when partitions were last asked to be initialised (monotonic; None: not since the log was loaded).
+    `initializations`: heartbeats between their two phases that have partitions to initialise.
+    """
+
+    metadata_stale: bool = True
+    initializing_since_ms: int | None = None
+    initializations: int = 0
+
+
+class ShareGroup:
+    """One share group. Owned by its coordinator's shard; nobody else changes it."""
+
+    __slots__ = (
+        "_pending_cache",
+        "_revision",
+        "_targeted",
+        "assignment_epoch",
+        "assignment_timestamp_ms",
+        "current",
+        "group_epoch",
+        "group_id",
+        "members",
+        "metadata_hash",
+        "state_partitions",
+        "subscribers",
+        "targets",
+    )
+
+    kind: Final = GroupKind.SHARE
+    protocol_type: Final = "share"
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.group_epoch = FIRST_EPOCH
+        self.metadata_hash = 0
+        self.assignment_epoch = FIRST_EPOCH
+        self.assignment_timestamp_ms = 0
+        self.members: dict[str, ShareMember] = {}
+        self.current: dict[str, CurrentAssignment] = {}
+        self.targets: dict[str, Assignment] = {}
+        self.state_partitions: StatePartitions | None = None
+        self.subscribers: dict[str, int] = {}
+        """Topic name to the number of members that subscribe to it."""
+        self._targeted: dict[bytes, dict[int, int]] = {}
+        self._revision = 0
+        self._pending_cache: tuple[tuple[object, ...], bool] = ((), False)
+
+    @property
+    def state_name(self) -> str:
+        """Empty without members, else Stable: share groups know no other state."""
+        return "Stable" if self.members else "Empty"
+
+    @property
+    def initialized(self) -> TopicsById:
+        """The partitions whose share state exists."""
+        return {} if self.state_partitions is None else self.state_partitions.initialized
+
+    @property
+    def initializing(self) -> TopicsById:
+        """The partitions whose share state is coming."""
+        return {} if self.state_partitions is None else self.state_partitions.initializing
+
+    def current_of(self, member_id: str) -> CurrentAssignment:
+        """The member's epochs and partitions; epoch 0 and nothing before its first assignment."""
+        return self.current.get(member_id) or CurrentAssignment()
+
+    def assignment_pending(self, existing: Mapping[str, bytes]) -> bool:
+        """Whether a subscribed topic has initialised partitions that no target holds, or the other way round.
+
+        `existing`: name to id of the subscribed topics that exist.
+        """
+        if not self.initialized:
+            return False
+        # Every heartbeat asks, and a topic may have thousands of partitions: compare them once per change.
+        asked = (self._revision, *existing.values())
+        if self._pending_cache[0] != asked:
+            self._pending_cache = (asked, any(map(self._differs, existing.values())))
+        return self._pending_cache[1]
+
+    def _differs(self, topic_id: bytes) -> bool:
+        topic = self.initialized.get(topic_id)
+        return topic is not None and self._targeted.get(topic_id, {}).keys() != topic.partitions
+
+    def is_disposable(self) -> bool:
+        """Whether the last record of the group may be its tombstone: nothing else of it is left."""
+        return not self.members and not self.targets and self.assignment_epoch in (NO_EPOCH, FIRST_EPOCH)
+
+    # Replay: one method per record type.
+
+    def replay_member(self, member_id: str, member: ShareMember | None) -> None:
+        """ShareGroupMemberMetadata. Its tombstone comes after those of the member's assignments."""
+        known = self.members.get(member_id)
+        if member is None and known is not None and (member_id in self.current or member_id in self.targets):
+            raise InconsistentRecords(f"share group {self.group_id}: member {member_id} left, its assignment did not")
+        for name in known.subscribed_topic_names if known else ():
+            self.subscribers[name] -= 1
+            if not self.subscribers[name]:
+                del self.subscribers[name]
+        for name in member.subscribed_topic_names if member else ():
+            self.subscribers[name] = self.subscribers.get(name, 0) + 1
+        if member is None:
+            self.members.pop(member_id, None)
+        else:
+            self.members[member_id] = member
+        self._revision += 1
+
+    def replay_epoch(self, group_epoch: int, metadata_hash: int) -> None:
+        """ShareGroupMetadata."""
+        self.group_epoch = group_epoch
+        self.metadata_hash = metadata_hash
+
+    def replay_assignment_epoch(self, assignment_epoch: int, timestamp_ms: int) -> None:
+        """ShareGroupTargetAssignmentMetadata; NO_EPOCH for its tombstone."""
+        self.assignment_epoch = assignment_epoch
+        self.assignment_timestamp_ms = timestamp_ms
+
+    def replay_target(self, member_id: str, target: Assignment | None) -> None:
+        """ShareGroupTargetAssignmentMember."""
+        for topic_id, partitions in self.targets.get(member_id, NOTHING).items():
+            counts = self._targeted[topic_id]
+            for partition in partitions:
+                counts[partition] -= 1
+                if not counts[partition]:
+                    del counts[partition]
+            if not counts:
+                del self._targeted[topic_id]
+        for topic_id, partitions in (target or NOTHING).items():
+            counts = self._targeted.setdefault(topic_id, {})
+            for partition in partitions:
+                counts[partition] = counts.get(partition, 0) + 1
+        if target is None:
+            self.targets.pop(member_id, None)
+        else:
+            self.targets[member_id] = target
+        self._revision += 1
+
+    def replay_current(self, member_id: str, current: CurrentAssignment | None) -> None:
+        """ShareGroupCurrentMemberAssignment."""
+        if current is None:
+            self.current.pop(member_id, None)
+        else:
+            self.current[member_id] = current
+
+    def replay_state_partitions(self, state_partitions: StatePartitions | None) -> None:
+        """ShareGroupStatePartitionMetadata."""
+        self.state_partitions = state_partitions
+        self._revision += 1

@@ -1,0 +1,64 @@
+"""Coordinator records as the bytes of a log, for any of the coordinators' topics.
+
+    key    int16  record type, then the key message at its only version, 0
+    value  int16  value version, then the value message at that version; a null value is a tombstone
+
+The same type number means different records on different topics, so there is one serde per topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from struct import Struct
+from typing import Final
+
+from shareq.coordinator.shard import CoordinatorRecord
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.primitives import Message
+
+_INT16: Final = Struct(">h")
+
+RecordTypes = Mapping[int, tuple[type[Message], type[Message]]]
+"""Record type to the classes of its key and value. A key class's `API_KEY` is its record type."""
+
+
+class TypedRecordSerde:
+    """A `RecordSerde` over a table of record types."""
+
+    def __init__(self, types: RecordTypes) -> None:
+        self._types = types
+
+    def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
+        """Key and value bytes; the value is None for a tombstone."""
+        key = bytearray(_INT16.pack(record.key.API_KEY))
+        record.key.encode_into(key, 0)
+        if record.value is None:
+            return bytes(key), None
+        value = bytearray(_INT16.pack(record.value_version))
+        record.value.encode_into(value, record.value_version)
+        return bytes(key), bytes(value)
+
+    def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
+        """The record, or None when its type is unknown (to be skipped with a warning).
+
+        MalformedMessage when the bytes are not what the type says, or the value's version is out of its range.
+        """
+        classes = self._types.get(_int16(key, "record type"))
+        if classes is None:
+            return None
+        key_class, value_class = classes
+        typed_key, _ = key_class.decode(key, 0, 2)
+        if value is None:
+            return CoordinatorRecord(typed_key, None)
+        version = _int16(value, "value version")
+        if not value_class.MIN_VERSION <= version <= value_class.MAX_VERSION:
+            raise MalformedMessage(f"{value_class.__name__} has no version {version}")
+        typed_value, _ = value_class.decode(value, version, 2)
+        return CoordinatorRecord(typed_key, typed_value, version)
+
+
+def _int16(data: bytes, what: str) -> int:
+    if len(data) < 2:
+        raise MalformedMessage(f"coordinator record without {what}")
+    number: int = _INT16.unpack_from(data)[0]
+    return number

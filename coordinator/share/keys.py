@@ -1,0 +1,71 @@
+"""Share partitions by name: the coordinator key, and which partition of `__share_group_state` holds its records.
+
+The key text is `group ":" topic-id ":" partition`, the topic id as Kafka prints a Uuid (22 characters of URL-safe
+base64), the partition in decimal. A group id may contain colons, so the text is read from the right (KIP-932,
+FindCoordinator with key type SHARE).
+"""
+
+from __future__ import annotations
+
+import re
+from operator import mul
+from struct import unpack
+from typing import Final, NamedTuple
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.primitives import uuid_from_text, uuid_to_text
+
+_KEY: Final = re.compile(r"(?P<group>.+):(?P<topic>[A-Za-z0-9_-]{22}):(?P<partition>[0-9]{1,10})", re.DOTALL)
+_INT32_MAX: Final = 2**31 - 1
+_POWERS: list[int] = [1]
+
+
+class SharePartitionKey(NamedTuple):
+    """One share partition: a group's state on one topic partition. `topic_id` is 16 bytes.
+
+    A tuple, because it is hashed on every acknowledgement.
+    """
+
+    group_id: str
+    topic_id: bytes
+    partition: int
+
+    def text(self) -> str:
+        """The coordinator key, as FindCoordinator carries it."""
+        return f"{self.group_id}:{uuid_to_text(self.topic_id)}:{self.partition}"
+
+
+def parse_key(text: str) -> SharePartitionKey | ErrorCode:
+    """The share partition that a coordinator key names; INVALID_REQUEST when it names none."""
+    match = _KEY.fullmatch(text)
+    if match is None or not match["group"].strip():
+        return ErrorCode.INVALID_REQUEST
+    partition = int(match["partition"])
+    if partition > _INT32_MAX:
+        return ErrorCode.INVALID_REQUEST
+    return SharePartitionKey(match["group"], uuid_from_text(match["topic"]), partition)
+
+
+def java_string_hash(text: str) -> int:
+    """`String.hashCode` of Java: the 31-polynomial over UTF-16 code units in signed 32-bit arithmetic."""
+    encoded = text.encode("utf-16-be", "surrogatepass")
+    units = unpack(f">{len(encoded) // 2}H", encoded)
+    while len(_POWERS) < len(units):
+        _POWERS.append(_POWERS[-1] * 31 & 0xFFFFFFFF)
+    unsigned: int = sum(map(mul, reversed(units), _POWERS)) & 0xFFFFFFFF
+    return unsigned - 0x100000000 if unsigned & 0x80000000 else unsigned
+
+
+def java_abs(value: int) -> int:
+    """Kafka's `Utils.abs`: of the smallest int32, which has no positive twin, 0."""
+    return 0 if value == -0x80000000 else abs(value)
+
+
+def partition_for(key: SharePartitionKey, partitions: int) -> int:
+    """The partition of `__share_group_state`, of `partitions` in all, that owns the share partition's records."""
+    return java_abs(java_string_hash(key.text())) % partitions
+
+
+def group_partition_for(group_id: str, partitions: int) -> int:
+    """The partition of `__consumer_offsets`, of `partitions` in all, that owns the group's records."""
+    return java_abs(java_string_hash(group_id)) % partitions

@@ -1,0 +1,50 @@
+"""Records of `__share_group_state`: ShareSnapshot is the whole state of a share partition, ShareUpdate a change to it.
+
+    key of both    int16 type (0 ShareSnapshot, 1 ShareUpdate), string GroupId, uuid TopicId, int32 Partition
+    ShareSnapshot  int16 0, int32 SnapshotEpoch, int32 StateEpoch, int32 LeaderEpoch, int64 StartOffset,
+                   int64 CreateTimestamp, int64 WriteTimestamp, compact array of StateBatches,
+                   tag 0: int32 DeliveryCompleteCount (left out when -1)
+    ShareUpdate    int16 0, int32 SnapshotEpoch, int32 LeaderEpoch, int64 StartOffset (-1: unchanged),
+                   compact array of StateBatches, tag 0 as above
+    StateBatch     int64 FirstOffset, int64 LastOffset, int8 DeliveryState, int16 DeliveryCount, no tags
+
+A share partition is deleted by a tombstone with a ShareSnapshot key, never with a ShareUpdate key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from shareq.coordinator.record_serde import TypedRecordSerde
+from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.state_batches import StateBatch
+from shareq.protocol.generated import share_snapshot, share_update
+from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
+from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
+
+SHARE_STATE_SERDE: Final = TypedRecordSerde(
+    {
+        ShareSnapshotKey.API_KEY: (ShareSnapshotKey, ShareSnapshotValue),
+        ShareUpdateKey.API_KEY: (ShareUpdateKey, ShareUpdateValue),
+    }
+)
+
+# What a record takes at most, to know before encoding whether it fits: batch and record overhead, both type numbers,
+# the fixed fields, the longest key; then each state batch.
+RECORD_OVERHEAD_BYTES: Final = 256
+STATE_BATCH_BYTES: Final = 20
+
+
+def snapshot_batches(batches: Iterable[StateBatch]) -> list[share_snapshot.StateBatch]:
+    return [share_snapshot.StateBatch(*batch) for batch in batches]
+
+
+def update_batches(batches: Iterable[StateBatch]) -> list[share_update.StateBatch]:
+    return [share_update.StateBatch(*batch) for batch in batches]
+
+
+def tombstone(key: SharePartitionKey) -> CoordinatorRecord:
+    """Deletes the share partition's state."""
+    return CoordinatorRecord(ShareSnapshotKey(*key), None)

@@ -1,0 +1,488 @@
+"""The share coordinator's state machine: durable state of share partitions, one partition of `__share_group_state`.
+
+KIP-932, "Managing durable share-partition state", as Apache Kafka 4.3.1 does it. The leader of a share partition tells
+what became of its records by `write`, and learns it again by `read`; the group coordinator calls the rest. A state is a
+start offset, the state batches from there on, and epochs that fence those who are behind: smaller than known is
+refused, equal or larger passes, -1 is not checked.
+
+Two things differ from 4.3.1. A write whose start offset is below the stored one does not move it back, and batches
+below the stored one are dropped: a delayed write cannot revive a record that was acknowledged. And a summary answers
+start offset -1 while DeliveryCompleteCount is -1: until the first acknowledgement nobody outside sees the start offset
+that the leader resolved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shareq.coordinator.ports import MetadataImage
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.records import (
+    RECORD_OVERHEAD_BYTES,
+    STATE_BATCH_BYTES,
+    snapshot_batches,
+    tombstone,
+    update_batches,
+)
+from shareq.coordinator.share.state_batches import (
+    StateBatch,
+    StateBatchLike,
+    combine,
+    merge_into,
+    state_batches,
+    terminal_records,
+)
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
+from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
+
+UNSET: Final = -1
+"""An offset, epoch or count that is not given."""
+
+_PERSISTED_STATES: Final = frozenset((0, 2, 4))  # available, acknowledged, archived; acquired is never persisted
+_NO_BATCHES: Final[tuple[StateBatch, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShareCoordinatorSettings:
+    """`share.coordinator.*`. `max_record_bytes` is what a batch of the state topic has room for."""
+
+    snapshot_update_records_per_snapshot: int = 500
+    cold_partition_snapshot_interval_ms: int = 300_000
+    max_record_bytes: int = 1_048_588
+
+
+@dataclass(frozen=True, slots=True)
+class StateResult:
+    """How initialising, writing or deleting a state went. `message` is for people."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """A share partition's state. `batches` ascend, are disjoint and begin at `start_offset` or above it."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    state_epoch: int = 0
+    start_offset: int = UNSET
+    batches: tuple[StateBatch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryResult:
+    """What administration sees of a state."""
+
+    error: ErrorCode = ErrorCode.NONE
+    message: str | None = None
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = UNSET
+    delivery_complete_count: int = UNSET
+
+
+class ShareState:
+    """One share partition's state. Changed by replay only; `batches` belongs to it and changes in place."""
+
+    __slots__ = (
+        "batches",
+        "create_timestamp_ms",
+        "delivery_complete_count",
+        "highest_leader_epoch",
+        "highest_state_epoch",
+        "leader_epoch",
+        "snapshot_epoch",
+        "start_offset",
+        "state_epoch",
+        "update_key",
+        "updates",
+        "write_timestamp_ms",
+    )
+
+    def __init__(self, key: SharePartitionKey) -> None:
+        self.snapshot_epoch = 0
+        self.state_epoch = 0
+        self.leader_epoch = 0
+        self.start_offset = UNSET
+        self.delivery_complete_count = UNSET
+        self.create_timestamp_ms = 0
+        self.write_timestamp_ms = 0
+        self.batches: list[StateBatch] = []
+        self.highest_leader_epoch = UNSET
+        self.highest_state_epoch = UNSET
+        self.updates = 0
+        self.update_key = ShareUpdateKey(*key)
+
+    @property
+    def is_cold(self) -> bool:
+        """The last snapshot was taken because nothing had been snapshotted for long: that keeps the creation time."""
+        return self.create_timestamp_ms != self.write_timestamp_ms
+
+
+class ShareCoordinatorShard:
+    """A `CoordinatorShard`: operations decide, `replay` changes. Owned by the runtime of its partition.
+
+    `settings` may be replaced at any time. `wall_ms` gives the time for record timestamps.
+    """
+
+    def __init__(self, metadata: MetadataImage, wall_ms: Callable[[], int], settings: ShareCoordinatorSettings) -> None:
+        self.settings = settings
+        self._metadata = metadata
+        self._wall_ms = wall_ms
+        self._states: dict[SharePartitionKey, ShareState] = {}
+        self._warm = 0
+        self._cold_check_due_ms = 0
+
+    def state_of(self, key: SharePartitionKey) -> ShareState | None:
+        """The replayed state, for reading only."""
+        return self._states.get(key)
+
+    def keys(self) -> list[SharePartitionKey]:
+        """The share partitions that have a state."""
+        return list(self._states)
+
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> CoordinatorResult[StateResult]:
+        """Give the share partition a new state, without batches; what it had is wiped.
+
+        `start_offset` -1: the leader will resolve it. Errors: INVALID_REQUEST, FENCED_STATE_EPOCH,
+        UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        if key.partition < 0:
+            return _refused(_NEGATIVE_PARTITION)
+        if start_offset < UNSET:
+            return _refused(_BAD_START_OFFSET)
+        state = self._states.get(key)
+        if state is not None and state_epoch != UNSET and state_epoch < state.highest_state_epoch:
+            return _refused(_FENCED_STATE_EPOCH)
+        if not self._exists(key):
+            return _refused(_UNKNOWN_PARTITION)
+        now = self._wall_ms()
+        value = ShareSnapshotValue(
+            snapshot_epoch=0 if state is None else state.snapshot_epoch + 1,
+            state_epoch=state_epoch,
+            leader_epoch=0,
+            start_offset=start_offset,
+            delivery_complete_count=UNSET if start_offset == UNSET else 0,
+            create_timestamp=now,
+            write_timestamp=now,
+            state_batches=[],
+        )
+        return CoordinatorResult(_DONE, (CoordinatorRecord(ShareSnapshotKey(*key), value),))
+
+    def read(self, key: SharePartitionKey, leader_epoch: int) -> CoordinatorResult[ReadResult]:
+        """The state, for a leader that begins; a leader epoch that was not known yet is stored.
+
+        Errors: INVALID_REQUEST (also for a share partition that was never initialised), FENCED_LEADER_EPOCH,
+        UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        state, refusal = self._find(key, leader_epoch, UNSET, _READ_UNINITIALIZED)
+        if state is None:
+            return CoordinatorResult(ReadResult(refusal.error, refusal.message))
+        result = ReadResult(
+            state_epoch=state.state_epoch, start_offset=state.start_offset, batches=tuple(state.batches)
+        )
+        if leader_epoch in (UNSET, state.highest_leader_epoch):
+            return CoordinatorResult(result)
+        record = self._record(
+            key, state, state.start_offset, state.delivery_complete_count, _NO_BATCHES, leader_epoch=leader_epoch
+        )
+        return CoordinatorResult(result, (record,))
+
+    def write(
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        leader_epoch: int,
+        start_offset: int,
+        delivery_complete_count: int,
+        batches: Iterable[StateBatchLike],
+    ) -> CoordinatorResult[StateResult]:
+        """Store what became of records since the last write.
+
+        `start_offset` -1: unchanged. `delivery_complete_count`: terminal records from `start_offset` on, -1 unknown.
+        `batches` in any order, ends inclusive. Higher epochs than known pass and are not stored. Errors:
+        INVALID_REQUEST, FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, and UNKNOWN_SERVER_ERROR
+        when the state would no longer fit into one record.
+        """
+        state, refusal = self._find(key, leader_epoch, state_epoch, _WRITE_UNINITIALIZED)
+        if state is None:
+            return CoordinatorResult(refusal)
+        written = state_batches(batches)
+        if start_offset < UNSET:
+            return _refused(_BAD_START_OFFSET)
+        if not all(map(_is_sound, written)):
+            return _refused(_BAD_BATCH)
+        stored_start = state.start_offset
+        written = combine(written, start_offset if start_offset > stored_start else stored_start)
+        if start_offset != UNSET and start_offset < stored_start:
+            start_offset = stored_start
+            if delivery_complete_count != UNSET:  # counted from a start offset that is gone
+                delivery_complete_count = terminal_records(_merged(state, written, start_offset))
+            else:
+                delivery_complete_count = state.delivery_complete_count
+        if not self._fits(key, state, written, start_offset):
+            return _refused(_TOO_LARGE)
+        record = self._record(key, state, start_offset, delivery_complete_count, written)
+        return CoordinatorResult(_DONE, (record,))
+
+    def read_summary(self, key: SharePartitionKey) -> CoordinatorResult[SummaryResult]:
+        """Epochs, start offset and count; -1, -1 for a share partition without state. Fences nobody.
+
+        Errors: INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        refusal = self._check_partition(key)
+        if refusal is not None:
+            return CoordinatorResult(SummaryResult(refusal.error, refusal.message))
+        state = self._states.get(key)
+        if state is None:
+            return CoordinatorResult(SummaryResult())
+        count = state.delivery_complete_count
+        return CoordinatorResult(
+            SummaryResult(
+                state_epoch=state.state_epoch,
+                leader_epoch=state.leader_epoch,
+                start_offset=UNSET if count == UNSET else state.start_offset,
+                delivery_complete_count=count,
+            )
+        )
+
+    def delete(self, key: SharePartitionKey) -> CoordinatorResult[StateResult]:
+        """Remove the state; there need not be one. Errors: INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION."""
+        refusal = self._check_partition(key)
+        if refusal is not None:
+            return CoordinatorResult(refusal)
+        return CoordinatorResult(_DONE, (tombstone(key),) if key in self._states else ())
+
+    def topics_deleted(self, topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
+        """Remove every state of topics that were deleted."""
+        gone = frozenset(topic_ids)
+        return CoordinatorResult(None, tuple(tombstone(key) for key in self._states if key.topic_id in gone))
+
+    # CoordinatorShard
+
+    def replay(self, record: CoordinatorRecord, offset: int) -> None:
+        """Apply one record. An update of unknown state (its snapshot is gone from the log) becomes the state."""
+        record_key, value = record.key, record.value
+        if isinstance(record_key, ShareUpdateKey):
+            if isinstance(value, ShareUpdateValue):
+                key = SharePartitionKey(record_key.group_id, record_key.topic_id, record_key.partition)
+                self._replay_update(key, value)
+        elif isinstance(record_key, ShareSnapshotKey):
+            key = SharePartitionKey(record_key.group_id, record_key.topic_id, record_key.partition)
+            if isinstance(value, ShareSnapshotValue):
+                self._replay_snapshot(key, value)
+            else:
+                self._forget(key)
+
+    def on_loaded(self, now_ms: int) -> None:
+        self._cold_check_due_ms = now_ms + self.settings.cold_partition_snapshot_interval_ms
+
+    def next_deadline_ms(self) -> int | None:
+        return self._cold_check_due_ms if self._warm else None
+
+    def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
+        """Snapshot what has had none for an interval, as much as fits into a batch; the rest is due at once."""
+        if not self._warm or now_ms < self._cold_check_due_ms:
+            return CoordinatorResult(None)
+        interval = self.settings.cold_partition_snapshot_interval_ms
+        now = self._wall_ms()
+        records: list[CoordinatorRecord] = []
+        room = self.settings.max_record_bytes
+        for key, state in self._states.items():
+            if now - state.write_timestamp_ms < interval:
+                continue
+            room -= _record_bytes(key, len(state.batches))
+            if room < 0 and records:
+                return CoordinatorResult(None, tuple(records))
+            records.append(_cold_snapshot(key, state, now))
+        self._cold_check_due_ms = now_ms + interval
+        return CoordinatorResult(None, tuple(records))
+
+    # Deciding
+
+    def _find(
+        self, key: SharePartitionKey, leader_epoch: int, state_epoch: int, uninitialized: StateResult
+    ) -> tuple[ShareState | None, StateResult]:
+        """The state that a leader with these epochs may read and write, or why it may not."""
+        state = self._states.get(key)
+        if state is None:
+            return None, _NEGATIVE_PARTITION if key.partition < 0 else uninitialized
+        if leader_epoch != UNSET and leader_epoch < state.highest_leader_epoch:
+            return None, _FENCED_LEADER_EPOCH
+        if state_epoch != UNSET and state_epoch < state.highest_state_epoch:
+            return None, _FENCED_STATE_EPOCH
+        if not self._exists(key):
+            return None, _UNKNOWN_PARTITION
+        return state, _DONE
+
+    def _check_partition(self, key: SharePartitionKey) -> StateResult | None:
+        if key.partition < 0:
+            return _NEGATIVE_PARTITION
+        return None if self._exists(key) else _UNKNOWN_PARTITION
+
+    def _exists(self, key: SharePartitionKey) -> bool:
+        topic = self._metadata.topic_by_id(key.topic_id)
+        return topic is not None and key.partition < topic.partitions
+
+    def _record(
+        self,
+        key: SharePartitionKey,
+        state: ShareState,
+        start_offset: int,
+        delivery_complete_count: int,
+        written: Sequence[StateBatch],
+        *,
+        leader_epoch: int = UNSET,
+    ) -> CoordinatorRecord:
+        """An update, or after enough of them a snapshot. `start_offset` -1 and `leader_epoch` -1: the stored one."""
+        if leader_epoch == UNSET:
+            leader_epoch = state.leader_epoch
+        if state.updates < self.settings.snapshot_update_records_per_snapshot:
+            update = ShareUpdateValue(
+                snapshot_epoch=state.snapshot_epoch,
+                leader_epoch=leader_epoch,
+                start_offset=start_offset,
+                delivery_complete_count=delivery_complete_count,
+                state_batches=update_batches(written),
+            )
+            return CoordinatorRecord(state.update_key, update)
+        now = self._wall_ms()
+        snapshot = ShareSnapshotValue(
+            snapshot_epoch=state.snapshot_epoch + 1,
+            state_epoch=state.state_epoch,
+            leader_epoch=leader_epoch,
+            start_offset=state.start_offset if start_offset == UNSET else start_offset,
+            delivery_complete_count=delivery_complete_count,
+            create_timestamp=now,
+            write_timestamp=now,
+            state_batches=snapshot_batches(_merged(state, written, start_offset)),
+        )
+        return CoordinatorRecord(ShareSnapshotKey(*key), snapshot)
+
+    def _fits(
+        self, key: SharePartitionKey, state: ShareState, written: Sequence[StateBatch], start_offset: int
+    ) -> bool:
+        """Whether the record, and any later snapshot of the state it leads to, fits into a batch of the log."""
+        room = self.settings.max_record_bytes
+        # A batch that splits a stored one adds itself and the part behind it.
+        if _record_bytes(key, len(state.batches) + 2 * len(written)) <= room:
+            return True
+        if _record_bytes(key, len(written)) > room:
+            return False
+        return _record_bytes(key, len(_merged(state, written, start_offset))) <= room
+
+    # Replaying
+
+    def _replay_update(self, key: SharePartitionKey, value: ShareUpdateValue) -> None:
+        written = state_batches(value.state_batches)
+        if len(written) > 1:
+            written = combine(written)
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = ShareState(key)
+            state.snapshot_epoch = value.snapshot_epoch
+            self._warm += 1
+        if value.start_offset != UNSET:
+            state.start_offset = value.start_offset
+        if value.leader_epoch != UNSET:
+            state.leader_epoch = value.leader_epoch
+            if value.leader_epoch > state.highest_leader_epoch:
+                state.highest_leader_epoch = value.leader_epoch
+        state.delivery_complete_count = value.delivery_complete_count
+        merge_into(state.batches, written, state.start_offset)
+        state.updates += 1
+
+    def _replay_snapshot(self, key: SharePartitionKey, value: ShareSnapshotValue) -> None:
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = ShareState(key)
+        elif not state.is_cold:
+            self._warm -= 1
+        state.snapshot_epoch = value.snapshot_epoch
+        state.state_epoch = value.state_epoch
+        state.leader_epoch = value.leader_epoch
+        state.start_offset = value.start_offset
+        state.delivery_complete_count = value.delivery_complete_count
+        state.create_timestamp_ms = value.create_timestamp
+        state.write_timestamp_ms = value.write_timestamp
+        state.batches = combine(state_batches(value.state_batches))
+        state.highest_leader_epoch = max(state.highest_leader_epoch, value.leader_epoch)
+        state.highest_state_epoch = max(state.highest_state_epoch, value.state_epoch)
+        if state.updates >= self.settings.snapshot_update_records_per_snapshot:
+            state.updates = 0
+        if not state.is_cold:
+            self._warm += 1
+
+    def _forget(self, key: SharePartitionKey) -> None:
+        state = self._states.pop(key, None)
+        if state is not None and not state.is_cold:
+            self._warm -= 1
+
+
+def _merged(state: ShareState, written: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:
+    """The batches as they will be once the record is replayed."""
+    merged = state.batches.copy()
+    merge_into(merged, written, max(start_offset, state.start_offset))
+    return merged
+
+
+def _is_sound(batch: StateBatch) -> bool:
+    first, last, state, count = batch
+    return 0 <= first <= last and state in _PERSISTED_STATES and count >= 0
+
+
+def _record_bytes(key: SharePartitionKey, batches: int) -> int:
+    # A UTF-16 unit of the group id is at most 3 bytes of UTF-8.
+    return RECORD_OVERHEAD_BYTES + 3 * len(key.group_id) + STATE_BATCH_BYTES * batches
+
+
+def _cold_snapshot(key: SharePartitionKey, state: ShareState, now: int) -> CoordinatorRecord:
+    """The same state once more. It keeps the creation time: that marks it."""
+    value = ShareSnapshotValue(
+        snapshot_epoch=state.snapshot_epoch + 1,
+        state_epoch=state.state_epoch,
+        leader_epoch=state.leader_epoch,
+        start_offset=state.start_offset,
+        delivery_complete_count=state.delivery_complete_count,
+        create_timestamp=state.create_timestamp_ms,
+        write_timestamp=now,
+        state_batches=snapshot_batches(state.batches),
+    )
+    return CoordinatorRecord(ShareSnapshotKey(*key), value)
+
+
+def _refused(result: StateResult) -> CoordinatorResult[StateResult]:
+    return CoordinatorResult(result)
+
+
+_DONE: Final = StateResult()
+_NEGATIVE_PARTITION: Final = StateResult(ErrorCode.INVALID_REQUEST, "The partition index is negative.")
+_READ_UNINITIALIZED: Final = StateResult(
+    ErrorCode.INVALID_REQUEST, "The share partition was not initialised: there is nothing to read."
+)
+_WRITE_UNINITIALIZED: Final = StateResult(
+    ErrorCode.INVALID_REQUEST, "The share partition was not initialised: it cannot be written."
+)
+_BAD_START_OFFSET: Final = StateResult(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
+_BAD_BATCH: Final = StateResult(
+    ErrorCode.INVALID_REQUEST,
+    "A state batch needs first offset <= last offset, a delivery state of 0, 2 or 4, and no negative number.",
+)
+_FENCED_LEADER_EPOCH: Final = StateResult(
+    ErrorCode.FENCED_LEADER_EPOCH, "The leader epoch is older than the one the share coordinator knows."
+)
+_FENCED_STATE_EPOCH: Final = StateResult(
+    ErrorCode.FENCED_STATE_EPOCH, "The state epoch is older than the one the share coordinator knows."
+)
+_UNKNOWN_PARTITION: Final = StateResult(
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic or the partition does not exist."
+)
+_TOO_LARGE: Final = StateResult(
+    ErrorCode.UNKNOWN_SERVER_ERROR,
+    "The share partition's state has too many separate ranges of offsets to fit into one record.",
+)
