@@ -1,4 +1,4 @@
-"""The partitions of one coordinator's internal topic: made on first use, all of them loaded before the broker listens."""
+"""The partitions of one coordinator's internal topic: made on first use, loaded before the broker listens."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ class CoordinatorPartition(Generic[ShardT]):
         if deadline == self._timer_at:
             return
         if deadline is not None and self._timer_at is not None and deadline > self._timer_at:
-            return  # the timer that is set looks again when it fires: sessions are prolonged far more often than they end
+            return  # the timer that is set looks again when it fires; deadlines move on with every heartbeat
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

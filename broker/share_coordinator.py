@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
 from shareq.broker.pending import Pending, completed
 from shareq.broker.persister import PersistedState
 from shareq.broker.share.effects import StateBatch, WriteState
+from shareq.broker.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", StateResult, ReadResult, SummaryResult)
 
-SHARE_GROUP_STATE_TOPIC: Final = "__share_group_state"
-
 
 class ShareCoordinatorService:
     """All operations on durable share-partition state; also this process's persister."""
@@ -39,7 +38,7 @@ class ShareCoordinatorService:
         wall_ms = broker.env.clock.wall_ms
         self.partitions: CoordinatorPartitions[ShareCoordinatorShard] = CoordinatorPartitions(
             broker,
-            SHARE_GROUP_STATE_TOPIC,
+            SHARE_GROUP_STATE,
             lambda: ShareCoordinatorShard(self._metadata, wall_ms, settings),
             SHARE_STATE_SERDE,
         )

@@ -1,0 +1,171 @@
+"""The group coordinator of this broker: routes groups to their partitions of `__consumer_offsets`, and carries a
+share-group heartbeat through its two phases (`shareq.coordinator.group.heartbeat`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from shareq.broker.coordinator_partitions import CoordinatorPartitions
+from shareq.broker.coordinators import CoordinatorPartition
+from shareq.broker.internal_topics import ensure
+from shareq.broker.pending import Pending, completed, gather
+from shareq.broker.share_coordinator import ShareCoordinatorService
+from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.coordinator.group.describe import not_described
+from shareq.coordinator.group.heartbeat import Client, HeartbeatPlan, refusal
+from shareq.coordinator.group.records import GROUP_SERDE
+from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
+from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.share.shard import StateResult
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.share_group_describe import DescribedGroup
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+T = TypeVar("T")
+
+
+class GroupCoordinatorService:
+    """Everything asked of groups. Answers come when what they tell is durable."""
+
+    def __init__(
+        self, broker: Broker, share_coordinator: ShareCoordinatorService, settings: GroupCoordinatorSettings
+    ) -> None:
+        self._broker = broker
+        self._share_coordinator = share_coordinator
+        self._initializing: dict[str, int] = {}  # group id -> heartbeats between their two phases
+        self._waiting: dict[str, list[Callable[[], None]]] = {}  # heartbeats that wait for those
+        self.partitions: CoordinatorPartitions[GroupCoordinatorShard] = CoordinatorPartitions(
+            broker,
+            CONSUMER_OFFSETS,
+            lambda: GroupCoordinatorShard(
+                broker.metadata, broker.configs, broker.env.clock.wall_ms, settings, self._count_share_groups
+            ),
+            GROUP_SERDE,
+        )
+
+    def share_group_heartbeat(
+        self, request: ShareGroupHeartbeatRequest, client: Client
+    ) -> Pending[ShareGroupHeartbeatResponse]:
+        """ShareGroupHeartbeat: both phases. The internal topics are created here when they are not there yet."""
+        for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
+            error = ensure(self._broker.metadata, self._broker.config, topic)
+            if error.code is not ErrorCode.NONE:
+                return completed(refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or ""))
+        partition = self._partition(request.group_id)
+        answer: Pending[ShareGroupHeartbeatResponse] = Pending()
+        plan = partition.schedule(
+            lambda: partition.shard.begin_heartbeat(request, client, self._now()),
+            lambda error: HeartbeatPlan(request.group_id, request.member_id, _failed(error)),
+        )
+        plan.on_complete(lambda plan: self._carry_on(partition, plan, answer))
+        return answer
+
+    def describe_share_group(self, group_id: str) -> Pending[DescribedGroup]:
+        """One entry of ShareGroupDescribe."""
+        if not self.partitions.count:
+            message = f"Group {group_id} not found."
+            return completed(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
+        return self._schedule(
+            group_id,
+            lambda shard: shard.describe_share_group(group_id),
+            lambda error: not_described(group_id, error, "The coordinator's log could not be written."),
+        )
+
+    # -- news of topics
+
+    def topic_created(self, topic: TopicImage) -> None:
+        """Groups that subscribe to it look again at the next heartbeat."""
+        for partition in self.partitions:
+            partition.shard.topics_changed((topic.name,))
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """Forget the topic's share partitions in all groups."""
+        for partition in self.partitions:
+            shard = partition.shard
+            partition.schedule(
+                lambda shard=shard: shard.topics_deleted({topic.topic_id: topic.name}),  # type: ignore[misc]
+                lambda _error: None,
+            )
+
+    # -- the two phases
+
+    def _carry_on(
+        self,
+        partition: CoordinatorPartition[GroupCoordinatorShard],
+        plan: HeartbeatPlan,
+        answer: Pending[ShareGroupHeartbeatResponse],
+    ) -> None:
+        if plan.response is not None:
+            answer.complete(plan.response)
+        elif plan.initialize:
+            self._initialize(partition, plan, answer)
+        elif self._initializing.get(plan.group_id):
+            waiting = self._waiting.setdefault(plan.group_id, [])
+            waiting.append(lambda: self._finish(partition, plan, None, answer))
+        else:  # those it would wait for have finished meanwhile
+            self._finish(partition, plan, None, answer)
+
+    def _initialize(
+        self,
+        partition: CoordinatorPartition[GroupCoordinatorShard],
+        plan: HeartbeatPlan,
+        answer: Pending[ShareGroupHeartbeatResponse],
+    ) -> None:
+        self._initializing[plan.group_id] = self._initializing.get(plan.group_id, 0) + 1
+        outcomes = gather(
+            [
+                self._share_coordinator.initialize(each.key, each.state_epoch, each.start_offset)
+                for each in plan.initialize
+            ]
+        )
+
+        def initialized(results: list[StateResult]) -> None:
+            self._finish(partition, plan, all(result.error is ErrorCode.NONE for result in results), answer)
+            left = self._initializing[plan.group_id] = self._initializing[plan.group_id] - 1
+            if not left:
+                del self._initializing[plan.group_id]
+                for finish in self._waiting.pop(plan.group_id, ()):
+                    finish()
+
+        outcomes.on_complete(initialized)
+
+    def _finish(
+        self,
+        partition: CoordinatorPartition[GroupCoordinatorShard],
+        plan: HeartbeatPlan,
+        initialized: bool | None,
+        answer: Pending[ShareGroupHeartbeatResponse],
+    ) -> None:
+        response = partition.schedule(lambda: partition.shard.finish_heartbeat(plan, initialized, self._now()), _failed)
+        response.on_complete(answer.complete)
+
+    # -- routing
+
+    def _partition(self, group_id: str) -> CoordinatorPartition[GroupCoordinatorShard]:
+        return self.partitions.get(group_partition_for(group_id, self.partitions.count))
+
+    def _schedule(
+        self,
+        group_id: str,
+        operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T]],
+        failed: Callable[[ErrorCode], T],
+    ) -> Pending[T]:
+        partition = self._partition(group_id)
+        return partition.schedule(lambda: operation(partition.shard), failed)
+
+    def _count_share_groups(self) -> int:
+        return sum(partition.shard.count_share_groups() for partition in self.partitions)
+
+    def _now(self) -> int:
+        return self._broker.env.clock.now_ms()
+
+
+def _failed(error: ErrorCode) -> ShareGroupHeartbeatResponse:
+    return refusal(error, "The coordinator's log could not be written.")

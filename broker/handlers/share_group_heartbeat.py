@@ -1,0 +1,25 @@
+"""ShareGroupHeartbeat: v1 (KIP-932).
+
+Behaviour: joins (epoch 0), keeps alive, changes the subscription, leaves (epoch -1). A joining member gets its
+partitions in the first answer. The member id comes from the client.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.context import RequestContext
+from shareq.broker.handlers import VersionRange
+from shareq.broker.pending import Pending
+from shareq.coordinator.group.heartbeat import Client, refusal
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+
+VERSIONS = VersionRange(1, 1)
+
+
+def handle(
+    ctx: RequestContext, request: ShareGroupHeartbeatRequest
+) -> ShareGroupHeartbeatResponse | Pending[ShareGroupHeartbeatResponse]:
+    if not ctx.broker.metadata.share_groups_enabled:
+        return refusal(ErrorCode.UNSUPPORTED_VERSION, "Share groups are switched off (feature share.version is 0).")
+    client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
+    return ctx.broker.group_coordinator.share_group_heartbeat(request, client)
