@@ -1,0 +1,374 @@
+"""The broker's own configuration, read once and checked as a whole.
+
+Precedence: overrides (command-line options) over the property file over defaults. Within one of the two sources a
+canonical name wins over its older alias, with a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from shareq.broker.config.broker_keys import BROKER_KEYS
+from shareq.broker.config.config_def import ConfigError, ConfigKey, ConfigValue, format_value, int_value
+from shareq.broker.config.listeners import Listener, parse_listeners
+
+_HOUR_MS: Final = 3_600_000
+_SIMPLE_ASSIGNORS: Final = frozenset(
+    (
+        "simple",
+        "SimpleAssignor",
+        "org.apache.kafka.coordinator.group.assignor.SimpleAssignor",
+        "org.apache.kafka.server.group.share.SimpleAssignor",
+    )
+)
+
+
+class BrokerConfig:
+    """Every broker property as a typed attribute: `group.share.max.size` is `group_share_max_size`.
+
+    `originals` are the texts that were set, by canonical name; what is not in it has its default. `warnings` are
+    sentences for the user, in order. Instances do not change: `with_dynamic` makes another.
+    """
+
+    # One annotation for each key of BROKER_KEYS, in its order; a test compares the two.
+    node_id: int
+    broker_rack: str | None
+    listeners: tuple[str, ...]
+    advertised_listeners: tuple[str, ...] | None
+    listener_security_protocol_map: tuple[str, ...]
+    controller_listener_names: tuple[str, ...]
+    log_dirs: tuple[str, ...] | None
+    log_dir: str
+    socket_request_max_bytes: int
+    socket_send_buffer_bytes: int
+    socket_receive_buffer_bytes: int
+    socket_listen_backlog_size: int
+    max_connections: int
+    max_connections_per_ip: int
+    max_connections_per_ip_overrides: str
+    connections_max_idle_ms: int
+    fetch_max_bytes: int
+    max_incremental_fetch_session_cache_slots: int
+    max_request_partition_size_limit: int
+    num_partitions: int
+    default_replication_factor: int
+    auto_create_topics_enable: bool
+    delete_topic_enable: bool
+    min_insync_replicas: int
+    unclean_leader_election_enable: bool
+    message_max_bytes: int
+    compression_type: str
+    compression_gzip_level: int
+    compression_lz4_level: int
+    compression_zstd_level: int
+    log_segment_bytes: int
+    log_roll_ms: int | None
+    log_roll_hours: int
+    log_roll_jitter_ms: int | None
+    log_roll_jitter_hours: int
+    log_retention_ms: int | None
+    log_retention_minutes: int | None
+    log_retention_hours: int
+    log_retention_bytes: int
+    log_retention_check_interval_ms: int
+    log_cleanup_policy: tuple[str, ...]
+    log_index_size_max_bytes: int
+    log_index_interval_bytes: int
+    log_flush_interval_messages: int
+    log_flush_interval_ms: int | None
+    log_flush_scheduler_interval_ms: int
+    log_segment_delete_delay_ms: int
+    log_preallocate: bool
+    log_message_timestamp_type: str
+    log_message_timestamp_before_max_ms: int
+    log_message_timestamp_after_max_ms: int
+    log_cleaner_enable: bool
+    log_cleaner_backoff_ms: int
+    log_cleaner_min_cleanable_ratio: float
+    log_cleaner_delete_retention_ms: int
+    log_cleaner_min_compaction_lag_ms: int
+    log_cleaner_max_compaction_lag_ms: int
+    offsets_topic_num_partitions: int
+    offsets_topic_replication_factor: int
+    offsets_topic_segment_bytes: int
+    offsets_topic_compression_codec: int
+    offsets_retention_minutes: int
+    offsets_retention_check_interval_ms: int
+    offset_metadata_max_bytes: int
+    offsets_commit_timeout_ms: int
+    group_coordinator_rebalance_protocols: tuple[str, ...]
+    group_min_session_timeout_ms: int
+    group_max_session_timeout_ms: int
+    group_initial_rebalance_delay_ms: int
+    group_max_size: int
+    group_consumer_session_timeout_ms: int
+    group_consumer_min_session_timeout_ms: int
+    group_consumer_max_session_timeout_ms: int
+    group_consumer_heartbeat_interval_ms: int
+    group_consumer_min_heartbeat_interval_ms: int
+    group_consumer_max_heartbeat_interval_ms: int
+    group_consumer_assignment_interval_ms: int
+    group_consumer_min_assignment_interval_ms: int
+    group_consumer_max_assignment_interval_ms: int
+    group_consumer_max_size: int
+    group_consumer_assignors: tuple[str, ...]
+    group_consumer_migration_policy: str
+    group_consumer_regex_refresh_interval_ms: int
+    group_share_enable: bool | None
+    group_share_max_groups: int | None
+    group_share_max_size: int
+    group_share_session_timeout_ms: int
+    group_share_min_session_timeout_ms: int
+    group_share_max_session_timeout_ms: int
+    group_share_heartbeat_interval_ms: int
+    group_share_min_heartbeat_interval_ms: int
+    group_share_max_heartbeat_interval_ms: int
+    group_share_assignors: tuple[str, ...]
+    group_share_assignment_interval_ms: int
+    group_share_min_assignment_interval_ms: int
+    group_share_max_assignment_interval_ms: int
+    group_share_initialize_retry_interval_ms: int
+    group_share_delivery_count_limit: int
+    group_share_min_delivery_count_limit: int
+    group_share_max_delivery_count_limit: int
+    group_share_record_lock_duration_ms: int
+    group_share_min_record_lock_duration_ms: int
+    group_share_max_record_lock_duration_ms: int
+    group_share_partition_max_record_locks: int
+    group_share_min_partition_max_record_locks: int
+    group_share_max_partition_max_record_locks: int
+    group_share_max_share_sessions: int
+    group_share_persister_class_name: str
+    share_fetch_purgatory_purge_interval_requests: int
+    share_coordinator_state_topic_num_partitions: int
+    share_coordinator_state_topic_replication_factor: int
+    share_coordinator_state_topic_min_isr: int
+    share_coordinator_state_topic_segment_bytes: int
+    share_coordinator_state_topic_compression_codec: int
+    share_coordinator_threads: int
+    share_coordinator_snapshot_update_records_per_snapshot: int
+    share_coordinator_write_timeout_ms: int
+    share_coordinator_load_buffer_size: int
+    share_coordinator_append_linger_ms: int
+    share_coordinator_state_topic_prune_interval_ms: int
+    share_coordinator_cold_partition_snapshot_interval_ms: int
+    share_coordinator_cached_buffer_max_bytes: int
+    transaction_state_log_num_partitions: int
+    transaction_state_log_replication_factor: int
+    transaction_state_log_min_isr: int
+    transaction_state_log_segment_bytes: int
+    transaction_max_timeout_ms: int
+    transactional_id_expiration_ms: int
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int
+    transaction_remove_expired_transaction_cleanup_interval_ms: int
+    transaction_partition_verification_enable: bool
+    producer_id_expiration_ms: int
+    producer_id_expiration_check_interval_ms: int
+
+    def __init__(self, originals: Mapping[str, str], warnings: tuple[str, ...] = ()) -> None:
+        self.originals = dict(originals)
+        self.warnings = warnings
+        self.values: dict[str, ConfigValue] = BROKER_KEYS.defaults()
+        for name, text in originals.items():
+            self.values[name] = BROKER_KEYS[name].parse(text)
+        for name, value in self.values.items():
+            setattr(self, name.replace(".", "_"), value)
+        self._normalise()
+        self.endpoints: tuple[Listener, ...] = parse_listeners(self.values)
+        _check(self)
+
+    @classmethod
+    def load(
+        cls, file_properties: Mapping[str, str] | None = None, overrides: Mapping[str, str] | None = None
+    ) -> BrokerConfig:
+        """The configuration of a property file and the options over it. ConfigError for the first bad value."""
+        warnings: list[str] = []
+        originals: dict[str, str] = {}
+        for source in (file_properties, overrides):
+            if source:
+                originals.update(_canonical(source, warnings))
+        return cls(originals, tuple(warnings))
+
+    def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
+        """This configuration with other texts on top. ConfigError when the whole is not right any more."""
+        return BrokerConfig({**self.originals, **dynamic}, self.warnings)
+
+    @property
+    def data_dir(self) -> str:
+        """The one data folder."""
+        return self.log_dirs[0] if self.log_dirs else self.log_dir
+
+    @property
+    def retention_ms(self) -> int:
+        """`retention.ms` of a topic without its own: from `log.retention.ms`, `.minutes` or `.hours`; -1 for ever."""
+        millis = self.log_retention_ms
+        if millis is None and self.log_retention_minutes is not None:
+            millis = self.log_retention_minutes * 60_000
+        if millis is None:
+            millis = self.log_retention_hours * _HOUR_MS
+        return millis if millis >= 0 else -1
+
+    @property
+    def roll_ms(self) -> int:
+        """`segment.ms` of a topic without its own."""
+        return self.log_roll_ms if self.log_roll_ms is not None else self.log_roll_hours * _HOUR_MS
+
+    @property
+    def roll_jitter_ms(self) -> int:
+        """`segment.jitter.ms` of a topic without its own."""
+        return self.log_roll_jitter_ms if self.log_roll_jitter_ms is not None else self.log_roll_jitter_hours * _HOUR_MS
+
+    @property
+    def flush_ms(self) -> int:
+        """`flush.ms` of a topic without its own."""
+        millis = self.log_flush_interval_ms
+        return millis if millis is not None else self.log_flush_scheduler_interval_ms
+
+    @property
+    def requested_features(self) -> dict[str, int]:
+        """Feature levels that properties ask for: `group.share.enable` sets share.version."""
+        if self.group_share_enable is None:
+            return {}
+        return {"share.version": int(self.group_share_enable)}
+
+    def connection_overrides(self) -> dict[str, int]:
+        """`max.connections.per.ip.overrides` as address -> limit. ConfigError when it is no such list."""
+        return dict(_connection_overrides(self.max_connections_per_ip_overrides))
+
+    def _normalise(self) -> None:
+        if len(self.group_share_assignors) == 1 and self.group_share_assignors[0] in _SIMPLE_ASSIGNORS:
+            self.group_share_assignors = ("simple",)
+
+
+def _canonical(source: Mapping[str, str], warnings: list[str]) -> dict[str, str]:
+    result: dict[str, str] = {}
+    for name, text in source.items():
+        canonical = BROKER_KEYS.canonical(name)
+        if canonical is None:
+            _warn_unused(name, warnings)
+        elif canonical == name:
+            result[name] = text
+        elif canonical in source:
+            _note_alias(name, text, canonical, source[canonical], warnings)
+        else:
+            result[canonical] = text
+    return result
+
+
+def _note_alias(alias: str, text: str, name: str, winner: str, warnings: list[str]) -> None:
+    if alias == "broker.id" and text.strip() != winner.strip():
+        raise ConfigError(alias, text, f"must equal node.id ({winner}) where both are given")
+    warnings.append(f"Property {alias} is ignored: it is an older name of {name}, which is given too")
+
+
+def _warn_unused(name: str, warnings: list[str]) -> None:
+    from shareq.broker.config.known_names import is_known, note_for  # only files with such names pay for the list
+
+    if not is_known(name):
+        warnings.append(f"Unknown property {name} is ignored")
+        return
+    note = note_for(name)
+    if note is not None:
+        warnings.append(f"Property {name} {note}")
+
+
+def _connection_overrides(text: str) -> Iterator[tuple[str, int]]:
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        address, _, limit = part.rpartition(":")
+        if not address or not limit.isdecimal():
+            raise ConfigError(
+                "max.connections.per.ip.overrides", text, "must be ADDRESS:LIMIT, with commas between them"
+            )
+        yield address, int(limit)
+
+
+def _check(config: BrokerConfig) -> None:
+    for rule in _RULES:
+        rule(config)
+
+
+def _check_bounded(config: BrokerConfig) -> None:
+    """Each `group.<kind>.<x>` lies within its min and max."""
+    for prefix, name in _BOUNDED:
+        low, high = int_value(config.values, f"{prefix}.min.{name}"), int_value(config.values, f"{prefix}.max.{name}")
+        value = int_value(config.values, f"{prefix}.{name}")
+        if low > high:
+            raise ConfigError(f"{prefix}.max.{name}", high, f"must be at least {prefix}.min.{name} ({low})")
+        if value < low:
+            raise ConfigError(f"{prefix}.{name}", value, f"must be at least {prefix}.min.{name} ({low})")
+        if value > high:
+            raise ConfigError(f"{prefix}.{name}", value, f"must be at most {prefix}.max.{name} ({high})")
+
+
+def _check_heartbeats(config: BrokerConfig) -> None:
+    for prefix in ("group.share", "group.consumer"):
+        interval = int_value(config.values, f"{prefix}.heartbeat.interval.ms")
+        session = int_value(config.values, f"{prefix}.session.timeout.ms")
+        if interval >= session:
+            allowed = f"must be less than {prefix}.session.timeout.ms ({session})"
+            raise ConfigError(f"{prefix}.heartbeat.interval.ms", interval, allowed)
+
+
+def _check_share_groups(config: BrokerConfig) -> None:
+    if config.group_share_assignors != ("simple",):
+        allowed = "must be exactly one assignor, and the only one there is is simple"
+        raise ConfigError("group.share.assignors", format_value(config.values["group.share.assignors"]), allowed)
+    if config.group_share_max_share_sessions < config.group_share_max_size:
+        allowed = f"must be at least group.share.max.size ({config.group_share_max_size})"
+        raise ConfigError("group.share.max.share.sessions", config.group_share_max_share_sessions, allowed)
+
+
+def _check_classic_sessions(config: BrokerConfig) -> None:
+    if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
+        allowed = f"must be at least group.min.session.timeout.ms ({config.group_min_session_timeout_ms})"
+        raise ConfigError("group.max.session.timeout.ms", config.group_max_session_timeout_ms, allowed)
+
+
+def _check_log(config: BrokerConfig) -> None:
+    for name in ("log.retention.ms", "log.retention.minutes", "log.retention.hours"):
+        if config.values[name] == 0:
+            raise ConfigError(name, 0, "must be -1 for unlimited, or at least 1")
+    least, most = config.log_cleaner_min_compaction_lag_ms, config.log_cleaner_max_compaction_lag_ms
+    if least > most:
+        allowed = f"must be at most log.cleaner.max.compaction.lag.ms ({most})"
+        raise ConfigError("log.cleaner.min.compaction.lag.ms", least, allowed)
+    if config.log_dirs is not None and len(config.log_dirs) != 1:
+        raise ConfigError("log.dirs", format_value(config.log_dirs), "must be one folder")
+    if not config.data_dir:
+        raise ConfigError("log.dir", "", "must be a folder")
+
+
+def _check_connections(config: BrokerConfig) -> None:
+    overrides = config.connection_overrides()
+    if config.max_connections_per_ip == 0 and not overrides:
+        allowed = "may be 0 only if max.connections.per.ip.overrides is given"
+        raise ConfigError("max.connections.per.ip", 0, allowed)
+
+
+_RULES: Final[tuple[Callable[[BrokerConfig], None], ...]] = (
+    _check_bounded,
+    _check_heartbeats,
+    _check_share_groups,
+    _check_classic_sessions,
+    _check_log,
+    _check_connections,
+)
+
+_BOUNDED: Final = (
+    ("group.share", "session.timeout.ms"),
+    ("group.share", "heartbeat.interval.ms"),
+    ("group.share", "assignment.interval.ms"),
+    ("group.share", "delivery.count.limit"),
+    ("group.share", "record.lock.duration.ms"),
+    ("group.share", "partition.max.record.locks"),
+    ("group.consumer", "session.timeout.ms"),
+    ("group.consumer", "heartbeat.interval.ms"),
+    ("group.consumer", "assignment.interval.ms"),
+)
+
+
+def dynamic_key(name: str) -> ConfigKey | None:
+    """The key of a property that may change while the broker runs; None for every other name."""
+    key = BROKER_KEYS.keys.get(name)
+    return key if key is not None and key.mode else None

@@ -1,0 +1,279 @@
+"""What a configuration property is: name, type, default, bounds, documentation, and when it may change.
+
+A `ConfigDef` is a table of `ConfigKey`s. Texts come in (property files, options, the Admin API) and typed values come
+out: `bool`, `int`, `float`, `str`, a tuple of strings for a LIST, or None where nothing is the default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
+from typing import Final, Protocol
+
+ConfigValue = bool | int | float | str | tuple[str, ...] | None
+
+INT_MAX: Final = 2**31 - 1
+LONG_MAX: Final = 2**63 - 1
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+class ConfigError(ValueError):
+    """A property that cannot be used. `allowed` says what would be right; the text names all three."""
+
+    def __init__(self, name: str, value: object, allowed: str) -> None:
+        super().__init__(f"Invalid value {value} for configuration {name}: {allowed}")
+        self.name = name
+        self.value = value
+        self.allowed = allowed
+
+
+class ConfigType(IntEnum):
+    """Types by their number in DescribeConfigs responses."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class ConfigSource(IntEnum):
+    """Where an effective value comes from, by its number in DescribeConfigs responses."""
+
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_DEFAULT_BROKER = 3
+    STATIC_BROKER = 4
+    DEFAULT = 5
+    GROUP = 8
+
+
+class UpdateMode(IntEnum):
+    """When a broker property may change: at start only, at any time, or at any time but only for a broker by its id."""
+
+    READ_ONLY = 0
+    CLUSTER_WIDE = 1
+    PER_BROKER = 2
+
+
+class Validator(Protocol):
+    """A bound on a typed, non-null value."""
+
+    @property
+    def allowed(self) -> str:
+        """What is accepted, as the end of a sentence about the value."""
+
+    def accepts(self, value: ConfigValue) -> bool: ...
+
+
+class Range:
+    """Numbers from `low` to `high`, both inclusive; None is open."""
+
+    __slots__ = ("high", "low")
+
+    def __init__(self, low: float | None = None, high: float | None = None) -> None:
+        self.low = low
+        self.high = high
+
+    @property
+    def allowed(self) -> str:
+        if self.high is None:
+            return f"must be at least {self.low}"
+        if self.low is None:
+            return f"must be at most {self.high}"
+        return f"must be between {self.low} and {self.high}"
+
+    def accepts(self, value: ConfigValue) -> bool:
+        if not isinstance(value, (int, float)):
+            return False
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+
+class OneOf:
+    """Strings out of a set; every element, for a list. Case matters unless `any_case`."""
+
+    __slots__ = ("any_case", "choices")
+
+    def __init__(self, *choices: str, any_case: bool = False) -> None:
+        self.choices = choices
+        self.any_case = any_case
+
+    @property
+    def allowed(self) -> str:
+        return f"must be one of {', '.join(self.choices)}"
+
+    def accepts(self, value: ConfigValue) -> bool:
+        texts = value if isinstance(value, tuple) else (value,)
+        if len(set(texts)) != len(texts):
+            return False
+        return all(isinstance(text, str) and self._plain(text) in self.choices for text in texts)
+
+    def _plain(self, text: str) -> str:
+        return text.lower() if self.any_case else text
+
+
+class NonEmptyList:
+    """A list with at least one element, none twice, none empty."""
+
+    allowed: Final = "must name at least one element, and none twice"
+
+    def accepts(self, value: ConfigValue) -> bool:
+        return isinstance(value, tuple) and bool(value) and all(value) and len(set(value)) == len(value)
+
+
+class LevelOrDefault:
+    """A compression level from `low` to `high` inclusive, or the codec's own default number."""
+
+    __slots__ = ("default", "high", "low")
+
+    def __init__(self, low: int, high: int, default: int) -> None:
+        self.low = low
+        self.high = high
+        self.default = default
+
+    @property
+    def allowed(self) -> str:
+        return f"must be between {self.low} and {self.high}, or equal to {self.default}"
+
+    def accepts(self, value: ConfigValue) -> bool:
+        return isinstance(value, int) and (value == self.default or self.low <= value <= self.high)
+
+
+class ConfigKey:
+    """One property.
+
+    `default` is the typed value without any setting; only a key whose default is None accepts an absent value.
+    `internal` keys are accepted and never listed. `aliases` are older names that mean the same.
+    """
+
+    __slots__ = ("aliases", "default", "doc", "internal", "mode", "name", "type", "validator")
+
+    def __init__(
+        self,
+        name: str,
+        type: ConfigType,
+        default: ConfigValue,
+        validator: Validator | None = None,
+        doc: str = "",
+        *,
+        mode: UpdateMode = UpdateMode.READ_ONLY,
+        internal: bool = False,
+        aliases: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.default = default
+        self.validator = validator
+        self.doc = doc
+        self.mode = mode
+        self.internal = internal
+        self.aliases = aliases
+
+    @property
+    def sensitive(self) -> bool:
+        """Whether the value must never be shown."""
+        return self.type is ConfigType.PASSWORD
+
+    def parse(self, text: str) -> ConfigValue:
+        """The typed value of a property's text. ConfigError when it is no such value or out of bounds."""
+        value = _parse_text(self.name, self.type, text.strip())
+        self.check(value)
+        return value
+
+    def check(self, value: ConfigValue) -> None:
+        """ConfigError when a typed value is out of bounds."""
+        if value is None:
+            if self.default is not None:
+                raise ConfigError(self.name, "null", "must have a value")
+        elif self.validator is not None and not self.validator.accepts(value):
+            raise ConfigError(self.name, format_value(value), self.validator.allowed)
+
+
+class ConfigDef:
+    """A table of keys by name, in the order they were defined. Aliases are resolved by `canonical`."""
+
+    def __init__(self, keys: Iterable[ConfigKey]) -> None:
+        self.keys: dict[str, ConfigKey] = {key.name: key for key in keys}
+        self._aliases = {alias: key.name for key in self.keys.values() for alias in key.aliases}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.keys
+
+    def __getitem__(self, name: str) -> ConfigKey:
+        return self.keys[name]
+
+    def __iter__(self) -> Iterator[ConfigKey]:
+        return iter(self.keys.values())
+
+    def canonical(self, name: str) -> str | None:
+        """The defined name that `name` is or stands for; None if it is neither."""
+        return name if name in self.keys else self._aliases.get(name)
+
+    def defaults(self) -> dict[str, ConfigValue]:
+        """A fresh dictionary of every default."""
+        return {key.name: key.default for key in self.keys.values()}
+
+
+def int_value(values: Mapping[str, ConfigValue], name: str) -> int:
+    """The value of a key that is a number and always set."""
+    value = values[name]
+    if not isinstance(value, int):
+        raise TypeError(f"{name} is {value!r}, not a number")
+    return value
+
+
+def format_value(value: ConfigValue) -> str:
+    """A value as Kafka writes it in property files and answers: `true`, `0.5`, `a,b`. None becomes the empty string."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, float):
+        return repr(value).replace("e+", "E").replace("e", "E")
+    return "" if value is None else str(value)
+
+
+def _parse_text(name: str, type: ConfigType, text: str) -> ConfigValue:
+    if type is ConfigType.BOOLEAN:
+        lowered = text.lower()
+        if lowered not in ("true", "false"):
+            raise ConfigError(name, text, "must be either true or false")
+        return lowered == "true"
+    if type in _INTEGER_BOUNDS:
+        return _parse_integer(name, type, text)
+    if type is ConfigType.DOUBLE:
+        return _parse_double(name, text)
+    if type is ConfigType.LIST:
+        return tuple(part.strip() for part in text.split(",")) if text else ()
+    return text
+
+
+_INTEGER_BOUNDS: Final = {
+    ConfigType.SHORT: 2**15 - 1,
+    ConfigType.INT: INT_MAX,
+    ConfigType.LONG: LONG_MAX,
+}
+
+
+def _parse_integer(name: str, type: ConfigType, text: str) -> int:
+    bound = _INTEGER_BOUNDS[type]
+    # The length check comes first: Python refuses, at some cost, to convert thousands of digits.
+    if len(text) > 20 or _INTEGER.fullmatch(text) is None or not -bound - 1 <= int(text) <= bound:
+        raise ConfigError(name, text[:40], f"must be a whole number of type {type.name}, at most {bound}")
+    return int(text)
+
+
+def _parse_double(name: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if value != value:  # also refuses a literal "nan"
+        raise ConfigError(name, text[:40], "must be a number")
+    return value

@@ -1,0 +1,133 @@
+"""Effective configuration with where each value comes from, as DescribeConfigs and CreateTopics answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.broker_keys import BROKER_KEYS
+from shareq.broker.config.config_def import ConfigKey, ConfigSource, ConfigValue, format_value
+from shareq.broker.config.group_config import GROUP_KEYS, broker_synonym
+from shareq.broker.config.topic_config import SYNONYMS, TOPIC_KEYS
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigSynonym:
+    """One place that sets, or would set, a value. `value` is None when it must not be shown."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """One property as it is in effect. `synonyms` are all places that set it, the one in effect first."""
+
+    key: ConfigKey
+    value: str | None
+    source: ConfigSource
+    read_only: bool
+    synonyms: tuple[ConfigSynonym, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerLayers:
+    """The broker's configuration by source: this broker's dynamic texts, the cluster's, and what it started with."""
+
+    config: BrokerConfig
+    own: Mapping[str, str]
+    cluster: Mapping[str, str]
+    static: Mapping[str, str]
+
+    def synonyms(self, names: Sequence[str]) -> Iterator[ConfigSynonym]:
+        """Everything that sets one of the names, the strongest source first, then by the order of `names`."""
+        layers = (
+            (self.own, ConfigSource.DYNAMIC_BROKER),
+            (self.cluster, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+            (self.static, ConfigSource.STATIC_BROKER),
+        )
+        for texts, source in layers:
+            for name in names:
+                if name in texts:
+                    yield ConfigSynonym(name, _shown(BROKER_KEYS[name], texts[name]), source)
+        for name in names:
+            key = BROKER_KEYS[name]
+            if key.default is not None:
+                yield ConfigSynonym(name, _shown(key, format_value(key.default)), ConfigSource.DEFAULT)
+
+
+def describe_topic(
+    values: Mapping[str, ConfigValue], overrides: Mapping[str, str], layers: BrokerLayers
+) -> list[ConfigEntry]:
+    """Every public topic property by name: `values` are in effect, `overrides` the topic's own."""
+    fallbacks = {key.name: SYNONYMS.get(key.name, ()) for key in TOPIC_KEYS}
+    return [
+        _entry(key, values[key.name], overrides, ConfigSource.TOPIC, tuple(layers.synonyms(fallbacks[key.name])))
+        for key in sorted(TOPIC_KEYS, key=_name)
+        if not key.internal
+    ]
+
+
+def describe_group(
+    values: Mapping[str, ConfigValue], overrides: Mapping[str, str], layers: BrokerLayers
+) -> list[ConfigEntry]:
+    """Every group property by name: `values` are in effect, `overrides` the group's own."""
+    entries: list[ConfigEntry] = []
+    for key in sorted(GROUP_KEYS, key=_name):
+        synonym = broker_synonym(key.name, layers.config)
+        if synonym is not None:
+            fallback = tuple(layers.synonyms((synonym,)))
+        else:
+            fallback = (ConfigSynonym(key.name, format_value(key.default), ConfigSource.DEFAULT),)
+        entries.append(_entry(key, values[key.name], overrides, ConfigSource.GROUP, fallback))
+    return entries
+
+
+def describe_broker(layers: BrokerLayers) -> list[ConfigEntry]:
+    """Every public property of this broker by name."""
+    entries: list[ConfigEntry] = []
+    for key in sorted(BROKER_KEYS, key=_name):
+        if key.internal:
+            continue
+        synonyms = tuple(layers.synonyms((key.name,)))
+        source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
+        value = layers.config.values[key.name]
+        shown = None if value is None else _shown(key, format_value(value))
+        entries.append(ConfigEntry(key, shown, source, not key.mode, synonyms))
+    return entries
+
+
+def describe_cluster(layers: BrokerLayers) -> list[ConfigEntry]:
+    """The properties that were set for all brokers while they run."""
+    source = ConfigSource.DYNAMIC_DEFAULT_BROKER
+    entries: list[ConfigEntry] = []
+    for name in sorted(layers.cluster):
+        key = BROKER_KEYS[name]
+        shown = _shown(key, layers.cluster[name])
+        entries.append(ConfigEntry(key, shown, source, not key.mode, (ConfigSynonym(name, shown, source),)))
+    return entries
+
+
+def _entry(
+    key: ConfigKey,
+    value: ConfigValue,
+    overrides: Mapping[str, str],
+    own_source: ConfigSource,
+    fallback: tuple[ConfigSynonym, ...],
+) -> ConfigEntry:
+    shown = None if value is None else _shown(key, format_value(value))
+    synonyms = fallback
+    if key.name in overrides:
+        synonyms = (ConfigSynonym(key.name, shown, own_source), *fallback)
+    source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
+    return ConfigEntry(key, shown, source, False, synonyms)
+
+
+def _shown(key: ConfigKey, text: str) -> str | None:
+    return None if key.sensitive else text
+
+
+def _name(key: ConfigKey) -> str:
+    return key.name

@@ -1,0 +1,219 @@
+"""Properties of one group (ConfigResource GROUP): share groups' and consumer groups', each with a broker-wide default.
+
+A group need not exist to have properties. A change is checked strictly against the broker's bounds; what is stored is
+clamped to them when it is used, because the bounds may have become tighter since.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.config_def import (
+    LONG_MAX,
+    ConfigDef,
+    ConfigError,
+    ConfigKey,
+    ConfigValue,
+    OneOf,
+    Range,
+    int_value,
+)
+from shareq.broker.config.config_def import ConfigType as Type
+from shareq.coordinator.ports import AutoOffsetReset, IsolationLevel, ShareGroupSettings
+
+logger = logging.getLogger(__name__)
+
+_BY_DURATION: Final = "by_duration:"
+
+# ISO 8601 as java.time.Duration reads it: days, then T and hours, minutes, seconds with up to nine decimals.
+_DURATION: Final = re.compile(
+    r"(?P<sign>[+-])?P(?:(?P<days>[+-]?\d+)D)?"
+    r"(?P<time>T(?:(?P<hours>[+-]?\d+)H)?(?:(?P<minutes>[+-]?\d+)M)?(?:(?P<seconds>[+-]?\d+)(?:[.,](?P<fraction>\d{0,9}))?S)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_LONGEST_DURATION_TEXT: Final = 100
+
+
+def parse_auto_offset_reset(text: str) -> AutoOffsetReset:
+    """`share.auto.offset.reset`: latest, earliest or by_duration:<ISO 8601, not negative>. ValueError for all else."""
+    if text in ("latest", "earliest"):
+        return AutoOffsetReset(text)
+    if not text.startswith(_BY_DURATION):
+        raise ValueError(text)
+    return AutoOffsetReset("by_duration", _duration_ms(text.removeprefix(_BY_DURATION)))
+
+
+def _duration_ms(text: str) -> int:
+    match = _DURATION.fullmatch(text) if len(text) <= _LONGEST_DURATION_TEXT else None
+    if match is None or match["time"] in ("T", "t") or (match["days"] is None and match["time"] is None):
+        raise ValueError(text)
+    seconds = 86_400 * int(match["days"] or 0) + 3_600 * int(match["hours"] or 0)
+    seconds += 60 * int(match["minutes"] or 0) + int(match["seconds"] or 0)
+    millis = int((match["fraction"] or "").ljust(9, "0")) // 1_000_000
+    negative_seconds = (match["seconds"] or "").startswith("-")
+    total = seconds * 1000 + (-millis if negative_seconds else millis)
+    total = -total if match["sign"] == "-" else total
+    if not 0 <= total <= LONG_MAX:
+        raise ValueError(text)
+    return total
+
+
+class _AutoOffsetResetText:
+    allowed: Final = "must be latest, earliest, or by_duration: and an ISO 8601 duration that is not negative"
+
+    def accepts(self, value: ConfigValue) -> bool:
+        try:
+            parse_auto_offset_reset(str(value))
+        except ValueError:
+            return False
+        return True
+
+
+_POSITIVE: Final = Range(1)
+
+GROUP_KEYS: Final = ConfigDef(
+    (
+        ConfigKey("consumer.assignment.interval.ms", Type.INT, 1_000, Range(0), "Least time between two assignments."),
+        ConfigKey("consumer.heartbeat.interval.ms", Type.INT, 5_000, _POSITIVE, "How often members send heartbeats."),
+        ConfigKey("consumer.session.timeout.ms", Type.INT, 45_000, _POSITIVE, "A member silent for so long leaves."),
+        ConfigKey("share.assignment.interval.ms", Type.INT, 1_000, Range(0), "Least time between two assignments."),
+        ConfigKey(
+            "share.auto.offset.reset",
+            Type.STRING,
+            "latest",
+            _AutoOffsetResetText(),
+            "Where a share partition starts that nothing was read of: latest, earliest, or by_duration:<ISO 8601>.",
+        ),
+        ConfigKey("share.delivery.count.limit", Type.INT, 5, Range(2), "Deliveries before a record is archived."),
+        ConfigKey("share.heartbeat.interval.ms", Type.INT, 5_000, _POSITIVE, "How often members send heartbeats."),
+        ConfigKey(
+            "share.isolation.level",
+            Type.STRING,
+            "read_uncommitted",
+            OneOf("read_uncommitted", "read_committed"),
+            "Whether records of open and aborted transactions are delivered.",
+        ),
+        ConfigKey("share.partition.max.record.locks", Type.INT, 2_000, Range(100), "Offsets that may be in flight."),
+        ConfigKey("share.record.lock.duration.ms", Type.INT, 30_000, Range(1_000), "How long a record stays acquired."),
+        ConfigKey("share.renew.acknowledge.enable", Type.BOOLEAN, True, None, "Whether consumers may renew locks."),
+        ConfigKey("share.session.timeout.ms", Type.INT, 45_000, _POSITIVE, "A member silent for so long leaves."),
+    )
+)
+
+# Names of early drafts of the KIP -> today's.
+_RENAMED: Final = {
+    "group.share.auto.offset.reset": "share.auto.offset.reset",
+    "group.share.isolation.level": "share.isolation.level",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGroupSettings:
+    """A consumer group's effective settings (KIP-848), in milliseconds."""
+
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 5_000
+    assignment_interval_ms: int = 1_000
+
+
+def broker_synonym(name: str, config: BrokerConfig) -> str | None:
+    """The broker property that is a group property's default; None if there is none."""
+    synonym = f"group.{name}"
+    return synonym if synonym in config.values else None
+
+
+def check_group_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> None:
+    """ConfigError unless a group may have these properties, all of its own ones after a change."""
+    values = _defaults(config)
+    for name, text in overrides.items():
+        values[name] = _key(name, text).parse(text)
+    for name in values:
+        bounds = _bounds(name, config)
+        if bounds is None:
+            continue
+        value = int_value(values, name)
+        low, high = bounds
+        # A group follows the broker's assignment interval at run time; only its own value is held to the bounds.
+        if not low <= value <= high and (name in overrides or not name.endswith("assignment.interval.ms")):
+            raise ConfigError(name, value, f"must be between {low} and {high}, the broker's bounds")
+    for kind in ("share", "consumer"):
+        session = int_value(values, f"{kind}.session.timeout.ms")
+        heartbeat = int_value(values, f"{kind}.heartbeat.interval.ms")
+        if session <= heartbeat:
+            allowed = f"must be greater than {kind}.heartbeat.interval.ms ({heartbeat})"
+            raise ConfigError(f"{kind}.session.timeout.ms", session, allowed)
+
+
+def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
+    """What is in effect for a group: its own values within today's bounds, over the broker's."""
+    values = _defaults(config)
+    for name, text in overrides.items():
+        try:
+            value = _key(name, text).parse(text)
+        except ConfigError as error:
+            logger.warning("group %s: stored property left out: %s", group_id, error)
+            continue
+        values[name] = _clamped(group_id, name, value, config)
+    return values
+
+
+def _clamped(group_id: str, name: str, value: ConfigValue, config: BrokerConfig) -> ConfigValue:
+    bounds = _bounds(name, config)
+    if bounds is None or not isinstance(value, int):
+        return value
+    clamped = min(max(value, bounds[0]), bounds[1])
+    if clamped != value:
+        logger.warning("group %s: %s=%d is outside the broker's bounds, using %d", group_id, name, value, clamped)
+    return clamped
+
+
+def share_group_settings(values: Mapping[str, ConfigValue]) -> ShareGroupSettings:
+    """Effective values (`group_values`) as the coordinators and share partitions take them."""
+    return ShareGroupSettings(
+        session_timeout_ms=int_value(values, "share.session.timeout.ms"),
+        heartbeat_interval_ms=int_value(values, "share.heartbeat.interval.ms"),
+        record_lock_duration_ms=int_value(values, "share.record.lock.duration.ms"),
+        delivery_count_limit=int_value(values, "share.delivery.count.limit"),
+        partition_max_record_locks=int_value(values, "share.partition.max.record.locks"),
+        assignment_interval_ms=int_value(values, "share.assignment.interval.ms"),
+        auto_offset_reset=parse_auto_offset_reset(str(values["share.auto.offset.reset"])),
+        isolation_level=IsolationLevel[str(values["share.isolation.level"]).upper()],
+        renew_acknowledge_enable=values["share.renew.acknowledge.enable"] is True,
+    )
+
+
+def consumer_group_settings(values: Mapping[str, ConfigValue]) -> ConsumerGroupSettings:
+    """Effective values (`group_values`) of a consumer group."""
+    return ConsumerGroupSettings(
+        session_timeout_ms=int_value(values, "consumer.session.timeout.ms"),
+        heartbeat_interval_ms=int_value(values, "consumer.heartbeat.interval.ms"),
+        assignment_interval_ms=int_value(values, "consumer.assignment.interval.ms"),
+    )
+
+
+def _defaults(config: BrokerConfig) -> dict[str, ConfigValue]:
+    values = GROUP_KEYS.defaults()
+    for name in values:
+        synonym = broker_synonym(name, config)
+        if synonym is not None:
+            values[name] = config.values[synonym]
+    return values
+
+
+def _key(name: str, text: str) -> ConfigKey:
+    key = GROUP_KEYS.keys.get(name)
+    if key is None:
+        renamed = _RENAMED.get(name)
+        raise ConfigError(name, text, f"is now called {renamed}" if renamed else "is not a group configuration")
+    return key
+
+
+def _bounds(name: str, config: BrokerConfig) -> tuple[int, int] | None:
+    kind, _, rest = name.partition(".")
+    low, high = config.values.get(f"group.{kind}.min.{rest}"), config.values.get(f"group.{kind}.max.{rest}")
+    return (low, high) if isinstance(low, int) and isinstance(high, int) else None

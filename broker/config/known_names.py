@@ -1,0 +1,109 @@
+"""Apache Kafka 4.3.1's other broker properties: valid in a `server.properties`, without effect here.
+
+Most are about replication, controllers, threads or remote storage, which one process with one replica does not have.
+Loaded only when a property file holds a name that is not in `BROKER_KEYS`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_NO_ACCESS_CONTROL: Final = "is not acted on: no authorizer runs, access is not restricted"
+_NO_SECURITY: Final = "is not acted on: listeners are plain text, without authentication"
+
+_NAMES: Final = """
+add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms allow.everyone.if.no.acl.found
+alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
+alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name auto.include.jmx.reporter
+auto.leader.rebalance.enable background.threads broker.heartbeat.interval.ms broker.session.timeout.ms
+client.quota.callback.class config.providers connection.failed.authentication.delay.ms connections.max.reauth.ms
+controlled.shutdown.enable controller.quorum.append.linger.ms controller.quorum.auto.join.enable
+controller.quorum.bootstrap.servers controller.quorum.election.backoff.max.ms controller.quorum.election.timeout.ms
+controller.quorum.fetch.max.bytes controller.quorum.fetch.snapshot.max.bytes controller.quorum.fetch.timeout.ms
+controller.quorum.request.timeout.ms controller.quorum.retry.backoff.ms controller.quorum.voters
+controller.quota.window.num controller.quota.window.size.seconds controller.socket.timeout.ms cordoned.log.dirs
+create.topic.policy.class.name delegation.token.expiry.check.interval.ms delegation.token.expiry.time.ms
+delegation.token.max.lifetime.ms delegation.token.secret.key delete.records.purgatory.purge.interval.requests
+early.start.listeners fetch.purgatory.purge.interval.requests follower.fetch.last.tiered.offset.enable
+group.coordinator.append.linger.ms group.coordinator.background.threads group.coordinator.cached.buffer.max.bytes
+group.coordinator.threads group.streams.assignment.interval.ms group.streams.heartbeat.interval.ms
+group.streams.initial.rebalance.delay.ms group.streams.max.assignment.interval.ms
+group.streams.max.heartbeat.interval.ms group.streams.max.session.timeout.ms group.streams.max.size
+group.streams.max.standby.replicas group.streams.min.assignment.interval.ms group.streams.min.heartbeat.interval.ms
+group.streams.min.session.timeout.ms group.streams.num.standby.replicas group.streams.session.timeout.ms
+initial.broker.registration.timeout.ms inter.broker.listener.name kafka.metrics.polling.interval.secs
+kafka.metrics.reporters leader.imbalance.check.interval.seconds log.cleaner.dedupe.buffer.size
+log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.second log.cleaner.threads
+log.dir.failure.timeout.ms log.flush.offset.checkpoint.interval.ms log.flush.start.offset.checkpoint.interval.ms
+log.initial.task.delay.ms log.local.retention.bytes log.local.retention.ms max.connection.creation.rate
+metadata.log.dir metadata.log.max.record.bytes.between.snapshots metadata.log.max.snapshot.interval.ms
+metadata.log.segment.bytes metadata.log.segment.ms metadata.max.idle.interval.ms metadata.max.retention.bytes
+metadata.max.retention.ms metric.reporters metrics.jmx.exclude metrics.jmx.include metrics.num.samples
+metrics.recording.level metrics.sample.window.ms num.io.threads num.network.threads
+num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads num.replica.fetchers offsets.load.buffer.size
+principal.builder.class process.roles producer.purgatory.purge.interval.requests queued.max.request.bytes
+queued.max.requests quota.window.num quota.window.size.seconds remote.fetch.max.wait.ms
+remote.list.offsets.request.timeout.ms remote.log.index.file.cache.total.size.bytes
+remote.log.manager.copier.thread.pool.size remote.log.manager.copy.max.bytes.per.second
+remote.log.manager.copy.quota.window.num remote.log.manager.copy.quota.window.size.seconds
+remote.log.manager.expiration.thread.pool.size remote.log.manager.fetch.max.bytes.per.second
+remote.log.manager.fetch.quota.window.num remote.log.manager.fetch.quota.window.size.seconds
+remote.log.manager.follower.thread.pool.size remote.log.manager.task.interval.ms remote.log.manager.thread.pool.size
+remote.log.metadata.custom.metadata.max.bytes remote.log.metadata.manager.class.name
+remote.log.metadata.manager.class.path remote.log.metadata.manager.impl.prefix
+remote.log.metadata.manager.listener.name remote.log.reader.max.pending.tasks remote.log.reader.threads
+remote.log.storage.manager.class.name remote.log.storage.manager.class.path remote.log.storage.manager.impl.prefix
+remote.log.storage.system.enable replica.fetch.backoff.ms replica.fetch.max.bytes replica.fetch.min.bytes
+replica.fetch.response.max.bytes replica.fetch.wait.max.ms replica.high.watermark.checkpoint.interval.ms
+replica.lag.time.max.ms replica.selector.class replica.socket.receive.buffer.bytes replica.socket.timeout.ms
+replication.quota.window.num replication.quota.window.size.seconds request.timeout.ms
+sasl.client.callback.handler.class sasl.enabled.mechanisms sasl.jaas.config sasl.kerberos.kinit.cmd
+sasl.kerberos.min.time.before.relogin sasl.kerberos.principal.to.local.rules sasl.kerberos.service.name
+sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor sasl.login.callback.handler.class
+sasl.login.class sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
+sasl.login.refresh.min.period.seconds sasl.login.refresh.window.factor sasl.login.refresh.window.jitter
+sasl.login.retry.backoff.max.ms sasl.login.retry.backoff.ms sasl.mechanism.controller.protocol
+sasl.mechanism.inter.broker.protocol sasl.oauthbearer.assertion.algorithm sasl.oauthbearer.assertion.claim.aud
+sasl.oauthbearer.assertion.claim.exp.seconds sasl.oauthbearer.assertion.claim.iss
+sasl.oauthbearer.assertion.claim.jti.include sasl.oauthbearer.assertion.claim.nbf.seconds
+sasl.oauthbearer.assertion.claim.sub sasl.oauthbearer.assertion.file sasl.oauthbearer.assertion.private.key.file
+sasl.oauthbearer.assertion.private.key.passphrase sasl.oauthbearer.assertion.template.file
+sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.credentials.client.secret
+sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer
+sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
+sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
+sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope
+sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
+sasl.server.callback.handler.class sasl.server.max.receive.size security.inter.broker.protocol security.providers
+socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms ssl.allow.dn.changes ssl.allow.san.changes
+ssl.cipher.suites ssl.client.auth ssl.enabled.protocols ssl.endpoint.identification.algorithm
+ssl.engine.factory.class ssl.key.password ssl.keymanager.algorithm ssl.keystore.certificate.chain ssl.keystore.key
+ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.principal.mapping.rules ssl.protocol ssl.provider
+ssl.secure.random.implementation ssl.trustmanager.algorithm ssl.truststore.certificates ssl.truststore.location
+ssl.truststore.password ssl.truststore.type super.users telemetry.max.bytes transaction.state.log.load.buffer.size
+transaction.two.phase.commit.enable unstable.api.versions.enable unstable.feature.versions.enable
+"""
+
+KNOWN: Final = frozenset(_NAMES.split())
+
+KNOWN_PREFIXES: Final = ("listener.name.", "rlmm.config.", "rsm.config.", "config.providers.")
+
+_NOTES: Final = {
+    "authorizer.class.name": _NO_ACCESS_CONTROL,
+    "super.users": _NO_ACCESS_CONTROL,
+    "allow.everyone.if.no.acl.found": _NO_ACCESS_CONTROL,
+    "sasl.enabled.mechanisms": _NO_SECURITY,
+    "ssl.client.auth": _NO_SECURITY,
+    "create.topic.policy.class.name": "is not acted on: Java policies cannot run here",
+    "alter.config.policy.class.name": "is not acted on: Java policies cannot run here",
+}
+
+
+def is_known(name: str) -> bool:
+    """Whether Apache Kafka 4.3.1 has a broker property of this name, whatever it does."""
+    return name in KNOWN or name.startswith(KNOWN_PREFIXES)
+
+
+def note_for(name: str) -> str | None:
+    """What the user must know when a known name has no effect, as the rest of a sentence; None if nothing."""
+    return _NOTES.get(name)

@@ -1,0 +1,108 @@
+"""`listeners` and `advertised.listeners`: NAME://HOST:PORT texts as addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from shareq.broker.config.config_def import ConfigError, ConfigValue, format_value
+
+# NAME://HOST:PORT; the host may be empty, or an IPv6 address in brackets.
+_ADDRESS: Final = re.compile(r"([^:/]+)://(\[[0-9A-Fa-f:.%]+\]|[^\[\]/:,]*):([0-9]{1,5})")
+_SERVED_PROTOCOLS: Final = ("PLAINTEXT",)
+_EVERY_INTERFACE: Final = ("", "0.0.0.0", "::")
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One listener. `host` "" and 0.0.0.0 mean every interface, `port` 0 any free one.
+
+    The advertised host is None where clients are to be told the machine's own name (`host` means every interface and
+    nothing else is configured); the advertised port is None where it is the port that was bound.
+    """
+
+    name: str
+    host: str
+    port: int
+    advertised_host: str | None
+    advertised_port: int | None
+
+
+def parse_listeners(values: Mapping[str, ConfigValue]) -> tuple[Listener, ...]:
+    """The listeners to open, in the order of `listeners`, without controllers'. ConfigError when they are unusable."""
+    protocols = _protocol_map(values)
+    controllers = tuple(name.upper() for name in _texts(values, "controller.listener.names"))
+    advertised = _addresses(values, "advertised.listeners")
+    result: list[Listener] = []
+    for name, (host, port) in _addresses(values, "listeners").items():
+        if name in controllers:
+            continue
+        _check_protocol(values, name, protocols)
+        fallback = (None if host in _EVERY_INTERFACE else host, port or None)
+        shown_host, shown_port = advertised.pop(name, fallback)
+        result.append(Listener(name, host, port, shown_host or None, shown_port or None))
+    if not result:
+        raise ConfigError("listeners", _text(values, "listeners"), "must have a listener that is not a controller's")
+    _check_advertised(values, advertised, result, controllers)
+    return tuple(result)
+
+
+def _addresses(values: Mapping[str, ConfigValue], key: str) -> dict[str, tuple[str, int]]:
+    result: dict[str, tuple[str, int]] = {}
+    for text in _texts(values, key):
+        match = _ADDRESS.fullmatch(text)
+        if match is None or int(match[3]) > 65_535:
+            raise ConfigError(key, text, "must be NAME://HOST:PORT, with commas between several")
+        name = match[1].upper()
+        if name in result:
+            raise ConfigError(key, _text(values, key), f"must not name the listener {name} twice")
+        result[name] = (match[2].strip("[]"), int(match[3]))
+    return result
+
+
+def _protocol_map(values: Mapping[str, ConfigValue]) -> dict[str, str]:
+    key = "listener.security.protocol.map"
+    result: dict[str, str] = {}
+    for text in _texts(values, key):
+        name, separator, protocol = text.partition(":")
+        if not separator or not name.strip() or not protocol.strip():
+            raise ConfigError(key, text, "must be NAME:PROTOCOL, with commas between several")
+        result[name.strip().upper()] = protocol.strip().upper()
+    return result
+
+
+def _check_protocol(values: Mapping[str, ConfigValue], name: str, protocols: Mapping[str, str]) -> None:
+    protocol = protocols.get(name)
+    if protocol is None:
+        allowed = f"must be in listener.security.protocol.map, which does not have the listener {name}"
+        raise ConfigError("listeners", _text(values, "listeners"), allowed)
+    if protocol not in _SERVED_PROTOCOLS:
+        allowed = f"must use the security protocol {', '.join(_SERVED_PROTOCOLS)}, and {name} uses {protocol}"
+        raise ConfigError("listeners", _text(values, "listeners"), allowed)
+
+
+def _check_advertised(
+    values: Mapping[str, ConfigValue],
+    unused: Mapping[str, tuple[str, int]],
+    listeners: list[Listener],
+    controllers: tuple[str, ...],
+) -> None:
+    key = "advertised.listeners"
+    for name in unused:
+        if name not in controllers:
+            raise ConfigError(key, _text(values, key), f"must only name listeners, and {name} is none")
+    for listener in listeners:
+        if listener.advertised_host in _EVERY_INTERFACE:
+            allowed = "must be addresses that clients can connect to, not 0.0.0.0"
+            raise ConfigError(key, _text(values, key), allowed)
+
+
+def _texts(values: Mapping[str, ConfigValue], key: str) -> tuple[str, ...]:
+    value = values[key]
+    return value if isinstance(value, tuple) else ()
+
+
+def _text(values: Mapping[str, ConfigValue], key: str) -> str:
+    return format_value(values[key])

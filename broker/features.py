@@ -1,0 +1,43 @@
+"""The features this broker has, their levels, and how ApiVersions shows them (KIP-584).
+
+Clients look at transaction.version only; share.version and group.version say to people, and to the handlers, whether
+share groups and the consumer group protocol are on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from shareq.broker.config.config_def import ConfigError
+
+SHARE_VERSION: Final = "share.version"
+GROUP_VERSION: Final = "group.version"
+TRANSACTION_VERSION: Final = "transaction.version"
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature's lowest and highest level, both inclusive, and its level in a fresh cluster. Level 0 means off."""
+
+    lowest: int
+    highest: int
+    initial: int
+
+
+FEATURES: Final[Mapping[str, Feature]] = {
+    "metadata.version": Feature(7, 30, 30),
+    TRANSACTION_VERSION: Feature(0, 2, 2),
+    GROUP_VERSION: Feature(0, 1, 1),
+    SHARE_VERSION: Feature(0, 1, 1),
+}
+
+
+def check_level(name: str, level: int) -> None:
+    """ConfigError unless the feature exists and has that level."""
+    feature = FEATURES.get(name)
+    if feature is None:
+        raise ConfigError(f"feature {name}", level, f"there are only the features {', '.join(FEATURES)}")
+    if not feature.lowest <= level <= feature.highest:
+        raise ConfigError(f"feature {name}", level, f"must be between {feature.lowest} and {feature.highest}")

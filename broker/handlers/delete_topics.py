@@ -1,0 +1,96 @@
+"""DeleteTopics: v1-6.
+
+Behaviour: every topic stands alone; those that can be deleted are, in one commit. `delete.topic.enable=false` refuses
+the whole request: INVALID_REQUEST, or TOPIC_DELETION_DISABLED from v3. A topic named twice, by name or id, gets
+INVALID_REQUEST. Unknown ones get UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. Topics of the coordinators follow the
+same rules.
+v6: by name or by id; both or neither for one topic is INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
+from shareq.broker.handlers import VersionRange
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from shareq.protocol.primitives import ZERO_UUID, uuid_to_text
+
+if TYPE_CHECKING:
+    from shareq.broker.context import RequestContext
+
+VERSIONS = VersionRange(1, 6)
+
+logger = logging.getLogger(__name__)
+
+
+def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    if not ctx.broker.configs.broker.delete_topic_enable:
+        code = ErrorCode.TOPIC_DELETION_DISABLED if ctx.api_version >= 3 else ErrorCode.INVALID_REQUEST
+        return failed(request, code)
+    states = _states(request)
+    found = [_find(ctx, state) for state in states]
+    times = Counter(topic.name for topic in found if isinstance(topic, TopicImage))
+    rows: list[DeletableTopicResult] = []
+    doomed: list[DeletableTopicResult] = []
+    for state, topic in zip(states, found, strict=True):
+        if isinstance(topic, ApiError):
+            rows.append(_row(state.name, state.topic_id, topic))
+        elif times[topic.name] > 1:
+            error = ApiError(ErrorCode.INVALID_REQUEST, "The topic is named more than once in the request.")
+            rows.append(_row(state.name, state.topic_id, error))
+        else:
+            doomed.append(_row(topic.name, topic.topic_id, NO_ERROR))
+    _delete(ctx, doomed)
+    return DeleteTopicsResponse(responses=rows + doomed)
+
+
+def failed(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsResponse:
+    rows = [_row(state.name, state.topic_id, ApiError(error)) for state in _states(request)]
+    return DeleteTopicsResponse(responses=rows)
+
+
+def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
+    """What to delete, in the form of v6."""
+    return [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
+
+
+def _find(ctx: RequestContext, state: DeleteTopicState) -> TopicImage | ApiError:
+    metadata = ctx.broker.metadata
+    if state.name is None:
+        if state.topic_id == ZERO_UUID:
+            return ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+        by_id = metadata.topic_by_id(state.topic_id)
+        return by_id or ApiError(
+            ErrorCode.UNKNOWN_TOPIC_ID, f"There is no topic with id {uuid_to_text(state.topic_id)}"
+        )
+    if state.topic_id != ZERO_UUID:
+        return ApiError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+    by_name = metadata.topic(state.name)
+    return by_name or ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic '{state.name}'")
+
+
+def _delete(ctx: RequestContext, rows: list[DeletableTopicResult]) -> None:
+    names = [row.name for row in rows if row.name is not None]
+    if not names:
+        return
+    try:
+        ctx.broker.metadata.delete_topics(names)
+    except OSError as error:
+        logger.error("topics %s: not deleted: %s", ", ".join(names), error)
+        failure = storage_failure(error)
+        for row in rows:
+            row.error_code, row.error_message = failure.code, failure.message
+
+
+def _row(name: str | None, topic_id: bytes, error: ApiError) -> DeletableTopicResult:
+    return DeletableTopicResult(name=name, topic_id=topic_id, error_code=error.code, error_message=error.message)

@@ -1,0 +1,102 @@
+"""DescribeTopicPartitions: v0 (KIP-966).
+
+Behaviour: the named topics, or all, by name, from the cursor on, until the answer has as many partitions as the client
+or `max.request.partition.size.limit` allows, at least one; the next cursor is where to go on, null at the end. Unknown
+and impossible names get a row with their error. A cursor that is not in the list of names, or has a negative
+partition, is INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker import authorized_operations
+from shareq.broker.handlers import VersionRange
+from shareq.broker.topic_names import name_error
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponseCursor,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.context import RequestContext
+
+VERSIONS = VersionRange(0, 0)
+
+_LEADER_EPOCH: Final = 0  # leadership never moves
+
+
+def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    cursor = request.cursor
+    names = {topic.name for topic in request.topics}
+    if cursor is not None and (cursor.partition_index < 0 or (names and cursor.topic_name not in names)):
+        return failed(request, ErrorCode.INVALID_REQUEST)
+    wanted = sorted(names) if names else [topic.name for topic in ctx.broker.metadata.topics()]
+    first_name = cursor.topic_name if cursor is not None else ""
+    return _page(
+        ctx,
+        [name for name in wanted if name >= first_name],
+        {} if cursor is None else {cursor.topic_name: cursor.partition_index},
+        max(1, min(request.response_partition_limit, ctx.broker.configs.broker.max_request_partition_size_limit)),
+    )
+
+
+def failed(request: DescribeTopicPartitionsRequest, error: ErrorCode) -> DescribeTopicPartitionsResponse:
+    rows = [DescribeTopicPartitionsResponseTopic(error_code=error, name=topic.name) for topic in request.topics]
+    return DescribeTopicPartitionsResponse(topics=rows)
+
+
+def _page(
+    ctx: RequestContext, names: list[str], first_partitions: dict[str, int], limit: int
+) -> DescribeTopicPartitionsResponse:
+    response = DescribeTopicPartitionsResponse()
+    for name in names:
+        first = first_partitions.get(name, 0)
+        if limit <= 0:
+            response.next_cursor = DescribeTopicPartitionsResponseCursor(name, first)
+            break
+        topic = ctx.broker.metadata.topic(name)
+        if topic is None:
+            response.topics.append(_unknown(name))
+            continue
+        last = min(topic.partitions, first + limit)
+        response.topics.append(_row(ctx.broker.endpoint.node_id, topic, first, last))
+        if last < topic.partitions:
+            response.next_cursor = DescribeTopicPartitionsResponseCursor(name, last)
+            break
+        limit -= max(last - first, 0)
+    return response
+
+
+def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+    possible = name_error(name) is None
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if possible else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name)
+
+
+def _row(node_id: int, topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
+    """A topic with its partitions from `first` up to, but not including, `end`."""
+    partitions = [
+        DescribeTopicPartitionsResponsePartition(
+            partition_index=index,
+            leader_id=node_id,
+            leader_epoch=_LEADER_EPOCH,
+            replica_nodes=[node_id],
+            isr_nodes=[node_id],
+            eligible_leader_replicas=[],
+            last_known_elr=[],
+        )
+        for index in range(first, end)
+    ]
+    return DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.internal,
+        partitions=partitions,
+        topic_authorized_operations=authorized_operations.TOPIC,
+    )

@@ -1,0 +1,92 @@
+"""FindCoordinator: v0-6.
+
+Behaviour: this broker coordinates every group, transaction and share partition. The coordinator's topic is created
+first, so the answer is never COORDINATOR_NOT_AVAILABLE for want of it; where the configuration makes that topic
+impossible, the error names the property.
+v1: key types (0 group, 1 transaction); others are INVALID_REQUEST. v4: many keys at once.
+v6: key type 2, a share partition as `group:topic id:partition` (KIP-932), which only brokers ask for; before v6, and
+for a key of another form, INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker import internal_topics
+from shareq.broker.api_error import NO_ERROR, ApiError
+from shareq.broker.handlers import VersionRange
+from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.primitives import uuid_from_text
+
+if TYPE_CHECKING:
+    from shareq.broker.context import RequestContext
+
+VERSIONS = VersionRange(0, 6)
+
+_SHARE: Final = 2
+_TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE, _SHARE: SHARE_GROUP_STATE}
+_NOWHERE: Final = -1
+
+
+def handle(ctx: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    if ctx.api_version >= 4:
+        return FindCoordinatorResponse(
+            coordinators=[_find(ctx, request.key_type, key) for key in request.coordinator_keys]
+        )
+    found = _find(ctx, request.key_type, request.key)
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+def failed(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordinatorResponse:
+    if not request.coordinator_keys:
+        return FindCoordinatorResponse(error_code=error, node_id=_NOWHERE, port=_NOWHERE)
+    return FindCoordinatorResponse(coordinators=[_row(key, ApiError(error)) for key in request.coordinator_keys])
+
+
+def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
+    error = _check_key(ctx.api_version, key_type, key)
+    if not error:
+        error = internal_topics.ensure(ctx.broker.metadata, ctx.broker.configs.broker, _TOPICS[key_type])
+    if error:
+        return _row(key, error)
+    endpoint = ctx.broker.endpoint
+    return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port)
+
+
+def _check_key(version: int, key_type: int, key: str) -> ApiError:
+    if key_type not in _TOPICS:
+        return ApiError(ErrorCode.INVALID_REQUEST, f"Unknown coordinator key type {key_type}")
+    if key_type == _SHARE:
+        if version < 6:
+            return ApiError(ErrorCode.INVALID_REQUEST, f"Coordinator key type {key_type} needs version 6 or later")
+        if not _is_share_partition_key(key):
+            message = "A share partition's coordinator key must be group id, topic id and partition with colons between"
+            return ApiError(ErrorCode.INVALID_REQUEST, message)
+    return NO_ERROR
+
+
+def _is_share_partition_key(key: str) -> bool:
+    """Read from the right: group ids may have colons."""
+    parts = key.rsplit(":", 2)
+    if len(parts) != 3 or not parts[0].strip():
+        return False
+    _, topic_id, partition = parts
+    try:
+        uuid_from_text(topic_id)
+    except ValueError:
+        return False
+    return partition.isascii() and partition.isdecimal() and int(partition[:12]) < 2**31
+
+
+def _row(key: str, error: ApiError) -> Coordinator:
+    return Coordinator(
+        key=key, node_id=_NOWHERE, host="", port=_NOWHERE, error_code=error.code, error_message=error.message
+    )

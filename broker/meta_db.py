@@ -1,0 +1,152 @@
+"""The port behind cluster metadata: a small database whose commits are atomic and durable.
+
+A commit is a list of changes of which all or none happen. When `commit` has returned, the changes survive a power
+loss; when it raised, none of them happened; a process that dies inside it finds one or the other at its next start.
+`broker.sqlite_db.SqliteMetaDb` is the real one, `MemoryMetaDb` is for simulations and tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    """A topic: `topic_id` is 16 bytes, `partitions` a count."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    internal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceName:
+    """What properties belong to: `kind` is topic, broker or group; a broker's name is its id, "" means all brokers."""
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutTopic:
+    """Create a topic, or change its partition count."""
+
+    topic: TopicRow
+
+
+@dataclass(frozen=True, slots=True)
+class DropTopic:
+    """Remove a topic by name; its properties are removed by changes of their own."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutConfig:
+    """Set one property of a resource, or remove it (`value` None)."""
+
+    resource: ResourceName
+    key: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PutFeature:
+    """Set the finalized level of a feature."""
+
+    name: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class PutMeta:
+    """Set one entry of the cluster's own values: cluster id, format version, next producer id …"""
+
+    key: str
+    value: str
+
+
+MetaChange = PutTopic | DropTopic | PutConfig | PutFeature | PutMeta
+
+
+@dataclass(slots=True)
+class MetaState:
+    """Everything the database holds. Whoever got it from `load` owns it."""
+
+    topics: dict[str, TopicRow] = field(default_factory=dict)
+    configs: dict[ResourceName, dict[str, str]] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+    meta: dict[str, str] = field(default_factory=dict)
+
+    def apply(self, change: MetaChange) -> None:
+        """Make one change here."""
+        match change:
+            case PutTopic(topic):
+                self.topics[topic.name] = topic
+            case DropTopic(name):
+                self.topics.pop(name, None)
+            case PutConfig(resource, key, value):
+                self._put_config(resource, key, value)
+            case PutFeature(name, level):
+                self.features[name] = level
+            case PutMeta(key, text):
+                self.meta[key] = text
+
+    def _put_config(self, resource: ResourceName, key: str, value: str | None) -> None:
+        properties = self.configs.setdefault(resource, {})
+        if value is None:
+            properties.pop(key, None)
+        else:
+            properties[key] = value
+        if not properties:
+            del self.configs[resource]
+
+    def copy(self) -> MetaState:
+        """An independent copy."""
+        configs = {resource: dict(properties) for resource, properties in self.configs.items()}
+        return MetaState(dict(self.topics), configs, dict(self.features), dict(self.meta))
+
+
+class MetaDb(Protocol):
+    """See the module's docstring."""
+
+    def load(self) -> MetaState:
+        """Everything committed so far."""
+
+    def commit(self, changes: Sequence[MetaChange]) -> None:
+        """Make all changes durable, or none of them. OSError when it could not be done."""
+
+    def close(self) -> None:
+        """Release the database. Harmless the second time."""
+
+
+class MemoryMetaDb:
+    """A database in memory that outlives the broker object using it, as a disk outlives a process.
+
+    `before_commit`, if set, is called with the changes first: raising OSError there is a failed commit, raising
+    anything else is the process dying before it. `after_commit` is the same just after the commit became durable.
+    """
+
+    def __init__(self) -> None:
+        self._state = MetaState()
+        self.commits = 0
+        self.before_commit: Callable[[Sequence[MetaChange]], None] | None = None
+        self.after_commit: Callable[[Sequence[MetaChange]], None] | None = None
+
+    def load(self) -> MetaState:
+        return self._state.copy()
+
+    def commit(self, changes: Sequence[MetaChange]) -> None:
+        if self.before_commit is not None:
+            self.before_commit(changes)
+        for change in changes:
+            self._state.apply(change)
+        self.commits += 1
+        if self.after_commit is not None:
+            self.after_commit(changes)
+
+    def close(self) -> None:
+        pass

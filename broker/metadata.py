@@ -1,0 +1,288 @@
+"""Cluster metadata: topics, properties of topics, groups and brokers, features, cluster id, producer-id blocks.
+
+The image in memory is what `meta.db` holds: every mutation is committed first, then applied to the image, then told
+to the listeners, all within one call. A mutation whose commit fails changes nothing and raises OSError.
+
+Order of commits against folders, and what a crash at each point leaves:
+
+    create      1. commit the topic with a fresh id   2. the log makes each partition's folder with its first append
+      before 1: nothing. Between 1 and 2, or between two folders: an empty topic; missing folders are made when needed.
+    grow        as create: commit the new count, folders follow with the first append.
+    delete      1. commit the removal   2. the log renames the folders away   3. the files are removed later
+      before 1: the topic is whole. After 1: no metadata knows the folders; each holds the old topic id in its
+      `partition.metadata`, so that a topic created again under the same name (with another id) never takes it over,
+      and the log removes strays at the next start.
+
+So a folder without a topic is rubbish and a topic without folders is empty: neither order of events loses a record
+of a topic that exists, and nothing has to be undone. No folder is ever made or renamed before its commit.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from shareq.broker.environment import Environment
+from shareq.broker.features import FEATURES, SHARE_VERSION, check_level
+from shareq.broker.meta_db import (
+    DropTopic,
+    MetaChange,
+    MetaDb,
+    PutConfig,
+    PutFeature,
+    PutMeta,
+    PutTopic,
+    ResourceName,
+    TopicRow,
+)
+from shareq.broker.topic_names import collision_key, name_error
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.primitives import uuid_to_text
+
+logger = logging.getLogger(__name__)
+
+FORMAT_VERSION: Final = 1
+
+_FORMAT: Final = "format.version"
+_CLUSTER_ID: Final = "cluster.id"
+_NEXT_PRODUCER_ID: Final = "producer.id.next"
+_FEATURES_EPOCH: Final = "features.epoch"
+_NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
+
+PRODUCER_ID_BLOCK: Final = 1_000
+_HIGHEST_PRODUCER_ID: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create, checked by the caller: a legal, free name, at least one partition, valid properties."""
+
+    name: str
+    partitions: int
+    configs: Mapping[str, str] = field(default_factory=dict)
+    internal: bool = False
+
+
+class MetadataStore:
+    """The image and its mutations. `MetadataImage` of the coordinators. One thread.
+
+    A new database gets a cluster id, the initial feature levels and format version; `features` are levels asked for
+    at start, stored if they differ. OSError when the database cannot be used, or has a newer format than this code.
+    """
+
+    def __init__(self, db: MetaDb, env: Environment, *, features: Mapping[str, int] | None = None) -> None:
+        self._db = db
+        self._env = env
+        self._state = db.load()
+        self._by_id: dict[bytes, TopicImage] = {}
+        self._by_name: dict[str, TopicImage] = {}
+        self._collisions: dict[str, set[str]] = {}
+        self._created: list[Callable[[TopicImage], None]] = []
+        self._deleted: list[Callable[[TopicImage], None]] = []
+        self._grown: list[Callable[[TopicImage, int], None]] = []
+        self._config_changed: list[Callable[[ResourceName], None]] = []
+        self._bootstrap(features or {})
+        for row in self._state.topics.values():
+            self._index(row)
+
+    # -- the image
+
+    @property
+    def cluster_id(self) -> str:
+        """22 characters, chosen once for this data folder."""
+        return self._state.meta[_CLUSTER_ID]
+
+    @property
+    def features(self) -> Mapping[str, int]:
+        """Finalized feature levels; a feature at level 0 is off."""
+        return self._state.features
+
+    @property
+    def features_epoch(self) -> int:
+        """Grows with each change of a feature level; at least 1."""
+        return int(self._state.meta[_FEATURES_EPOCH])
+
+    @property
+    def share_groups_enabled(self) -> bool:
+        """Whether share.version is 1 or more."""
+        return self._state.features.get(SHARE_VERSION, 0) >= 1
+
+    def topic(self, name: str) -> TopicImage | None:
+        return self._by_name.get(name)
+
+    def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
+        return self._by_id.get(topic_id)
+
+    def topics(self) -> list[TopicImage]:
+        """All topics, by name."""
+        return [self._by_name[name] for name in sorted(self._by_name)]
+
+    def configs(self, kind: str, name: str) -> Mapping[str, str]:
+        """A resource's own properties, none if it has none. `kind` and `name` are those of `ResourceName`."""
+        return self._state.configs.get(ResourceName(kind, name), _NO_CONFIGS)
+
+    def config_names(self, kind: str) -> list[str]:
+        """Names of the resources of a kind that have properties of their own, sorted."""
+        return sorted(resource.name for resource in self._state.configs if resource.kind == kind)
+
+    def colliding_topic(self, name: str) -> str | None:
+        """Another topic whose name differs only in '.' and '_'."""
+        others = self._collisions.get(collision_key(name), set()) - {name}
+        return min(others) if others else None
+
+    # -- mutations
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> list[TopicImage]:
+        """Create all topics in one commit. ValueError for an illegal or taken name; OSError when the commit fails."""
+        rows: list[TopicRow] = []
+        changes: list[MetaChange] = []
+        for topic in topics:
+            problem = name_error(topic.name)
+            if problem is not None or topic.name in self._by_name or topic.partitions < 1:
+                raise ValueError(problem or f"topic {topic.name} with {topic.partitions} partitions cannot be created")
+            row = TopicRow(topic.name, self._env.random_uuid(), topic.partitions, topic.internal)
+            rows.append(row)
+            changes.append(PutTopic(row))
+            resource = ResourceName("topic", topic.name)
+            changes.extend(PutConfig(resource, key, value) for key, value in topic.configs.items())
+        self._commit(changes)
+        images = [self._index(row) for row in rows]
+        for image in images:
+            logger.info(
+                "topic %s: created, id %s, partitions %d", image.name, uuid_to_text(image.topic_id), image.partitions
+            )
+            _tell(self._created, image)
+        return images
+
+    def create_topic(self, topic: NewTopic) -> TopicImage:
+        """`create_topics` of one."""
+        return self.create_topics([topic])[0]
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        """Delete topics and their properties in one commit. KeyError for an unknown name; OSError as above."""
+        images = [self._by_name[name] for name in names]
+        changes: list[MetaChange] = []
+        for image in images:
+            resource = ResourceName("topic", image.name)
+            changes.extend(PutConfig(resource, key, None) for key in self.configs("topic", image.name))
+            changes.append(DropTopic(image.name))
+        self._commit(changes)
+        for image in images:
+            self._unindex(image)
+        for image in images:
+            logger.info("topic %s: deleted, id %s", image.name, uuid_to_text(image.topic_id))
+            _tell(self._deleted, image)
+
+    def create_partitions(self, counts: Mapping[str, int]) -> None:
+        """Raise partition counts (the new totals) in one commit. KeyError, ValueError for fewer, OSError as above."""
+        changes: list[MetaChange] = []
+        for name, count in counts.items():
+            old = self._by_name[name]
+            if count <= old.partitions:
+                raise ValueError(f"topic {name} has {old.partitions} partitions, cannot change to {count}")
+            changes.append(PutTopic(TopicRow(name, old.topic_id, count, old.internal)))
+        before = {name: self._by_name[name].partitions for name in counts}
+        self._commit(changes)
+        for name in counts:
+            image = self._index(self._state.topics[name])
+            logger.info("topic %s: partitions %d -> %d", name, before[name], image.partitions)
+            _tell(self._grown, image, before[name])
+
+    def alter_configs(self, changes: Sequence[PutConfig]) -> None:
+        """Set and remove properties in one commit; the caller has checked them. OSError as above."""
+        self._commit(changes)
+        for resource in dict.fromkeys(change.resource for change in changes):
+            _tell(self._config_changed, resource)
+
+    def set_features(self, levels: Mapping[str, int]) -> None:
+        """Finalize feature levels in one commit. ConfigError for an unknown feature or level; OSError as above."""
+        changes = self._feature_changes(levels)
+        if changes:
+            self._commit(changes)
+
+    def allocate_producer_ids(self, count: int = PRODUCER_ID_BLOCK) -> range:
+        """`count` producer ids never given out before, whatever crashes. ValueError when there are no more."""
+        first = int(self._state.meta.get(_NEXT_PRODUCER_ID, "0"))
+        if first + count > _HIGHEST_PRODUCER_ID:
+            raise ValueError("producer ids are used up")
+        # Committed before the first is used: a crash wastes the rest of the block, and repeats none.
+        self._commit([PutMeta(_NEXT_PRODUCER_ID, str(first + count))])
+        return range(first, first + count)
+
+    # -- listeners, called after the commit, in the order they were added
+
+    def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None:
+        self._created.append(listener)
+
+    def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
+        """The image is the topic as it was; `topic(name)` does not find it any more."""
+        self._deleted.append(listener)
+
+    def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
+        """Called with the topic as it is now and the partition count before."""
+        self._grown.append(listener)
+
+    def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
+        """Not called for the properties a topic is created with or deleted with."""
+        self._config_changed.append(listener)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db.close()
+
+    # -- inside
+
+    def _bootstrap(self, requested: Mapping[str, int]) -> None:
+        meta = self._state.meta
+        stored = int(meta.get(_FORMAT, FORMAT_VERSION))
+        if stored > FORMAT_VERSION:
+            raise OSError(f"metadata has format version {stored}, and this release reads up to {FORMAT_VERSION}")
+        changes: list[MetaChange] = []
+        if _CLUSTER_ID not in meta:
+            changes.append(PutMeta(_FORMAT, str(FORMAT_VERSION)))
+            changes.append(PutMeta(_CLUSTER_ID, uuid_to_text(self._env.random_uuid())))
+        # Also features this release has and the database's did not.
+        initial = {name: feature.initial for name, feature in FEATURES.items() if name not in self._state.features}
+        changes += self._feature_changes({**initial, **requested})
+        if changes:
+            self._commit(changes)
+
+    def _feature_changes(self, levels: Mapping[str, int]) -> list[MetaChange]:
+        for name, level in levels.items():
+            check_level(name, level)
+        changed = {name: level for name, level in levels.items() if self._state.features.get(name) != level}
+        if not changed:
+            return []
+        epoch = int(self._state.meta.get(_FEATURES_EPOCH, "0")) + 1
+        return [*(PutFeature(name, level) for name, level in changed.items()), PutMeta(_FEATURES_EPOCH, str(epoch))]
+
+    def _commit(self, changes: Sequence[MetaChange]) -> None:
+        self._db.commit(changes)
+        for change in changes:
+            self._state.apply(change)
+
+    def _index(self, row: TopicRow) -> TopicImage:
+        image = TopicImage(row.name, row.topic_id, row.partitions, row.internal)
+        self._by_name[row.name] = image
+        self._by_id[row.topic_id] = image
+        self._collisions.setdefault(collision_key(row.name), set()).add(row.name)
+        return image
+
+    def _unindex(self, image: TopicImage) -> None:
+        del self._by_name[image.name]
+        del self._by_id[image.topic_id]
+        key = collision_key(image.name)
+        self._collisions[key].discard(image.name)
+        if not self._collisions[key]:
+            del self._collisions[key]
+
+
+def _tell(listeners: Iterable[Callable[..., None]], *arguments: object) -> None:
+    for listener in listeners:
+        try:
+            listener(*arguments)
+        except Exception:  # the change is committed: every other listener must still hear of it
+            logger.exception("metadata listener failed for %s", arguments[0])

@@ -1,0 +1,111 @@
+"""`meta.db`: cluster metadata in SQLite, write-ahead log, synchronous=FULL, so that a commit survives power loss.
+
+Tables (format version 1, kept in `meta` under `format.version`):
+
+    topics   name, topic_id (16 bytes), partitions, internal (0/1)
+    configs  kind (topic, broker, group), name, key, value
+    features name, level
+    meta     key, value
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from shareq.broker.meta_db import (
+    DropTopic,
+    MetaChange,
+    MetaState,
+    PutConfig,
+    PutFeature,
+    PutMeta,
+    PutTopic,
+    ResourceName,
+    TopicRow,
+)
+
+_TABLES: Final = """
+BEGIN;
+CREATE TABLE IF NOT EXISTS topics (
+    name TEXT PRIMARY KEY, topic_id BLOB NOT NULL UNIQUE, partitions INTEGER NOT NULL, internal INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS configs (
+    kind TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, name, key)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS features (name TEXT PRIMARY KEY, level INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+COMMIT;
+"""
+
+_Statement = tuple[str, tuple[object, ...]]
+
+
+class SqliteMetaDb:
+    """A `MetaDb` in one file, created if absent. OSError naming the file when it cannot be opened or read."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        try:
+            # One thread uses it; the transactions are ours, so the module must not start its own.
+            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.executescript(_TABLES)
+        except sqlite3.Error as error:
+            raise self._failure("opened", error) from error
+
+    def load(self) -> MetaState:
+        try:
+            return self._read()
+        except sqlite3.Error as error:
+            raise self._failure("read", error) from error
+
+    def commit(self, changes: Sequence[MetaChange]) -> None:
+        cursor = self._connection.cursor()
+        try:
+            cursor.execute("BEGIN IMMEDIATE")
+            for statement, values in _statements(changes):
+                cursor.execute(statement, values)
+            cursor.execute("COMMIT")
+        except sqlite3.Error as error:
+            if self._connection.in_transaction:
+                cursor.execute("ROLLBACK")
+            raise self._failure("written", error) from error
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _read(self) -> MetaState:
+        state = MetaState()
+        execute = self._connection.execute
+        for name, topic_id, partitions, internal in execute("SELECT name, topic_id, partitions, internal FROM topics"):
+            state.topics[name] = TopicRow(name, bytes(topic_id), partitions, bool(internal))
+        for kind, name, key, value in execute("SELECT kind, name, key, value FROM configs"):
+            state.configs.setdefault(ResourceName(kind, name), {})[key] = value
+        state.features.update(execute("SELECT name, level FROM features"))
+        state.meta.update(execute("SELECT key, value FROM meta"))
+        return state
+
+    def _failure(self, verb: str, error: sqlite3.Error) -> OSError:
+        return OSError(f"metadata database {self._path} could not be {verb}: {error}")
+
+
+def _statements(changes: Sequence[MetaChange]) -> Iterable[_Statement]:
+    for change in changes:
+        match change:
+            case PutTopic(topic):
+                values = (topic.name, topic.topic_id, topic.partitions, int(topic.internal))
+                yield "INSERT OR REPLACE INTO topics (name, topic_id, partitions, internal) VALUES (?, ?, ?, ?)", values
+            case DropTopic(name):
+                yield "DELETE FROM topics WHERE name = ?", (name,)
+            case PutConfig(resource, key, None):
+                yield "DELETE FROM configs WHERE kind = ? AND name = ? AND key = ?", (resource.kind, resource.name, key)
+            case PutConfig(resource, key, value):
+                row = (resource.kind, resource.name, key, value)
+                yield "INSERT OR REPLACE INTO configs (kind, name, key, value) VALUES (?, ?, ?, ?)", row
+            case PutFeature(name, level):
+                yield "INSERT OR REPLACE INTO features (name, level) VALUES (?, ?)", (name, level)
+            case PutMeta(key, text):
+                yield "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, text)

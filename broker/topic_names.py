@@ -1,0 +1,38 @@
+"""Which topic names are legal, and which are internal."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+CONSUMER_OFFSETS: Final = "__consumer_offsets"
+SHARE_GROUP_STATE: Final = "__share_group_state"
+TRANSACTION_STATE: Final = "__transaction_state"
+INTERNAL_TOPICS: Final = frozenset((CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE))
+
+# Apache Kafka's own metadata log, which a client must not be able to create as a topic.
+CLUSTER_METADATA: Final = "__cluster_metadata"
+
+MAX_LENGTH: Final = 249
+_LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def name_error(name: str) -> str | None:
+    """Why a topic cannot have this name, as a sentence; None if it can.
+
+    Names become folder names, so nothing else may pass: no separators, no `.` or `..`, 249 characters at most.
+    """
+    if not name:
+        return "Topic name is invalid: the empty string is not allowed"
+    if name in (".", ".."):
+        return f"Topic name is invalid: '{name}' is not allowed"
+    if len(name) > MAX_LENGTH:
+        return f"Topic name is invalid: it is {len(name)} characters long, and at most {MAX_LENGTH} are allowed"
+    if _LEGAL.fullmatch(name) is None:
+        return "Topic name is invalid: it may only have ASCII letters and digits, '.', '_' and '-'"
+    return None
+
+
+def collision_key(name: str) -> str:
+    """Equal for two names that Apache Kafka regards as too alike: it joins '.' and '_' in metric names."""
+    return name.replace(".", "_")
