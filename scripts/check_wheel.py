@@ -1,6 +1,6 @@
-"""sdist -> wheel -> install into a fresh environment outside the checkout -> start once. Leaves both files in dist/.
+"""sdist -> wheel -> install into a fresh environment outside the checkout -> start once; both files stay in dist/.
 
-The step that catches a hollow wheel: the folders at the root become shareq.* only through the mapping in pyproject.toml.
+Catches a hollow wheel: the folders at the root become shareq.* only through the mapping in pyproject.toml.
 """
 
 from __future__ import annotations
