@@ -36,7 +36,7 @@ def test_kafka_rewrites_our_bytes_unchanged(tmp_path: Path) -> None:
     ]
     answers = rewritten_by_kafka(cases, tmp_path)
     wrong = [
-        f"{case.message.name} {case.version}: {case.data.hex()} -> {answer if isinstance(answer, str) else answer.hex()}"
+        f"{case.message.name} {case.version}: {case.data.hex()} -> {answer!r}"
         for case, answer in zip(cases, answers, strict=True)
         if answer != case.data
     ]
