@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class StateBatch:
-    """A range of offsets (inclusive) with the state and delivery count to persist. `delivery_state` is 0, 2 or 4."""
+class StateBatch(NamedTuple):
+    """A range of offsets (inclusive) with the state and delivery count to persist. `delivery_state` is 0, 2 or 4.
+
+    A tuple, because acknowledging record by record makes one for each.
+    """
 
     first_offset: int
     last_offset: int

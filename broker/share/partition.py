@@ -1,0 +1,260 @@
+"""The leader of one share partition: which records are in flight, with whom, and how their delivery ends (KIP-932).
+
+Pure: time is an argument, timers are data, effects are returned. The rules are Apache Kafka 4.3.1's; they live in the
+modules beside this one, and this class puts them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shareq.broker.share.acknowledge import Acknowledgement
+from shareq.broker.share.acquire import Acquisition, capacity, cut_out
+from shareq.broker.share.effects import Effect, StateBatch, WakeFetches, WriteState
+from shareq.broker.share.load import load_window
+from shareq.broker.share.locks import AcquisitionLocks, expire
+from shareq.broker.share.offsets import advance_start, compacted_away, next_fetch_offset, on_log_start_moved
+from shareq.broker.share.record_state import AcquireMode, RecordState
+from shareq.broker.share.record_status import NO_DEADLINE
+from shareq.broker.share.values import AckBatch, AckOutcome, AcquiredRange, BatchSpan, RangeView
+from shareq.broker.share.window import InFlightWindow
+from shareq.broker.share.writes import StateChange, release
+from shareq.coordinator.ports import ShareGroupSettings
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+
+__all__ = ["AckBatch", "AckOutcome", "AcquiredRange", "RangeView", "SharePartition"]
+
+_NO_COUNT = -1  # DeliveryCompleteCount of a write that only fixes the start offset
+
+
+class SharePartition:
+    """State machine of one share partition.
+
+    Every offset is inclusive unless said otherwise, every time is monotonic milliseconds and never goes back.
+    `settings` may be replaced at any time and holds for what happens from then on; locks keep the deadline they were
+    given. Nothing may be acquired before `load`.
+    """
+
+    def __init__(self, key: SharePartitionKey, leader_epoch: int, settings: ShareGroupSettings) -> None:
+        self.key = key
+        self.leader_epoch = leader_epoch
+        self.settings = settings
+        self.lost_tail = False
+        self._state_epoch = 0
+        self._active = False
+        self._start_is_durable = True
+        self._start_write: WriteState | None = None
+        self._window = InFlightWindow()
+        self._locks = AcquisitionLocks()
+        self._writes: dict[int, StateChange | None] = {}
+        self._last_write_id = 0
+
+    # -- what is known
+
+    @property
+    def start_offset(self) -> int:
+        """The lowest offset whose delivery is not finished. Never moves back."""
+        return self._window.start_offset
+
+    @property
+    def end_offset(self) -> int:
+        """The highest offset in flight; with nothing in flight the next one to fetch, equal to `start_offset`."""
+        return self._window.end_offset
+
+    @property
+    def state_epoch(self) -> int:
+        """The state epoch that was loaded; sent with every write."""
+        return self._state_epoch
+
+    @property
+    def delivery_complete_count(self) -> int:
+        """How many offsets from the start offset on are acknowledged or archived, pending ones included (KIP-1226)."""
+        return self._window.delivery_complete_count
+
+    def snapshot(self, first: int | None = None, last: int | None = None) -> list[RangeView]:
+        """Runs of equal records between `first` (default: the start offset) and `last`, ascending, for tests."""
+        if not self._window.batches:
+            return []
+        first = self._window.start_offset if first is None else first
+        last = self._window.batches.last.last_offset if last is None else last
+        return [
+            RangeView(
+                run_first,
+                run_last,
+                status.state,
+                status.delivery_count,
+                status.owner,
+                None if status.deadline_ms == NO_DEADLINE else status.deadline_ms,
+                status.write_id != 0,
+            )
+            for run_first, run_last, status in self._window.runs(first, last)
+        ]
+
+    # -- loading
+
+    def load(
+        self,
+        state_epoch: int,
+        start_offset: int,
+        batches: Sequence[StateBatch],
+        *,
+        log_start_offset: int,
+        log_end_offset: int,
+        persisted: bool = True,
+    ) -> ErrorCode:
+        """Take over what was persisted; NONE, or UNKNOWN_SERVER_ERROR when it contradicts itself.
+
+        `start_offset` >= 0 is the persisted one, or with `persisted` False what the offset reset resolved to, which has
+        to be written first (`pending_start_write`). State beyond `log_end_offset` (exclusive) belongs to records that
+        a power loss took; it is dropped, and `lost_tail` says so. A start offset below `log_start_offset` stays until
+        a read finds out (`on_log_start_moved`).
+        """
+        loaded = load_window(start_offset, batches, max(log_end_offset, log_start_offset))
+        if isinstance(loaded, ErrorCode):
+            return loaded
+        self._window, self.lost_tail = loaded
+        advance_start(self._window)
+        self._state_epoch = state_epoch
+        self._start_is_durable = persisted
+        self._active = True
+        return ErrorCode.NONE
+
+    def pending_start_write(self) -> WriteState | None:
+        """The write of the resolved start offset that must be durable before anything can be acquired; None: it is.
+
+        The same write while it is under way. After a failed one, a new one. A crash before the first acknowledgement
+        would otherwise resolve the start offset anew and skip records.
+        """
+        if self._start_is_durable:
+            return None
+        if self._start_write is None:
+            self._start_write = self._write(self._next_write_id(), (), _NO_COUNT)
+        return self._start_write
+
+    # -- fetching
+
+    def next_fetch_offset(self) -> int:
+        """Where to read next: the first record that can be delivered again, or else the first one never fetched."""
+        return next_fetch_offset(self._window)
+
+    def can_acquire(self) -> bool:
+        """Whether there is something to deliver again, or room below the in-flight limit."""
+        if not self._active:
+            return False
+        if next_fetch_offset(self._window) != self._window.end_offset + 1:
+            return True
+        return self._window.in_flight() < self.settings.partition_max_record_locks
+
+    def acquire(
+        self,
+        member_id: str,
+        mode: AcquireMode,
+        batch_size: int,
+        max_records: int,
+        fetch_offset: int,
+        batches: Sequence[BatchSpan],
+        now_ms: int,
+        *,
+        aborted: Sequence[tuple[int, int]] = (),
+    ) -> list[AcquiredRange]:
+        """Acquire records from a read at `fetch_offset` that brought `batches` (ascending, disjoint).
+
+        Returns ascending ranges, which the member now holds until the lock runs out. `max_records` and the in-flight
+        limit are rounded up to the end of a record batch unless `mode` is RECORD_LIMIT. Offsets of `aborted` (inclusive
+        ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out.
+        """
+        if not self._active or not self._start_is_durable or max_records <= 0 or not batches:
+            return []
+        window, last_fetched = self._window, batches[-1].last_offset
+        if last_fetched < window.start_offset:
+            return []
+        limit = self.settings.partition_max_record_locks
+        budget, last = capacity(window, limit, max_records, fetch_offset, last_fetched)
+        if budget <= 0:
+            return []
+        if fetch_offset < batches[0].base_offset:
+            compacted_away(window, fetch_offset, batches[0].base_offset)
+        acquisition = Acquisition(window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms)
+        acquisition.run(budget, last)
+        if not aborted or not acquisition.acquired:
+            return acquisition.acquired
+        for aborted_first, aborted_last in aborted:
+            window.archive(aborted_first, aborted_last, RecordState.ACQUIRED)
+        return cut_out(acquisition.acquired, aborted)
+
+    # -- acknowledging
+
+    def acknowledge(self, member_id: str, batches: Sequence[AckBatch], now_ms: int) -> AckOutcome:
+        """Move acquired records on. Nothing is visible to other members until `on_state_written`.
+
+        All batches succeed together or the first error (INVALID_RECORD_STATE, INVALID_REQUEST) undoes the request;
+        only renewals stay. Batches are ascending and disjoint (`fetch_plan.validate_ack_batches`).
+        """
+        change = StateChange(self._next_write_id())
+        request = Acknowledgement(self._window, self._locks, self.settings, member_id, change, now_ms)
+        error = request.apply(batches)
+        if error is not ErrorCode.NONE or not change.state_batches:
+            return AckOutcome(error)
+        return AckOutcome(ErrorCode.NONE, (self._start(change),), change.write_id)
+
+    def release_acquired_records(self, member_id: str, now_ms: int) -> tuple[Effect, ...]:
+        """Give back everything the member holds, because its share session ended. Takes effect when it is written."""
+        change = StateChange(self._next_write_id())
+        release(self._window, member_id, change, self.settings.delivery_count_limit)
+        return (self._start(change),) if change.state_batches else ()
+
+    def on_state_written(self, write_id: int, error: ErrorCode, now_ms: int) -> tuple[Effect, ...]:
+        """The outcome of a `WriteState`, once for each. KeyError for a write that is not under way.
+
+        NONE settles its records and may move the start offset. Anything else returns them to their owner, or gives them
+        back if the lock has run out meanwhile. After the write of a lock expiry the start offset moves either way.
+        """
+        if self._start_write is not None and write_id == self._start_write.write_id:
+            self._start_write = None
+            self._start_is_durable = error is ErrorCode.NONE
+            return (WakeFetches(),) if self._start_is_durable else ()
+        change = self._writes.pop(write_id)
+        if change is None:
+            woken = advance_start(self._window)
+        elif error is ErrorCode.NONE:
+            woken = change.commit(self._window)
+            woken = advance_start(self._window) or woken
+        else:
+            woken = change.roll_back(self._window, now_ms, self.settings.delivery_count_limit)
+        return (WakeFetches(),) if woken else ()
+
+    def _start(self, change: StateChange) -> WriteState:
+        self._writes[change.write_id] = change
+        return self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
+
+    def _write(self, write_id: int, batches: tuple[StateBatch, ...], delivery_complete_count: int) -> WriteState:
+        start_offset = self._window.start_offset
+        return WriteState(
+            write_id, self._state_epoch, self.leader_epoch, start_offset, delivery_complete_count, batches
+        )
+
+    def _next_write_id(self) -> int:
+        self._last_write_id += 1
+        return self._last_write_id
+
+    # -- the log and the clock
+
+    def on_log_start_moved(self, log_start_offset: int, now_ms: int) -> None:
+        """A read was below the log's start: go on from there. Nothing when that is not beyond the start offset."""
+        on_log_start_moved(self._window, log_start_offset)
+
+    def next_deadline_ms(self) -> int | None:
+        """When to call `on_deadline`; None when no lock is held. It may turn out then that nothing has expired."""
+        return self._locks.next_deadline_ms(self._window)
+
+    def on_deadline(self, now_ms: int) -> tuple[Effect, ...]:
+        """Give back what is locked beyond its deadline, at once and whether or not the write succeeds."""
+        expired = expire(self._window, self._locks, now_ms, self.settings.delivery_count_limit)
+        if not expired:
+            return ()
+        change = StateChange(self._next_write_id())
+        change.persist_runs(expired)
+        self._writes[change.write_id] = None  # its outcome changes no record
+        write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
+        return (write, WakeFetches())
