@@ -16,6 +16,7 @@ from shareq.broker.config.config_changes import Alteration, apply_alterations
 from shareq.broker.config.config_def import ConfigError, ConfigValue, UpdateMode
 from shareq.broker.config.group_config import GROUP_KEYS, ConsumerGroupSettings
 from shareq.broker.config.topic_config import TOPIC_KEYS
+from shareq.broker.log.settings import LogSettings
 from shareq.broker.meta_db import PutConfig, ResourceName
 from shareq.broker.metadata import MetadataStore
 from shareq.coordinator.ports import ShareGroupSettings
@@ -39,6 +40,7 @@ class ConfigService:
         self.broker = config
         self._metadata = metadata
         self._topics: dict[str, dict[str, ConfigValue]] = {}
+        self._logs: dict[str, LogSettings] = {}
         self._share_groups: dict[str, ShareGroupSettings] = {}
         self._listeners: list[Callable[[ResourceName], None]] = []
         self._refresh_broker()
@@ -56,6 +58,15 @@ class ConfigService:
         if values is None:
             values = self._topics[name] = topic_config.topic_values(name, self.broker, overrides)
         return values
+
+    def log_settings(self, name: str) -> LogSettings:
+        """A topic's effective properties as its logs take them."""
+        if not self._metadata.configs(TOPIC, name):
+            return self._plain_log
+        settings = self._logs.get(name)
+        if settings is None:
+            settings = self._logs[name] = topic_config.log_settings(self.topic(name), self.broker)
+        return settings
 
     def share_group(self, group_id: str) -> ShareGroupSettings:
         """A share group's effective settings, whether or not it exists."""
@@ -188,6 +199,7 @@ class ConfigService:
 
     def _forget_topic(self, name: str) -> None:
         self._topics.pop(name, None)
+        self._logs.pop(name, None)
 
     def _refresh_broker(self) -> None:
         configs = self._metadata.configs
@@ -199,8 +211,10 @@ class ConfigService:
             logger.error("dynamic broker properties are not applied: %s", error)
             self.broker = self.static
         self._topics.clear()
+        self._logs.clear()
         self._share_groups.clear()
         self._plain_topic = topic_config.topic_defaults(self.broker)
+        self._plain_log = topic_config.log_settings(self._plain_topic, self.broker)
         self._plain_share_group = group_config.share_group_settings(group_config.group_values("", self.broker, {}))
 
 

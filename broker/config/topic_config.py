@@ -19,6 +19,8 @@ from shareq.broker.config.config_def import (
     int_value,
 )
 from shareq.broker.config.config_def import ConfigType as Type
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.records.compression import Compression
 
 logger = logging.getLogger(__name__)
 
@@ -113,6 +115,15 @@ _COMPUTED: Final[Mapping[str, Callable[[BrokerConfig], ConfigValue]]] = {
     "segment.ms": lambda config: config.roll_ms,
 }
 
+_COMPRESSIONS: Final[Mapping[str, Compression | None]] = {
+    "producer": None,
+    "uncompressed": Compression.NONE,
+    "gzip": Compression.GZIP,
+    "snappy": Compression.SNAPPY,
+    "lz4": Compression.LZ4,
+    "zstd": Compression.ZSTD,
+}
+
 _MUST_BE_DEFAULT: Final = ("remote.storage.enable", "remote.log.copy.disable", "remote.log.delete.on.disable")
 
 
@@ -150,6 +161,30 @@ def check_topic_configs(topic: str, config: BrokerConfig, overrides: Mapping[str
     if topic == SHARE_STATE_TOPIC and values["cleanup.policy"] != ("compact",):
         # Its records are deltas: only the policy that this broker compacts the topic with keeps share-group state.
         raise ConfigError("cleanup.policy", overrides.get("cleanup.policy", "null"), f"must be compact for {topic}")
+
+
+def log_settings(values: Mapping[str, ConfigValue], config: BrokerConfig) -> LogSettings:
+    """Effective values (`topic_values`) as a partition's log takes them."""
+    own_segment_bytes = values["internal.segment.bytes"]
+    policy = values["cleanup.policy"]
+    assert isinstance(policy, tuple)
+    return LogSettings(
+        segment_bytes=int_value(values, "segment.bytes" if own_segment_bytes is None else "internal.segment.bytes"),
+        segment_ms=int_value(values, "segment.ms"),
+        segment_index_bytes=int_value(values, "segment.index.bytes"),
+        index_interval_bytes=int_value(values, "index.interval.bytes"),
+        retention_ms=int_value(values, "retention.ms"),
+        retention_bytes=int_value(values, "retention.bytes"),
+        max_message_bytes=int_value(values, "max.message.bytes"),
+        append_time=values["message.timestamp.type"] == "LogAppendTime",
+        message_timestamp_before_max_ms=int_value(values, "message.timestamp.before.max.ms"),
+        message_timestamp_after_max_ms=int_value(values, "message.timestamp.after.max.ms"),
+        delete="delete" in policy,
+        compact="compact" in policy,
+        flush_messages=int_value(values, "flush.messages"),
+        compression_type=_COMPRESSIONS[str(values["compression.type"])],
+        producer_id_expiration_ms=config.producer_id_expiration_ms,
+    )
 
 
 def _key(name: str, text: str) -> ConfigKey:
