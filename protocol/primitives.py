@@ -37,14 +37,21 @@ class UnencodableMessage(ValueError):
     not allowed, a number out of its type's range, a string over 32,767 bytes."""
 
 
-class _Unset:
-    """The default of array and struct parameters: a fresh empty value. None cannot be it, since null is a value."""
+EMPTY: Final[list[Any]] = []
+"""The default of array parameters, told by identity: a fresh empty list. None cannot be it, since null is a value.
+
+(Any: it stands in for lists of every type.)
+"""
+
+
+class Unset:
+    """The default of a parameter for a struct that may be null and is not null by default: a fresh struct."""
 
     def __repr__(self) -> str:
-        return "<empty>"
+        return "<default>"
 
 
-UNSET: Final[Any] = _Unset()  # Any: it stands in for every array and struct type
+UNSET: Final = Unset()
 
 
 class Structure:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -54,11 +54,11 @@ class AddPartitionsToTxnTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -73,14 +73,14 @@ class AddPartitionsToTxnTransaction(Structure):
         producer_id: int = 0,
         producer_epoch: int = 0,
         verify_only: bool = False,
-        topics: list[AddPartitionsToTxnTopic] = UNSET,
+        topics: list[AddPartitionsToTxnTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.transactional_id = transactional_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.verify_only = verify_only
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -341,18 +341,18 @@ class AddPartitionsToTxnRequest(Message):
 
     def __init__(
         self,
-        transactions: list[AddPartitionsToTxnTransaction] = UNSET,
+        transactions: list[AddPartitionsToTxnTransaction] = EMPTY,
         v3_and_below_transactional_id: str = "",
         v3_and_below_producer_id: int = 0,
         v3_and_below_producer_epoch: int = 0,
-        v3_and_below_topics: list[AddPartitionsToTxnTopic] = UNSET,
+        v3_and_below_topics: list[AddPartitionsToTxnTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.transactions = [] if transactions is UNSET else transactions
+        self.transactions = [] if transactions is EMPTY else transactions
         self.v3_and_below_transactional_id = v3_and_below_transactional_id
         self.v3_and_below_producer_id = v3_and_below_producer_id
         self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
-        self.v3_and_below_topics = [] if v3_and_below_topics is UNSET else v3_and_below_topics
+        self.v3_and_below_topics = [] if v3_and_below_topics is EMPTY else v3_and_below_topics
         self.unknown_tags = unknown_tags
 
 
@@ -364,11 +364,11 @@ class AddPartitionsToTxnTopicResult(Structure):
     def __init__(
         self,
         name: str = "",
-        results_by_partition: list[AddPartitionsToTxnPartitionResult] = UNSET,
+        results_by_partition: list[AddPartitionsToTxnPartitionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.results_by_partition = [] if results_by_partition is UNSET else results_by_partition
+        self.results_by_partition = [] if results_by_partition is EMPTY else results_by_partition
         self.unknown_tags = unknown_tags
 
 
@@ -396,11 +396,11 @@ class AddPartitionsToTxnResult(Structure):
     def __init__(
         self,
         transactional_id: str = "",
-        topic_results: list[AddPartitionsToTxnTopicResult] = UNSET,
+        topic_results: list[AddPartitionsToTxnTopicResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.transactional_id = transactional_id
-        self.topic_results = [] if topic_results is UNSET else topic_results
+        self.topic_results = [] if topic_results is EMPTY else topic_results
         self.unknown_tags = unknown_tags
 
 
@@ -676,14 +676,14 @@ class AddPartitionsToTxnResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        results_by_transaction: list[AddPartitionsToTxnResult] = UNSET,
-        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = UNSET,
+        results_by_transaction: list[AddPartitionsToTxnResult] = EMPTY,
+        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.results_by_transaction = [] if results_by_transaction is UNSET else results_by_transaction
+        self.results_by_transaction = [] if results_by_transaction is EMPTY else results_by_transaction
         self.results_by_topic_v3_and_below = (
-            [] if results_by_topic_v3_and_below is UNSET else results_by_topic_v3_and_below
+            [] if results_by_topic_v3_and_below is EMPTY else results_by_topic_v3_and_below
         )
         self.unknown_tags = unknown_tags

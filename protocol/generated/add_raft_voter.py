@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -203,7 +203,7 @@ class AddRaftVoterRequest(Message):
         timeout_ms: int = 0,
         voter_id: int = 0,
         voter_directory_id: bytes = ZERO_UUID,
-        listeners: list[Listener] = UNSET,
+        listeners: list[Listener] = EMPTY,
         ack_when_committed: bool = True,
         unknown_tags: Tags = (),
     ) -> None:
@@ -211,7 +211,7 @@ class AddRaftVoterRequest(Message):
         self.timeout_ms = timeout_ms
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
-        self.listeners = [] if listeners is UNSET else listeners
+        self.listeners = [] if listeners is EMPTY else listeners
         self.ack_when_committed = ack_when_committed
         self.unknown_tags = unknown_tags
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -49,12 +49,12 @@ class AlterClientQuotasRequestEntryData(Structure):
 
     def __init__(
         self,
-        entity: list[AlterClientQuotasRequestEntityData] = UNSET,
-        ops: list[OpData] = UNSET,
+        entity: list[AlterClientQuotasRequestEntityData] = EMPTY,
+        ops: list[OpData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.entity = [] if entity is UNSET else entity
-        self.ops = [] if ops is UNSET else ops
+        self.entity = [] if entity is EMPTY else entity
+        self.ops = [] if ops is EMPTY else ops
         self.unknown_tags = unknown_tags
 
 
@@ -373,11 +373,11 @@ class AlterClientQuotasRequest(Message):
 
     def __init__(
         self,
-        entries: list[AlterClientQuotasRequestEntryData] = UNSET,
+        entries: list[AlterClientQuotasRequestEntryData] = EMPTY,
         validate_only: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.entries = [] if entries is UNSET else entries
+        self.entries = [] if entries is EMPTY else entries
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
@@ -391,12 +391,12 @@ class AlterClientQuotasResponseEntryData(Structure):
         self,
         error_code: int = 0,
         error_message: str | None = "",
-        entity: list[AlterClientQuotasResponseEntityData] = UNSET,
+        entity: list[AlterClientQuotasResponseEntityData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.entity = [] if entity is UNSET else entity
+        self.entity = [] if entity is EMPTY else entity
         self.unknown_tags = unknown_tags
 
 
@@ -652,9 +652,9 @@ class AlterClientQuotasResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        entries: list[AlterClientQuotasResponseEntryData] = UNSET,
+        entries: list[AlterClientQuotasResponseEntryData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.entries = [] if entries is UNSET else entries
+        self.entries = [] if entries is EMPTY else entries
         self.unknown_tags = unknown_tags

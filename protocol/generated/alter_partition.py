@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -49,11 +49,11 @@ class AlterPartitionRequestTopicData(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[AlterPartitionRequestPartitionData] = UNSET,
+        partitions: list[AlterPartitionRequestPartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -74,16 +74,16 @@ class AlterPartitionRequestPartitionData(Structure):
         self,
         partition_index: int = 0,
         leader_epoch: int = 0,
-        new_isr: list[int] = UNSET,
-        new_isr_with_epochs: list[BrokerState] = UNSET,
+        new_isr: list[int] = EMPTY,
+        new_isr_with_epochs: list[BrokerState] = EMPTY,
         leader_recovery_state: int = 0,
         partition_epoch: int = 0,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
         self.leader_epoch = leader_epoch
-        self.new_isr = [] if new_isr is UNSET else new_isr
-        self.new_isr_with_epochs = [] if new_isr_with_epochs is UNSET else new_isr_with_epochs
+        self.new_isr = [] if new_isr is EMPTY else new_isr
+        self.new_isr_with_epochs = [] if new_isr_with_epochs is EMPTY else new_isr_with_epochs
         self.leader_recovery_state = leader_recovery_state
         self.partition_epoch = partition_epoch
         self.unknown_tags = unknown_tags
@@ -343,12 +343,12 @@ class AlterPartitionRequest(Message):
         self,
         broker_id: int = 0,
         broker_epoch: int = -1,
-        topics: list[AlterPartitionRequestTopicData] = UNSET,
+        topics: list[AlterPartitionRequestTopicData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -360,11 +360,11 @@ class AlterPartitionResponseTopicData(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[AlterPartitionResponsePartitionData] = UNSET,
+        partitions: list[AlterPartitionResponsePartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -388,7 +388,7 @@ class AlterPartitionResponsePartitionData(Structure):
         error_code: int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
-        isr: list[int] = UNSET,
+        isr: list[int] = EMPTY,
         leader_recovery_state: int = 0,
         partition_epoch: int = 0,
         unknown_tags: Tags = (),
@@ -397,7 +397,7 @@ class AlterPartitionResponsePartitionData(Structure):
         self.error_code = error_code
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.isr = [] if isr is UNSET else isr
+        self.isr = [] if isr is EMPTY else isr
         self.leader_recovery_state = leader_recovery_state
         self.partition_epoch = partition_epoch
         self.unknown_tags = unknown_tags
@@ -524,10 +524,10 @@ class AlterPartitionResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        topics: list[AlterPartitionResponseTopicData] = UNSET,
+        topics: list[AlterPartitionResponseTopicData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags

@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -46,11 +46,11 @@ class ReassignableTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[ReassignablePartition] = UNSET,
+        partitions: list[ReassignablePartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -212,12 +212,12 @@ class AlterPartitionReassignmentsRequest(Message):
         self,
         timeout_ms: int = 60000,
         allow_replication_factor_change: bool = True,
-        topics: list[ReassignableTopic] = UNSET,
+        topics: list[ReassignableTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.timeout_ms = timeout_ms
         self.allow_replication_factor_change = allow_replication_factor_change
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -229,11 +229,11 @@ class ReassignableTopicResponse(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[ReassignablePartitionResponse] = UNSET,
+        partitions: list[ReassignablePartitionResponse] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -440,12 +440,12 @@ class AlterPartitionReassignmentsResponse(Message):
         allow_replication_factor_change: bool = True,
         error_code: int = 0,
         error_message: str | None = "",
-        responses: list[ReassignableTopicResponse] = UNSET,
+        responses: list[ReassignableTopicResponse] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.allow_replication_factor_change = allow_replication_factor_change
         self.error_code = error_code
         self.error_message = error_message
-        self.responses = [] if responses is UNSET else responses
+        self.responses = [] if responses is EMPTY else responses
         self.unknown_tags = unknown_tags

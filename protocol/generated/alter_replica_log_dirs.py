@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -48,11 +48,11 @@ class AlterReplicaLogDir(Structure):
     def __init__(
         self,
         path: str = "",
-        topics: list[AlterReplicaLogDirTopic] = UNSET,
+        topics: list[AlterReplicaLogDirTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.path = path
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -64,11 +64,11 @@ class AlterReplicaLogDirTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -265,8 +265,8 @@ class AlterReplicaLogDirsRequest(Message):
 
     __slots__ = ("dirs", "unknown_tags")
 
-    def __init__(self, dirs: list[AlterReplicaLogDir] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.dirs = [] if dirs is UNSET else dirs
+    def __init__(self, dirs: list[AlterReplicaLogDir] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.dirs = [] if dirs is EMPTY else dirs
         self.unknown_tags = unknown_tags
 
 
@@ -278,11 +278,11 @@ class AlterReplicaLogDirTopicResult(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[AlterReplicaLogDirPartitionResult] = UNSET,
+        partitions: list[AlterReplicaLogDirPartitionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -484,9 +484,9 @@ class AlterReplicaLogDirsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        results: list[AlterReplicaLogDirTopicResult] = UNSET,
+        results: list[AlterReplicaLogDirTopicResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is UNSET else results
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

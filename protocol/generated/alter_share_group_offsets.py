@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -42,11 +42,11 @@ class AlterShareGroupOffsetsRequestTopic(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[AlterShareGroupOffsetsRequestPartition] = UNSET,
+        partitions: list[AlterShareGroupOffsetsRequestPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -179,11 +179,11 @@ class AlterShareGroupOffsetsRequest(Message):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[AlterShareGroupOffsetsRequestTopic] = UNSET,
+        topics: list[AlterShareGroupOffsetsRequestTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -196,12 +196,12 @@ class AlterShareGroupOffsetsResponseTopic(Structure):
         self,
         topic_name: str = "",
         topic_id: bytes = ZERO_UUID,
-        partitions: list[AlterShareGroupOffsetsResponsePartition] = UNSET,
+        partitions: list[AlterShareGroupOffsetsResponsePartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -360,11 +360,11 @@ class AlterShareGroupOffsetsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
-        responses: list[AlterShareGroupOffsetsResponseTopic] = UNSET,
+        responses: list[AlterShareGroupOffsetsResponseTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.responses = [] if responses is UNSET else responses
+        self.responses = [] if responses is EMPTY else responses
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -202,12 +202,12 @@ class AlterUserScramCredentialsRequest(Message):
 
     def __init__(
         self,
-        deletions: list[ScramCredentialDeletion] = UNSET,
-        upsertions: list[ScramCredentialUpsertion] = UNSET,
+        deletions: list[ScramCredentialDeletion] = EMPTY,
+        upsertions: list[ScramCredentialUpsertion] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.deletions = [] if deletions is UNSET else deletions
-        self.upsertions = [] if upsertions is UNSET else upsertions
+        self.deletions = [] if deletions is EMPTY else deletions
+        self.upsertions = [] if upsertions is EMPTY else upsertions
         self.unknown_tags = unknown_tags
 
 
@@ -317,9 +317,9 @@ class AlterUserScramCredentialsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        results: list[AlterUserScramCredentialsResult] = UNSET,
+        results: list[AlterUserScramCredentialsResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is UNSET else results
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -429,19 +429,19 @@ class ApiVersionsResponse(Message):
     def __init__(
         self,
         error_code: int = 0,
-        api_keys: list[ApiVersion] = UNSET,
+        api_keys: list[ApiVersion] = EMPTY,
         throttle_time_ms: int = 0,
-        supported_features: list[SupportedFeatureKey] = UNSET,
+        supported_features: list[SupportedFeatureKey] = EMPTY,
         finalized_features_epoch: int = -1,
-        finalized_features: list[FinalizedFeatureKey] = UNSET,
+        finalized_features: list[FinalizedFeatureKey] = EMPTY,
         zk_migration_ready: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
-        self.api_keys = [] if api_keys is UNSET else api_keys
+        self.api_keys = [] if api_keys is EMPTY else api_keys
         self.throttle_time_ms = throttle_time_ms
-        self.supported_features = [] if supported_features is UNSET else supported_features
+        self.supported_features = [] if supported_features is EMPTY else supported_features
         self.finalized_features_epoch = finalized_features_epoch
-        self.finalized_features = [] if finalized_features is UNSET else finalized_features
+        self.finalized_features = [] if finalized_features is EMPTY else finalized_features
         self.zk_migration_ready = zk_migration_ready
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -42,11 +42,11 @@ class AssignReplicasToDirsRequestDirectoryData(Structure):
     def __init__(
         self,
         id: bytes = ZERO_UUID,
-        topics: list[AssignReplicasToDirsRequestTopicData] = UNSET,
+        topics: list[AssignReplicasToDirsRequestTopicData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.id = id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -58,11 +58,11 @@ class AssignReplicasToDirsRequestTopicData(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[AssignReplicasToDirsRequestPartitionData] = UNSET,
+        partitions: list[AssignReplicasToDirsRequestPartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -214,12 +214,12 @@ class AssignReplicasToDirsRequest(Message):
         self,
         broker_id: int = 0,
         broker_epoch: int = -1,
-        directories: list[AssignReplicasToDirsRequestDirectoryData] = UNSET,
+        directories: list[AssignReplicasToDirsRequestDirectoryData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
-        self.directories = [] if directories is UNSET else directories
+        self.directories = [] if directories is EMPTY else directories
         self.unknown_tags = unknown_tags
 
 
@@ -231,11 +231,11 @@ class AssignReplicasToDirsResponseDirectoryData(Structure):
     def __init__(
         self,
         id: bytes = ZERO_UUID,
-        topics: list[AssignReplicasToDirsResponseTopicData] = UNSET,
+        topics: list[AssignReplicasToDirsResponseTopicData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.id = id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -247,11 +247,11 @@ class AssignReplicasToDirsResponseTopicData(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[AssignReplicasToDirsResponsePartitionData] = UNSET,
+        partitions: list[AssignReplicasToDirsResponsePartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -409,10 +409,10 @@ class AssignReplicasToDirsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        directories: list[AssignReplicasToDirsResponseDirectoryData] = UNSET,
+        directories: list[AssignReplicasToDirsResponseDirectoryData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.directories = [] if directories is UNSET else directories
+        self.directories = [] if directories is EMPTY else directories
         self.unknown_tags = unknown_tags

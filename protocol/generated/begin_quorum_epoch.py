@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -56,11 +56,11 @@ class BeginQuorumEpochRequestTopicData(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[BeginQuorumEpochRequestPartitionData] = UNSET,
+        partitions: list[BeginQuorumEpochRequestPartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -364,14 +364,14 @@ class BeginQuorumEpochRequest(Message):
         self,
         cluster_id: str | None = None,
         voter_id: int = -1,
-        topics: list[BeginQuorumEpochRequestTopicData] = UNSET,
-        leader_endpoints: list[LeaderEndpoint] = UNSET,
+        topics: list[BeginQuorumEpochRequestTopicData] = EMPTY,
+        leader_endpoints: list[LeaderEndpoint] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.cluster_id = cluster_id
         self.voter_id = voter_id
-        self.topics = [] if topics is UNSET else topics
-        self.leader_endpoints = [] if leader_endpoints is UNSET else leader_endpoints
+        self.topics = [] if topics is EMPTY else topics
+        self.leader_endpoints = [] if leader_endpoints is EMPTY else leader_endpoints
         self.unknown_tags = unknown_tags
 
 
@@ -383,11 +383,11 @@ class BeginQuorumEpochResponseTopicData(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[BeginQuorumEpochResponsePartitionData] = UNSET,
+        partitions: list[BeginQuorumEpochResponsePartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -673,11 +673,11 @@ class BeginQuorumEpochResponse(Message):
     def __init__(
         self,
         error_code: int = 0,
-        topics: list[BeginQuorumEpochResponseTopicData] = UNSET,
-        node_endpoints: list[NodeEndpoint] = UNSET,
+        topics: list[BeginQuorumEpochResponseTopicData] = EMPTY,
+        node_endpoints: list[NodeEndpoint] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
-        self.topics = [] if topics is UNSET else topics
-        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.topics = [] if topics is EMPTY else topics
+        self.node_endpoints = [] if node_endpoints is EMPTY else node_endpoints
         self.unknown_tags = unknown_tags

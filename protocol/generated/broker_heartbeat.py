@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Tags,
     bad_tag,
@@ -221,7 +221,7 @@ class BrokerHeartbeatRequest(Message):
         current_metadata_offset: int = 0,
         want_fence: bool = False,
         want_shut_down: bool = False,
-        offline_log_dirs: list[bytes] = UNSET,
+        offline_log_dirs: list[bytes] = EMPTY,
         cordoned_log_dirs: list[bytes] | None = None,
         unknown_tags: Tags = (),
     ) -> None:
@@ -230,7 +230,7 @@ class BrokerHeartbeatRequest(Message):
         self.current_metadata_offset = current_metadata_offset
         self.want_fence = want_fence
         self.want_shut_down = want_shut_down
-        self.offline_log_dirs = [] if offline_log_dirs is UNSET else offline_log_dirs
+        self.offline_log_dirs = [] if offline_log_dirs is EMPTY else offline_log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
         self.unknown_tags = unknown_tags
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -467,22 +467,22 @@ class BrokerRegistrationRequest(Message):
         broker_id: int = 0,
         cluster_id: str = "",
         incarnation_id: bytes = ZERO_UUID,
-        listeners: list[Listener] = UNSET,
-        features: list[Feature] = UNSET,
+        listeners: list[Listener] = EMPTY,
+        features: list[Feature] = EMPTY,
         rack: str | None = "",
         is_migrating_zk_broker: bool = False,
-        log_dirs: list[bytes] = UNSET,
+        log_dirs: list[bytes] = EMPTY,
         previous_broker_epoch: int = -1,
         unknown_tags: Tags = (),
     ) -> None:
         self.broker_id = broker_id
         self.cluster_id = cluster_id
         self.incarnation_id = incarnation_id
-        self.listeners = [] if listeners is UNSET else listeners
-        self.features = [] if features is UNSET else features
+        self.listeners = [] if listeners is EMPTY else listeners
+        self.features = [] if features is EMPTY else features
         self.rack = rack
         self.is_migrating_zk_broker = is_migrating_zk_broker
-        self.log_dirs = [] if log_dirs is UNSET else log_dirs
+        self.log_dirs = [] if log_dirs is EMPTY else log_dirs
         self.previous_broker_epoch = previous_broker_epoch
         self.unknown_tags = unknown_tags
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -94,13 +94,13 @@ class TopicPartitions(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[int] = UNSET,
-        assignment_epochs: list[int] | None = UNSET,
+        partitions: list[int] = EMPTY,
+        assignment_epochs: list[int] | None = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
-        self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
+        self.partitions = [] if partitions is EMPTY else partitions
+        self.assignment_epochs = [] if assignment_epochs is EMPTY else assignment_epochs
         self.unknown_tags = unknown_tags
 
 
@@ -232,15 +232,15 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
-        assigned_partitions: list[TopicPartitions] = UNSET,
-        partitions_pending_revocation: list[TopicPartitions] = UNSET,
+        assigned_partitions: list[TopicPartitions] = EMPTY,
+        partitions_pending_revocation: list[TopicPartitions] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
         self.state = state
-        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
+        self.assigned_partitions = [] if assigned_partitions is EMPTY else assigned_partitions
         self.partitions_pending_revocation = (
-            [] if partitions_pending_revocation is UNSET else partitions_pending_revocation
+            [] if partitions_pending_revocation is EMPTY else partitions_pending_revocation
         )
         self.unknown_tags = unknown_tags

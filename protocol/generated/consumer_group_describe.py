@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -82,11 +82,11 @@ class ConsumerGroupDescribeRequest(Message):
 
     def __init__(
         self,
-        group_ids: list[str] = UNSET,
+        group_ids: list[str] = EMPTY,
         include_authorized_operations: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.group_ids = [] if group_ids is UNSET else group_ids
+        self.group_ids = [] if group_ids is EMPTY else group_ids
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -100,12 +100,12 @@ class TopicPartitions(Structure):
         self,
         topic_id: bytes = ZERO_UUID,
         topic_name: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -114,8 +114,8 @@ class Assignment(Structure):
 
     __slots__ = ("topic_partitions", "unknown_tags")
 
-    def __init__(self, topic_partitions: list[TopicPartitions] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+    def __init__(self, topic_partitions: list[TopicPartitions] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
         self.unknown_tags = unknown_tags
 
 
@@ -144,7 +144,7 @@ class DescribedGroup(Structure):
         group_epoch: int = 0,
         assignment_epoch: int = 0,
         assignor_name: str = "",
-        members: list[Member] = UNSET,
+        members: list[Member] = EMPTY,
         authorized_operations: int = -2147483648,
         unknown_tags: Tags = (),
     ) -> None:
@@ -155,7 +155,7 @@ class DescribedGroup(Structure):
         self.group_epoch = group_epoch
         self.assignment_epoch = assignment_epoch
         self.assignor_name = assignor_name
-        self.members = [] if members is UNSET else members
+        self.members = [] if members is EMPTY else members
         self.authorized_operations = authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -186,10 +186,10 @@ class Member(Structure):
         member_epoch: int = 0,
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] = UNSET,
+        subscribed_topic_names: list[str] = EMPTY,
         subscribed_topic_regex: str | None = None,
-        assignment: Assignment = UNSET,
-        target_assignment: Assignment = UNSET,
+        assignment: Assignment | None = None,
+        target_assignment: Assignment | None = None,
         member_type: int = -1,
         unknown_tags: Tags = (),
     ) -> None:
@@ -199,10 +199,10 @@ class Member(Structure):
         self.member_epoch = member_epoch
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
+        self.subscribed_topic_names = [] if subscribed_topic_names is EMPTY else subscribed_topic_names
         self.subscribed_topic_regex = subscribed_topic_regex
-        self.assignment = Assignment() if assignment is UNSET else assignment
-        self.target_assignment = Assignment() if target_assignment is UNSET else target_assignment
+        self.assignment = Assignment() if assignment is None else assignment
+        self.target_assignment = Assignment() if target_assignment is None else target_assignment
         self.member_type = member_type
         self.unknown_tags = unknown_tags
 
@@ -718,9 +718,9 @@ class ConsumerGroupDescribeResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        groups: list[DescribedGroup] = UNSET,
+        groups: list[DescribedGroup] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is UNSET else groups
+        self.groups = [] if groups is EMPTY else groups
         self.unknown_tags = unknown_tags

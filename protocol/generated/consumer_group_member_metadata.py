@@ -10,12 +10,14 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
     UNSET,
     Message,
     Structure,
     Tags,
+    Unset,
     bad_count,
     bad_length,
     bad_tag_size,
@@ -90,11 +92,11 @@ class ClassicMemberMetadata(Structure):
     def __init__(
         self,
         session_timeout_ms: int = 0,
-        supported_protocols: list[ClassicProtocol] = UNSET,
+        supported_protocols: list[ClassicProtocol] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.session_timeout_ms = session_timeout_ms
-        self.supported_protocols = [] if supported_protocols is UNSET else supported_protocols
+        self.supported_protocols = [] if supported_protocols is EMPTY else supported_protocols
         self.unknown_tags = unknown_tags
 
 
@@ -339,23 +341,23 @@ class ConsumerGroupMemberMetadataValue(Message):
         rack_id: str | None = "",
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] = UNSET,
+        subscribed_topic_names: list[str] = EMPTY,
         subscribed_topic_regex: str | None = "",
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
-        classic_member_metadata: ClassicMemberMetadata | None = UNSET,
+        classic_member_metadata: ClassicMemberMetadata | None | Unset = UNSET,
         unknown_tags: Tags = (),
     ) -> None:
         self.instance_id = instance_id
         self.rack_id = rack_id
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
+        self.subscribed_topic_names = [] if subscribed_topic_names is EMPTY else subscribed_topic_names
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
         self.classic_member_metadata = (
-            ClassicMemberMetadata() if classic_member_metadata is UNSET else classic_member_metadata
+            ClassicMemberMetadata() if isinstance(classic_member_metadata, Unset) else classic_member_metadata
         )
         self.unknown_tags = unknown_tags
 

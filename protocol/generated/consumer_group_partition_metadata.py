@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -84,13 +84,13 @@ class TopicMetadata(Structure):
         topic_id: bytes = ZERO_UUID,
         topic_name: str = "",
         num_partitions: int = 0,
-        partition_metadata: list[PartitionMetadata] = UNSET,
+        partition_metadata: list[PartitionMetadata] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
         self.num_partitions = num_partitions
-        self.partition_metadata = [] if partition_metadata is UNSET else partition_metadata
+        self.partition_metadata = [] if partition_metadata is EMPTY else partition_metadata
         self.unknown_tags = unknown_tags
 
 
@@ -102,11 +102,11 @@ class PartitionMetadata(Structure):
     def __init__(
         self,
         partition: int = 0,
-        racks: list[str] = UNSET,
+        racks: list[str] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition = partition
-        self.racks = [] if racks is UNSET else racks
+        self.racks = [] if racks is EMPTY else racks
         self.unknown_tags = unknown_tags
 
 
@@ -218,6 +218,6 @@ class ConsumerGroupPartitionMetadataValue(Message):
 
     __slots__ = ("topics", "unknown_tags")
 
-    def __init__(self, topics: list[TopicMetadata] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.topics = [] if topics is UNSET else topics
+    def __init__(self, topics: list[TopicMetadata] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags

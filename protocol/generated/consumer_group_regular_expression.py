@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Tags,
     bad_length,
@@ -117,12 +117,12 @@ class ConsumerGroupRegularExpressionValue(Message):
 
     def __init__(
         self,
-        topics: list[str] = UNSET,
+        topics: list[str] = EMPTY,
         version: int = 0,
         timestamp: int = 0,
         unknown_tags: Tags = (),
     ) -> None:
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.version = version
         self.timestamp = timestamp
         self.unknown_tags = unknown_tags

@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -91,11 +91,11 @@ class TopicPartition(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -170,6 +170,6 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
 
     __slots__ = ("topic_partitions", "unknown_tags")
 
-    def __init__(self, topic_partitions: list[TopicPartition] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+    def __init__(self, topic_partitions: list[TopicPartition] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
         self.unknown_tags = unknown_tags

@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
-    UNSET,
+    EMPTY,
     Message,
     Structure,
     bad_count,
@@ -29,9 +29,9 @@ class TopicPartition(Structure):
 
     __slots__ = ("topic", "partitions")
 
-    def __init__(self, topic: str = "", partitions: list[int] = UNSET) -> None:
+    def __init__(self, topic: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
 
 
 def _read_topic_partition_array_0(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
@@ -112,6 +112,6 @@ class ConsumerProtocolAssignment(Message):
 
     __slots__ = ("assigned_partitions", "user_data")
 
-    def __init__(self, assigned_partitions: list[TopicPartition] = UNSET, user_data: bytes | None = None) -> None:
-        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
+    def __init__(self, assigned_partitions: list[TopicPartition] = EMPTY, user_data: bytes | None = None) -> None:
+        self.assigned_partitions = [] if assigned_partitions is EMPTY else assigned_partitions
         self.user_data = user_data

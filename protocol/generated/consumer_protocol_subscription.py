@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
-    UNSET,
+    EMPTY,
     Message,
     Structure,
     bad_count,
@@ -32,9 +32,9 @@ class TopicPartition(Structure):
 
     __slots__ = ("topic", "partitions")
 
-    def __init__(self, topic: str = "", partitions: list[int] = UNSET) -> None:
+    def __init__(self, topic: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
 
 
 def _read_consumer_protocol_subscription_0(data: bytes, pos: int) -> tuple[ConsumerProtocolSubscription, int]:
@@ -235,14 +235,14 @@ class ConsumerProtocolSubscription(Message):
 
     def __init__(
         self,
-        topics: list[str] = UNSET,
+        topics: list[str] = EMPTY,
         user_data: bytes | None = None,
-        owned_partitions: list[TopicPartition] = UNSET,
+        owned_partitions: list[TopicPartition] = EMPTY,
         generation_id: int = -1,
         rack_id: str | None = None,
     ) -> None:
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.user_data = user_data
-        self.owned_partitions = [] if owned_partitions is UNSET else owned_partitions
+        self.owned_partitions = [] if owned_partitions is EMPTY else owned_partitions
         self.generation_id = generation_id
         self.rack_id = rack_id

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -196,15 +196,15 @@ class ControllerRegistrationRequest(Message):
         controller_id: int = 0,
         incarnation_id: bytes = ZERO_UUID,
         zk_migration_ready: bool = False,
-        listeners: list[Listener] = UNSET,
-        features: list[Feature] = UNSET,
+        listeners: list[Listener] = EMPTY,
+        features: list[Feature] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.controller_id = controller_id
         self.incarnation_id = incarnation_id
         self.zk_migration_ready = zk_migration_ready
-        self.listeners = [] if listeners is UNSET else listeners
-        self.features = [] if features is UNSET else features
+        self.listeners = [] if listeners is EMPTY else listeners
+        self.features = [] if features is EMPTY else features
         self.unknown_tags = unknown_tags
 
 

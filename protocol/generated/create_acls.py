@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -241,8 +241,8 @@ class CreateAclsRequest(Message):
 
     __slots__ = ("creations", "unknown_tags")
 
-    def __init__(self, creations: list[AclCreation] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.creations = [] if creations is UNSET else creations
+    def __init__(self, creations: list[AclCreation] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.creations = [] if creations is EMPTY else creations
         self.unknown_tags = unknown_tags
 
 
@@ -385,9 +385,9 @@ class CreateAclsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        results: list[AclCreationResult] = UNSET,
+        results: list[AclCreationResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is UNSET else results
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -262,13 +262,13 @@ class CreateDelegationTokenRequest(Message):
         self,
         owner_principal_type: str | None = "",
         owner_principal_name: str | None = "",
-        renewers: list[CreatableRenewers] = UNSET,
+        renewers: list[CreatableRenewers] = EMPTY,
         max_lifetime_ms: int = 0,
         unknown_tags: Tags = (),
     ) -> None:
         self.owner_principal_type = owner_principal_type
         self.owner_principal_name = owner_principal_name
-        self.renewers = [] if renewers is UNSET else renewers
+        self.renewers = [] if renewers is EMPTY else renewers
         self.max_lifetime_ms = max_lifetime_ms
         self.unknown_tags = unknown_tags
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -51,12 +51,12 @@ class CreatePartitionsTopic(Structure):
         self,
         name: str = "",
         count: int = 0,
-        assignments: list[CreatePartitionsAssignment] | None = UNSET,
+        assignments: list[CreatePartitionsAssignment] | None = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.count = count
-        self.assignments = [] if assignments is UNSET else assignments
+        self.assignments = [] if assignments is EMPTY else assignments
         self.unknown_tags = unknown_tags
 
 
@@ -65,8 +65,8 @@ class CreatePartitionsAssignment(Structure):
 
     __slots__ = ("broker_ids", "unknown_tags")
 
-    def __init__(self, broker_ids: list[int] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.broker_ids = [] if broker_ids is UNSET else broker_ids
+    def __init__(self, broker_ids: list[int] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.broker_ids = [] if broker_ids is EMPTY else broker_ids
         self.unknown_tags = unknown_tags
 
 
@@ -273,12 +273,12 @@ class CreatePartitionsRequest(Message):
 
     def __init__(
         self,
-        topics: list[CreatePartitionsTopic] = UNSET,
+        topics: list[CreatePartitionsTopic] = EMPTY,
         timeout_ms: int = 0,
         validate_only: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
@@ -457,9 +457,9 @@ class CreatePartitionsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        results: list[CreatePartitionsTopicResult] = UNSET,
+        results: list[CreatePartitionsTopicResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is UNSET else results
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

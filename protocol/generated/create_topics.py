@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -63,15 +63,15 @@ class CreatableTopic(Structure):
         name: str = "",
         num_partitions: int = 0,
         replication_factor: int = 0,
-        assignments: list[CreatableReplicaAssignment] = UNSET,
-        configs: list[CreatableTopicConfig] = UNSET,
+        assignments: list[CreatableReplicaAssignment] = EMPTY,
+        configs: list[CreatableTopicConfig] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.num_partitions = num_partitions
         self.replication_factor = replication_factor
-        self.assignments = [] if assignments is UNSET else assignments
-        self.configs = [] if configs is UNSET else configs
+        self.assignments = [] if assignments is EMPTY else assignments
+        self.configs = [] if configs is EMPTY else configs
         self.unknown_tags = unknown_tags
 
 
@@ -83,11 +83,11 @@ class CreatableReplicaAssignment(Structure):
     def __init__(
         self,
         partition_index: int = 0,
-        broker_ids: list[int] = UNSET,
+        broker_ids: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
-        self.broker_ids = [] if broker_ids is UNSET else broker_ids
+        self.broker_ids = [] if broker_ids is EMPTY else broker_ids
         self.unknown_tags = unknown_tags
 
 
@@ -401,12 +401,12 @@ class CreateTopicsRequest(Message):
 
     def __init__(
         self,
-        topics: list[CreatableTopic] = UNSET,
+        topics: list[CreatableTopic] = EMPTY,
         timeout_ms: int = 60000,
         validate_only: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
@@ -436,7 +436,7 @@ class CreatableTopicResult(Structure):
         topic_config_error_code: int = 0,
         num_partitions: int = -1,
         replication_factor: int = -1,
-        configs: list[CreatableTopicConfigs] | None = UNSET,
+        configs: list[CreatableTopicConfigs] | None = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
@@ -446,7 +446,7 @@ class CreatableTopicResult(Structure):
         self.topic_config_error_code = topic_config_error_code
         self.num_partitions = num_partitions
         self.replication_factor = replication_factor
-        self.configs = [] if configs is UNSET else configs
+        self.configs = [] if configs is EMPTY else configs
         self.unknown_tags = unknown_tags
 
 
@@ -817,9 +817,9 @@ class CreateTopicsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        topics: list[CreatableTopicResult] = UNSET,
+        topics: list[CreatableTopicResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags

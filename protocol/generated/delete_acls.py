@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -279,8 +279,8 @@ class DeleteAclsRequest(Message):
 
     __slots__ = ("filters", "unknown_tags")
 
-    def __init__(self, filters: list[DeleteAclsFilter] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.filters = [] if filters is UNSET else filters
+    def __init__(self, filters: list[DeleteAclsFilter] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.filters = [] if filters is EMPTY else filters
         self.unknown_tags = unknown_tags
 
 
@@ -293,12 +293,12 @@ class DeleteAclsFilterResult(Structure):
         self,
         error_code: int = 0,
         error_message: str | None = "",
-        matching_acls: list[DeleteAclsMatchingAcl] = UNSET,
+        matching_acls: list[DeleteAclsMatchingAcl] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.matching_acls = [] if matching_acls is UNSET else matching_acls
+        self.matching_acls = [] if matching_acls is EMPTY else matching_acls
         self.unknown_tags = unknown_tags
 
 
@@ -638,9 +638,9 @@ class DeleteAclsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        filter_results: list[DeleteAclsFilterResult] = UNSET,
+        filter_results: list[DeleteAclsFilterResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.filter_results = [] if filter_results is UNSET else filter_results
+        self.filter_results = [] if filter_results is EMPTY else filter_results
         self.unknown_tags = unknown_tags

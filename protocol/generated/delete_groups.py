@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -91,8 +91,8 @@ class DeleteGroupsRequest(Message):
 
     __slots__ = ("groups_names", "unknown_tags")
 
-    def __init__(self, groups_names: list[str] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.groups_names = [] if groups_names is UNSET else groups_names
+    def __init__(self, groups_names: list[str] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.groups_names = [] if groups_names is EMPTY else groups_names
         self.unknown_tags = unknown_tags
 
 
@@ -231,9 +231,9 @@ class DeleteGroupsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        results: list[DeletableGroupResult] = UNSET,
+        results: list[DeletableGroupResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is UNSET else results
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -49,11 +49,11 @@ class DeleteRecordsTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[DeleteRecordsPartition] = UNSET,
+        partitions: list[DeleteRecordsPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -249,11 +249,11 @@ class DeleteRecordsRequest(Message):
 
     def __init__(
         self,
-        topics: list[DeleteRecordsTopic] = UNSET,
+        topics: list[DeleteRecordsTopic] = EMPTY,
         timeout_ms: int = 0,
         unknown_tags: Tags = (),
     ) -> None:
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
@@ -266,11 +266,11 @@ class DeleteRecordsTopicResult(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[DeleteRecordsPartitionResult] = UNSET,
+        partitions: list[DeleteRecordsPartitionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -474,9 +474,9 @@ class DeleteRecordsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        topics: list[DeleteRecordsTopicResult] = UNSET,
+        topics: list[DeleteRecordsTopicResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags

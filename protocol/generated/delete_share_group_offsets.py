@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -121,11 +121,11 @@ class DeleteShareGroupOffsetsRequest(Message):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[DeleteShareGroupOffsetsRequestTopic] = UNSET,
+        topics: list[DeleteShareGroupOffsetsRequestTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -253,11 +253,11 @@ class DeleteShareGroupOffsetsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
-        responses: list[DeleteShareGroupOffsetsResponseTopic] = UNSET,
+        responses: list[DeleteShareGroupOffsetsResponseTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.responses = [] if responses is UNSET else responses
+        self.responses = [] if responses is EMPTY else responses
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -42,11 +42,11 @@ class DeleteStateData(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionData] = UNSET,
+        partitions: list[PartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -160,11 +160,11 @@ class DeleteShareGroupStateRequest(Message):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[DeleteStateData] = UNSET,
+        topics: list[DeleteStateData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -176,11 +176,11 @@ class DeleteStateResult(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionResult] = UNSET,
+        partitions: list[PartitionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -304,6 +304,6 @@ class DeleteShareGroupStateResponse(Message):
 
     __slots__ = ("results", "unknown_tags")
 
-    def __init__(self, results: list[DeleteStateResult] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.results = [] if results is UNSET else results
+    def __init__(self, results: list[DeleteStateResult] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

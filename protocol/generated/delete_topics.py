@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -199,13 +199,13 @@ class DeleteTopicsRequest(Message):
 
     def __init__(
         self,
-        topics: list[DeleteTopicState] = UNSET,
-        topic_names: list[str] = UNSET,
+        topics: list[DeleteTopicState] = EMPTY,
+        topic_names: list[str] = EMPTY,
         timeout_ms: int = 0,
         unknown_tags: Tags = (),
     ) -> None:
-        self.topics = [] if topics is UNSET else topics
-        self.topic_names = [] if topic_names is UNSET else topic_names
+        self.topics = [] if topics is EMPTY else topics
+        self.topic_names = [] if topic_names is EMPTY else topic_names
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
@@ -506,9 +506,9 @@ class DeleteTopicsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        responses: list[DeletableTopicResult] = UNSET,
+        responses: list[DeletableTopicResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.responses = [] if responses is UNSET else responses
+        self.responses = [] if responses is EMPTY else responses
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -233,13 +233,13 @@ class DescribeAclsResource(Structure):
         resource_type: int = 0,
         resource_name: str = "",
         pattern_type: int = 3,
-        acls: list[AclDescription] = UNSET,
+        acls: list[AclDescription] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
         self.pattern_type = pattern_type
-        self.acls = [] if acls is UNSET else acls
+        self.acls = [] if acls is EMPTY else acls
         self.unknown_tags = unknown_tags
 
 
@@ -502,11 +502,11 @@ class DescribeAclsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        resources: list[DescribeAclsResource] = UNSET,
+        resources: list[DescribeAclsResource] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.resources = [] if resources is UNSET else resources
+        self.resources = [] if resources is EMPTY else resources
         self.unknown_tags = unknown_tags

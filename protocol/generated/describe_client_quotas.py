@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -204,11 +204,11 @@ class DescribeClientQuotasRequest(Message):
 
     def __init__(
         self,
-        components: list[ComponentData] = UNSET,
+        components: list[ComponentData] = EMPTY,
         strict: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.components = [] if components is UNSET else components
+        self.components = [] if components is EMPTY else components
         self.strict = strict
         self.unknown_tags = unknown_tags
 
@@ -220,12 +220,12 @@ class EntryData(Structure):
 
     def __init__(
         self,
-        entity: list[EntityData] = UNSET,
-        values: list[ValueData] = UNSET,
+        entity: list[EntityData] = EMPTY,
+        values: list[ValueData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.entity = [] if entity is UNSET else entity
-        self.values = [] if values is UNSET else values
+        self.entity = [] if entity is EMPTY else entity
+        self.values = [] if values is EMPTY else values
         self.unknown_tags = unknown_tags
 
 
@@ -565,11 +565,11 @@ class DescribeClientQuotasResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        entries: list[EntryData] | None = UNSET,
+        entries: list[EntryData] | None = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.entries = [] if entries is UNSET else entries
+        self.entries = [] if entries is EMPTY else entries
         self.unknown_tags = unknown_tags

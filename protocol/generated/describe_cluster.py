@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -458,7 +458,7 @@ class DescribeClusterResponse(Message):
         endpoint_type: int = 1,
         cluster_id: str = "",
         controller_id: int = -1,
-        brokers: list[DescribeClusterBroker] = UNSET,
+        brokers: list[DescribeClusterBroker] = EMPTY,
         cluster_authorized_operations: int = -2147483648,
         unknown_tags: Tags = (),
     ) -> None:
@@ -468,6 +468,6 @@ class DescribeClusterResponse(Message):
         self.endpoint_type = endpoint_type
         self.cluster_id = cluster_id
         self.controller_id = controller_id
-        self.brokers = [] if brokers is UNSET else brokers
+        self.brokers = [] if brokers is EMPTY else brokers
         self.cluster_authorized_operations = cluster_authorized_operations
         self.unknown_tags = unknown_tags

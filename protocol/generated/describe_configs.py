@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -63,12 +63,12 @@ class DescribeConfigsResource(Structure):
         self,
         resource_type: int = 0,
         resource_name: str = "",
-        configuration_keys: list[str] | None = UNSET,
+        configuration_keys: list[str] | None = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configuration_keys = [] if configuration_keys is UNSET else configuration_keys
+        self.configuration_keys = [] if configuration_keys is EMPTY else configuration_keys
         self.unknown_tags = unknown_tags
 
 
@@ -244,12 +244,12 @@ class DescribeConfigsRequest(Message):
 
     def __init__(
         self,
-        resources: list[DescribeConfigsResource] = UNSET,
+        resources: list[DescribeConfigsResource] = EMPTY,
         include_synonyms: bool = False,
         include_documentation: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.resources = [] if resources is UNSET else resources
+        self.resources = [] if resources is EMPTY else resources
         self.include_synonyms = include_synonyms
         self.include_documentation = include_documentation
         self.unknown_tags = unknown_tags
@@ -266,14 +266,14 @@ class DescribeConfigsResult(Structure):
         error_message: str | None = "",
         resource_type: int = 0,
         resource_name: str = "",
-        configs: list[DescribeConfigsResourceResult] = UNSET,
+        configs: list[DescribeConfigsResourceResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configs = [] if configs is UNSET else configs
+        self.configs = [] if configs is EMPTY else configs
         self.unknown_tags = unknown_tags
 
 
@@ -299,7 +299,7 @@ class DescribeConfigsResourceResult(Structure):
         read_only: bool = False,
         config_source: int = -1,
         is_sensitive: bool = False,
-        synonyms: list[DescribeConfigsSynonym] = UNSET,
+        synonyms: list[DescribeConfigsSynonym] = EMPTY,
         config_type: int = 0,
         documentation: str | None = "",
         unknown_tags: Tags = (),
@@ -309,7 +309,7 @@ class DescribeConfigsResourceResult(Structure):
         self.read_only = read_only
         self.config_source = config_source
         self.is_sensitive = is_sensitive
-        self.synonyms = [] if synonyms is UNSET else synonyms
+        self.synonyms = [] if synonyms is EMPTY else synonyms
         self.config_type = config_type
         self.documentation = documentation
         self.unknown_tags = unknown_tags
@@ -843,9 +843,9 @@ class DescribeConfigsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        results: list[DescribeConfigsResult] = UNSET,
+        results: list[DescribeConfigsResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is UNSET else results
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -204,8 +204,8 @@ class DescribeDelegationTokenRequest(Message):
 
     __slots__ = ("owners", "unknown_tags")
 
-    def __init__(self, owners: list[DescribeDelegationTokenOwner] | None = UNSET, unknown_tags: Tags = ()) -> None:
-        self.owners = [] if owners is UNSET else owners
+    def __init__(self, owners: list[DescribeDelegationTokenOwner] | None = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.owners = [] if owners is EMPTY else owners
         self.unknown_tags = unknown_tags
 
 
@@ -237,7 +237,7 @@ class DescribedDelegationToken(Structure):
         max_timestamp: int = 0,
         token_id: str = "",
         hmac: bytes = b"",
-        renewers: list[DescribedDelegationTokenRenewer] = UNSET,
+        renewers: list[DescribedDelegationTokenRenewer] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.principal_type = principal_type
@@ -249,7 +249,7 @@ class DescribedDelegationToken(Structure):
         self.max_timestamp = max_timestamp
         self.token_id = token_id
         self.hmac = hmac
-        self.renewers = [] if renewers is UNSET else renewers
+        self.renewers = [] if renewers is EMPTY else renewers
         self.unknown_tags = unknown_tags
 
 
@@ -700,11 +700,11 @@ class DescribeDelegationTokenResponse(Message):
     def __init__(
         self,
         error_code: int = 0,
-        tokens: list[DescribedDelegationToken] = UNSET,
+        tokens: list[DescribedDelegationToken] = EMPTY,
         throttle_time_ms: int = 0,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
-        self.tokens = [] if tokens is UNSET else tokens
+        self.tokens = [] if tokens is EMPTY else tokens
         self.throttle_time_ms = throttle_time_ms
         self.unknown_tags = unknown_tags

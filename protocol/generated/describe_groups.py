@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -136,11 +136,11 @@ class DescribeGroupsRequest(Message):
 
     def __init__(
         self,
-        groups: list[str] = UNSET,
+        groups: list[str] = EMPTY,
         include_authorized_operations: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.groups = [] if groups is UNSET else groups
+        self.groups = [] if groups is EMPTY else groups
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -168,7 +168,7 @@ class DescribedGroup(Structure):
         group_state: str = "",
         protocol_type: str = "",
         protocol_data: str = "",
-        members: list[DescribedGroupMember] = UNSET,
+        members: list[DescribedGroupMember] = EMPTY,
         authorized_operations: int = -2147483648,
         unknown_tags: Tags = (),
     ) -> None:
@@ -178,7 +178,7 @@ class DescribedGroup(Structure):
         self.group_state = group_state
         self.protocol_type = protocol_type
         self.protocol_data = protocol_data
-        self.members = [] if members is UNSET else members
+        self.members = [] if members is EMPTY else members
         self.authorized_operations = authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -959,9 +959,9 @@ class DescribeGroupsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        groups: list[DescribedGroup] = UNSET,
+        groups: list[DescribedGroup] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is UNSET else groups
+        self.groups = [] if groups is EMPTY else groups
         self.unknown_tags = unknown_tags

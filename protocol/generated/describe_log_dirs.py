@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -57,11 +57,11 @@ class DescribableLogDirTopic(Structure):
     def __init__(
         self,
         topic: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -211,8 +211,8 @@ class DescribeLogDirsRequest(Message):
 
     __slots__ = ("topics", "unknown_tags")
 
-    def __init__(self, topics: list[DescribableLogDirTopic] | None = UNSET, unknown_tags: Tags = ()) -> None:
-        self.topics = [] if topics is UNSET else topics
+    def __init__(self, topics: list[DescribableLogDirTopic] | None = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -225,7 +225,7 @@ class DescribeLogDirsResult(Structure):
         self,
         error_code: int = 0,
         log_dir: str = "",
-        topics: list[DescribeLogDirsTopic] = UNSET,
+        topics: list[DescribeLogDirsTopic] = EMPTY,
         total_bytes: int = -1,
         usable_bytes: int = -1,
         is_cordoned: bool = False,
@@ -233,7 +233,7 @@ class DescribeLogDirsResult(Structure):
     ) -> None:
         self.error_code = error_code
         self.log_dir = log_dir
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.total_bytes = total_bytes
         self.usable_bytes = usable_bytes
         self.is_cordoned = is_cordoned
@@ -248,11 +248,11 @@ class DescribeLogDirsTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[DescribeLogDirsPartition] = UNSET,
+        partitions: list[DescribeLogDirsPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -688,10 +688,10 @@ class DescribeLogDirsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        results: list[DescribeLogDirsResult] = UNSET,
+        results: list[DescribeLogDirsResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.results = [] if results is UNSET else results
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

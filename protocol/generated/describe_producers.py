@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -42,11 +42,11 @@ class TopicRequest(Structure):
     def __init__(
         self,
         name: str = "",
-        partition_indexes: list[int] = UNSET,
+        partition_indexes: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
+        self.partition_indexes = [] if partition_indexes is EMPTY else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -122,8 +122,8 @@ class DescribeProducersRequest(Message):
 
     __slots__ = ("topics", "unknown_tags")
 
-    def __init__(self, topics: list[TopicRequest] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.topics = [] if topics is UNSET else topics
+    def __init__(self, topics: list[TopicRequest] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -135,11 +135,11 @@ class TopicResponse(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[PartitionResponse] = UNSET,
+        partitions: list[PartitionResponse] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -153,13 +153,13 @@ class PartitionResponse(Structure):
         partition_index: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
-        active_producers: list[ProducerState] = UNSET,
+        active_producers: list[ProducerState] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self.error_message = error_message
-        self.active_producers = [] if active_producers is UNSET else active_producers
+        self.active_producers = [] if active_producers is EMPTY else active_producers
         self.unknown_tags = unknown_tags
 
 
@@ -360,9 +360,9 @@ class DescribeProducersResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        topics: list[TopicResponse] = UNSET,
+        topics: list[TopicResponse] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags

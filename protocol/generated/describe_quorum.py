@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -55,11 +55,11 @@ class DescribeQuorumRequestTopicData(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[DescribeQuorumRequestPartitionData] = UNSET,
+        partitions: list[DescribeQuorumRequestPartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -183,8 +183,8 @@ class DescribeQuorumRequest(Message):
 
     __slots__ = ("topics", "unknown_tags")
 
-    def __init__(self, topics: list[DescribeQuorumRequestTopicData] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.topics = [] if topics is UNSET else topics
+    def __init__(self, topics: list[DescribeQuorumRequestTopicData] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -225,11 +225,11 @@ class DescribeQuorumResponseTopicData(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[DescribeQuorumResponsePartitionData] = UNSET,
+        partitions: list[DescribeQuorumResponsePartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -256,8 +256,8 @@ class DescribeQuorumResponsePartitionData(Structure):
         leader_id: int = 0,
         leader_epoch: int = 0,
         high_watermark: int = 0,
-        current_voters: list[ReplicaState] = UNSET,
-        observers: list[ReplicaState] = UNSET,
+        current_voters: list[ReplicaState] = EMPTY,
+        observers: list[ReplicaState] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
@@ -266,8 +266,8 @@ class DescribeQuorumResponsePartitionData(Structure):
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.high_watermark = high_watermark
-        self.current_voters = [] if current_voters is UNSET else current_voters
-        self.observers = [] if observers is UNSET else observers
+        self.current_voters = [] if current_voters is EMPTY else current_voters
+        self.observers = [] if observers is EMPTY else observers
         self.unknown_tags = unknown_tags
 
 
@@ -279,11 +279,11 @@ class Node(Structure):
     def __init__(
         self,
         node_id: int = 0,
-        listeners: list[Listener] = UNSET,
+        listeners: list[Listener] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.node_id = node_id
-        self.listeners = [] if listeners is UNSET else listeners
+        self.listeners = [] if listeners is EMPTY else listeners
         self.unknown_tags = unknown_tags
 
 
@@ -892,12 +892,12 @@ class DescribeQuorumResponse(Message):
         self,
         error_code: int = 0,
         error_message: str | None = "",
-        topics: list[DescribeQuorumResponseTopicData] = UNSET,
-        nodes: list[Node] = UNSET,
+        topics: list[DescribeQuorumResponseTopicData] = EMPTY,
+        nodes: list[Node] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.topics = [] if topics is UNSET else topics
-        self.nodes = [] if nodes is UNSET else nodes
+        self.topics = [] if topics is EMPTY else topics
+        self.nodes = [] if nodes is EMPTY else nodes
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -48,11 +48,11 @@ class DescribeShareGroupOffsetsRequestGroup(Structure):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[DescribeShareGroupOffsetsRequestTopic] | None = UNSET,
+        topics: list[DescribeShareGroupOffsetsRequestTopic] | None = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -64,11 +64,11 @@ class DescribeShareGroupOffsetsRequestTopic(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -194,8 +194,8 @@ class DescribeShareGroupOffsetsRequest(Message):
 
     __slots__ = ("groups", "unknown_tags")
 
-    def __init__(self, groups: list[DescribeShareGroupOffsetsRequestGroup] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.groups = [] if groups is UNSET else groups
+    def __init__(self, groups: list[DescribeShareGroupOffsetsRequestGroup] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.groups = [] if groups is EMPTY else groups
         self.unknown_tags = unknown_tags
 
 
@@ -207,13 +207,13 @@ class DescribeShareGroupOffsetsResponseGroup(Structure):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[DescribeShareGroupOffsetsResponseTopic] = UNSET,
+        topics: list[DescribeShareGroupOffsetsResponseTopic] = EMPTY,
         error_code: int = 0,
         error_message: str | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.error_code = error_code
         self.error_message = error_message
         self.unknown_tags = unknown_tags
@@ -228,12 +228,12 @@ class DescribeShareGroupOffsetsResponseTopic(Structure):
         self,
         topic_name: str = "",
         topic_id: bytes = ZERO_UUID,
-        partitions: list[DescribeShareGroupOffsetsResponsePartition] = UNSET,
+        partitions: list[DescribeShareGroupOffsetsResponsePartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -618,9 +618,9 @@ class DescribeShareGroupOffsetsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        groups: list[DescribeShareGroupOffsetsResponseGroup] = UNSET,
+        groups: list[DescribeShareGroupOffsetsResponseGroup] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is UNSET else groups
+        self.groups = [] if groups is EMPTY else groups
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -171,12 +171,12 @@ class DescribeTopicPartitionsRequest(Message):
 
     def __init__(
         self,
-        topics: list[TopicRequest] = UNSET,
+        topics: list[TopicRequest] = EMPTY,
         response_partition_limit: int = 2000,
         cursor: DescribeTopicPartitionsRequestCursor | None = None,
         unknown_tags: Tags = (),
     ) -> None:
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.response_partition_limit = response_partition_limit
         self.cursor = cursor
         self.unknown_tags = unknown_tags
@@ -201,7 +201,7 @@ class DescribeTopicPartitionsResponseTopic(Structure):
         name: str | None = "",
         topic_id: bytes = ZERO_UUID,
         is_internal: bool = False,
-        partitions: list[DescribeTopicPartitionsResponsePartition] = UNSET,
+        partitions: list[DescribeTopicPartitionsResponsePartition] = EMPTY,
         topic_authorized_operations: int = -2147483648,
         unknown_tags: Tags = (),
     ) -> None:
@@ -209,7 +209,7 @@ class DescribeTopicPartitionsResponseTopic(Structure):
         self.name = name
         self.topic_id = topic_id
         self.is_internal = is_internal
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.topic_authorized_operations = topic_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -236,22 +236,22 @@ class DescribeTopicPartitionsResponsePartition(Structure):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
-        replica_nodes: list[int] = UNSET,
-        isr_nodes: list[int] = UNSET,
+        replica_nodes: list[int] = EMPTY,
+        isr_nodes: list[int] = EMPTY,
         eligible_leader_replicas: list[int] | None = None,
         last_known_elr: list[int] | None = None,
-        offline_replicas: list[int] = UNSET,
+        offline_replicas: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.replica_nodes = [] if replica_nodes is UNSET else replica_nodes
-        self.isr_nodes = [] if isr_nodes is UNSET else isr_nodes
+        self.replica_nodes = [] if replica_nodes is EMPTY else replica_nodes
+        self.isr_nodes = [] if isr_nodes is EMPTY else isr_nodes
         self.eligible_leader_replicas = eligible_leader_replicas
         self.last_known_elr = last_known_elr
-        self.offline_replicas = [] if offline_replicas is UNSET else offline_replicas
+        self.offline_replicas = [] if offline_replicas is EMPTY else offline_replicas
         self.unknown_tags = unknown_tags
 
 
@@ -490,11 +490,11 @@ class DescribeTopicPartitionsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        topics: list[DescribeTopicPartitionsResponseTopic] = UNSET,
+        topics: list[DescribeTopicPartitionsResponseTopic] = EMPTY,
         next_cursor: DescribeTopicPartitionsResponseCursor | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.next_cursor = next_cursor
         self.unknown_tags = unknown_tags

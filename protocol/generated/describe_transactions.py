@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -71,8 +71,8 @@ class DescribeTransactionsRequest(Message):
 
     __slots__ = ("transactional_ids", "unknown_tags")
 
-    def __init__(self, transactional_ids: list[str] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.transactional_ids = [] if transactional_ids is UNSET else transactional_ids
+    def __init__(self, transactional_ids: list[str] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.transactional_ids = [] if transactional_ids is EMPTY else transactional_ids
         self.unknown_tags = unknown_tags
 
 
@@ -100,7 +100,7 @@ class TransactionState(Structure):
         transaction_start_time_ms: int = 0,
         producer_id: int = 0,
         producer_epoch: int = 0,
-        topics: list[TopicData] = UNSET,
+        topics: list[TopicData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
@@ -110,7 +110,7 @@ class TransactionState(Structure):
         self.transaction_start_time_ms = transaction_start_time_ms
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -122,11 +122,11 @@ class TopicData(Structure):
     def __init__(
         self,
         topic: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -266,9 +266,9 @@ class DescribeTransactionsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        transaction_states: list[TransactionState] = UNSET,
+        transaction_states: list[TransactionState] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.transaction_states = [] if transaction_states is UNSET else transaction_states
+        self.transaction_states = [] if transaction_states is EMPTY else transaction_states
         self.unknown_tags = unknown_tags

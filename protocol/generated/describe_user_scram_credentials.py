@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -114,8 +114,8 @@ class DescribeUserScramCredentialsRequest(Message):
 
     __slots__ = ("users", "unknown_tags")
 
-    def __init__(self, users: list[UserName] | None = UNSET, unknown_tags: Tags = ()) -> None:
-        self.users = [] if users is UNSET else users
+    def __init__(self, users: list[UserName] | None = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.users = [] if users is EMPTY else users
         self.unknown_tags = unknown_tags
 
 
@@ -129,13 +129,13 @@ class DescribeUserScramCredentialsResult(Structure):
         user: str = "",
         error_code: int = 0,
         error_message: str | None = "",
-        credential_infos: list[CredentialInfo] = UNSET,
+        credential_infos: list[CredentialInfo] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.user = user
         self.error_code = error_code
         self.error_message = error_message
-        self.credential_infos = [] if credential_infos is UNSET else credential_infos
+        self.credential_infos = [] if credential_infos is EMPTY else credential_infos
         self.unknown_tags = unknown_tags
 
 
@@ -291,11 +291,11 @@ class DescribeUserScramCredentialsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        results: list[DescribeUserScramCredentialsResult] = UNSET,
+        results: list[DescribeUserScramCredentialsResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.results = [] if results is UNSET else results
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

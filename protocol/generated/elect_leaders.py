@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -53,11 +53,11 @@ class TopicPartitions(Structure):
     def __init__(
         self,
         topic: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -226,12 +226,12 @@ class ElectLeadersRequest(Message):
     def __init__(
         self,
         election_type: int = 0,
-        topic_partitions: list[TopicPartitions] | None = UNSET,
+        topic_partitions: list[TopicPartitions] | None = EMPTY,
         timeout_ms: int = 60000,
         unknown_tags: Tags = (),
     ) -> None:
         self.election_type = election_type
-        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+        self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
@@ -244,11 +244,11 @@ class ReplicaElectionResult(Structure):
     def __init__(
         self,
         topic: str = "",
-        partition_result: list[PartitionResult] = UNSET,
+        partition_result: list[PartitionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
-        self.partition_result = [] if partition_result is UNSET else partition_result
+        self.partition_result = [] if partition_result is EMPTY else partition_result
         self.unknown_tags = unknown_tags
 
 
@@ -485,10 +485,10 @@ class ElectLeadersResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        replica_election_results: list[ReplicaElectionResult] = UNSET,
+        replica_election_results: list[ReplicaElectionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.replica_election_results = [] if replica_election_results is UNSET else replica_election_results
+        self.replica_election_results = [] if replica_election_results is EMPTY else replica_election_results
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -60,11 +60,11 @@ class EndQuorumEpochRequestTopicData(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[EndQuorumEpochRequestPartitionData] = UNSET,
+        partitions: list[EndQuorumEpochRequestPartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -85,15 +85,15 @@ class EndQuorumEpochRequestPartitionData(Structure):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
-        preferred_successors: list[int] = UNSET,
-        preferred_candidates: list[ReplicaInfo] = UNSET,
+        preferred_successors: list[int] = EMPTY,
+        preferred_candidates: list[ReplicaInfo] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.preferred_successors = [] if preferred_successors is UNSET else preferred_successors
-        self.preferred_candidates = [] if preferred_candidates is UNSET else preferred_candidates
+        self.preferred_successors = [] if preferred_successors is EMPTY else preferred_successors
+        self.preferred_candidates = [] if preferred_candidates is EMPTY else preferred_candidates
         self.unknown_tags = unknown_tags
 
 
@@ -424,13 +424,13 @@ class EndQuorumEpochRequest(Message):
     def __init__(
         self,
         cluster_id: str | None = None,
-        topics: list[EndQuorumEpochRequestTopicData] = UNSET,
-        leader_endpoints: list[LeaderEndpoint] = UNSET,
+        topics: list[EndQuorumEpochRequestTopicData] = EMPTY,
+        leader_endpoints: list[LeaderEndpoint] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.cluster_id = cluster_id
-        self.topics = [] if topics is UNSET else topics
-        self.leader_endpoints = [] if leader_endpoints is UNSET else leader_endpoints
+        self.topics = [] if topics is EMPTY else topics
+        self.leader_endpoints = [] if leader_endpoints is EMPTY else leader_endpoints
         self.unknown_tags = unknown_tags
 
 
@@ -442,11 +442,11 @@ class EndQuorumEpochResponseTopicData(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[EndQuorumEpochResponsePartitionData] = UNSET,
+        partitions: list[EndQuorumEpochResponsePartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -732,11 +732,11 @@ class EndQuorumEpochResponse(Message):
     def __init__(
         self,
         error_code: int = 0,
-        topics: list[EndQuorumEpochResponseTopicData] = UNSET,
-        node_endpoints: list[NodeEndpoint] = UNSET,
+        topics: list[EndQuorumEpochResponseTopicData] = EMPTY,
+        node_endpoints: list[NodeEndpoint] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
-        self.topics = [] if topics is UNSET else topics
-        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.topics = [] if topics is EMPTY else topics
+        self.node_endpoints = [] if node_endpoints is EMPTY else node_endpoints
         self.unknown_tags = unknown_tags

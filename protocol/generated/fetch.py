@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -105,12 +105,12 @@ class FetchTopic(Structure):
         self,
         topic: str = "",
         topic_id: bytes = ZERO_UUID,
-        partitions: list[FetchPartition] = UNSET,
+        partitions: list[FetchPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -161,12 +161,12 @@ class ForgottenTopic(Structure):
         self,
         topic: str = "",
         topic_id: bytes = ZERO_UUID,
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -1604,29 +1604,29 @@ class FetchRequest(Message):
         self,
         cluster_id: str | None = None,
         replica_id: int = -1,
-        replica_state: ReplicaState = UNSET,
+        replica_state: ReplicaState | None = None,
         max_wait_ms: int = 0,
         min_bytes: int = 0,
         max_bytes: int = 2147483647,
         isolation_level: int = 0,
         session_id: int = 0,
         session_epoch: int = -1,
-        topics: list[FetchTopic] = UNSET,
-        forgotten_topics_data: list[ForgottenTopic] = UNSET,
+        topics: list[FetchTopic] = EMPTY,
+        forgotten_topics_data: list[ForgottenTopic] = EMPTY,
         rack_id: str = "",
         unknown_tags: Tags = (),
     ) -> None:
         self.cluster_id = cluster_id
         self.replica_id = replica_id
-        self.replica_state = ReplicaState() if replica_state is UNSET else replica_state
+        self.replica_state = ReplicaState() if replica_state is None else replica_state
         self.max_wait_ms = max_wait_ms
         self.min_bytes = min_bytes
         self.max_bytes = max_bytes
         self.isolation_level = isolation_level
         self.session_id = session_id
         self.session_epoch = session_epoch
-        self.topics = [] if topics is UNSET else topics
-        self.forgotten_topics_data = [] if forgotten_topics_data is UNSET else forgotten_topics_data
+        self.topics = [] if topics is EMPTY else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is EMPTY else forgotten_topics_data
         self.rack_id = rack_id
         self.unknown_tags = unknown_tags
 
@@ -1640,12 +1640,12 @@ class FetchableTopicResponse(Structure):
         self,
         topic: str = "",
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionData] = UNSET,
+        partitions: list[PartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -1674,10 +1674,10 @@ class PartitionData(Structure):
         high_watermark: int = 0,
         last_stable_offset: int = -1,
         log_start_offset: int = -1,
-        diverging_epoch: EpochEndOffset = UNSET,
-        current_leader: LeaderIdAndEpoch = UNSET,
-        snapshot_id: SnapshotId = UNSET,
-        aborted_transactions: list[AbortedTransaction] | None = UNSET,
+        diverging_epoch: EpochEndOffset | None = None,
+        current_leader: LeaderIdAndEpoch | None = None,
+        snapshot_id: SnapshotId | None = None,
+        aborted_transactions: list[AbortedTransaction] | None = EMPTY,
         preferred_read_replica: int = -1,
         records: bytes | memoryview | None = None,
         unknown_tags: Tags = (),
@@ -1687,10 +1687,10 @@ class PartitionData(Structure):
         self.high_watermark = high_watermark
         self.last_stable_offset = last_stable_offset
         self.log_start_offset = log_start_offset
-        self.diverging_epoch = EpochEndOffset() if diverging_epoch is UNSET else diverging_epoch
-        self.current_leader = LeaderIdAndEpoch() if current_leader is UNSET else current_leader
-        self.snapshot_id = SnapshotId() if snapshot_id is UNSET else snapshot_id
-        self.aborted_transactions = [] if aborted_transactions is UNSET else aborted_transactions
+        self.diverging_epoch = EpochEndOffset() if diverging_epoch is None else diverging_epoch
+        self.current_leader = LeaderIdAndEpoch() if current_leader is None else current_leader
+        self.snapshot_id = SnapshotId() if snapshot_id is None else snapshot_id
+        self.aborted_transactions = [] if aborted_transactions is EMPTY else aborted_transactions
         self.preferred_read_replica = preferred_read_replica
         self.records = records
         self.unknown_tags = unknown_tags
@@ -2635,15 +2635,15 @@ class FetchResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         session_id: int = 0,
-        responses: list[FetchableTopicResponse] = UNSET,
-        node_endpoints: list[NodeEndpoint] = UNSET,
+        responses: list[FetchableTopicResponse] = EMPTY,
+        node_endpoints: list[NodeEndpoint] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.session_id = session_id
-        self.responses = [] if responses is UNSET else responses
-        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.responses = [] if responses is EMPTY else responses
+        self.node_endpoints = [] if node_endpoints is EMPTY else node_endpoints
         self.unknown_tags = unknown_tags
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -59,11 +59,11 @@ class FetchSnapshotRequestTopicSnapshot(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[FetchSnapshotRequestPartitionSnapshot] = UNSET,
+        partitions: list[FetchSnapshotRequestPartitionSnapshot] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -76,14 +76,14 @@ class FetchSnapshotRequestPartitionSnapshot(Structure):
         self,
         partition: int = 0,
         current_leader_epoch: int = 0,
-        snapshot_id: FetchSnapshotRequestSnapshotId = UNSET,
+        snapshot_id: FetchSnapshotRequestSnapshotId | None = None,
         position: int = 0,
         replica_directory_id: bytes = ZERO_UUID,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition = partition
         self.current_leader_epoch = current_leader_epoch
-        self.snapshot_id = FetchSnapshotRequestSnapshotId() if snapshot_id is UNSET else snapshot_id
+        self.snapshot_id = FetchSnapshotRequestSnapshotId() if snapshot_id is None else snapshot_id
         self.position = position
         self.replica_directory_id = replica_directory_id
         self.unknown_tags = unknown_tags
@@ -437,13 +437,13 @@ class FetchSnapshotRequest(Message):
         cluster_id: str | None = None,
         replica_id: int = -1,
         max_bytes: int = 2147483647,
-        topics: list[FetchSnapshotRequestTopicSnapshot] = UNSET,
+        topics: list[FetchSnapshotRequestTopicSnapshot] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.cluster_id = cluster_id
         self.replica_id = replica_id
         self.max_bytes = max_bytes
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -455,11 +455,11 @@ class FetchSnapshotResponseTopicSnapshot(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[FetchSnapshotResponsePartitionSnapshot] = UNSET,
+        partitions: list[FetchSnapshotResponsePartitionSnapshot] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -481,8 +481,8 @@ class FetchSnapshotResponsePartitionSnapshot(Structure):
         self,
         index: int = 0,
         error_code: int = 0,
-        snapshot_id: FetchSnapshotResponseSnapshotId = UNSET,
-        current_leader: LeaderIdAndEpoch = UNSET,
+        snapshot_id: FetchSnapshotResponseSnapshotId | None = None,
+        current_leader: LeaderIdAndEpoch | None = None,
         size: int = 0,
         position: int = 0,
         unaligned_records: bytes | memoryview | None = None,
@@ -490,8 +490,8 @@ class FetchSnapshotResponsePartitionSnapshot(Structure):
     ) -> None:
         self.index = index
         self.error_code = error_code
-        self.snapshot_id = FetchSnapshotResponseSnapshotId() if snapshot_id is UNSET else snapshot_id
-        self.current_leader = LeaderIdAndEpoch() if current_leader is UNSET else current_leader
+        self.snapshot_id = FetchSnapshotResponseSnapshotId() if snapshot_id is None else snapshot_id
+        self.current_leader = LeaderIdAndEpoch() if current_leader is None else current_leader
         self.size = size
         self.position = position
         self.unaligned_records = unaligned_records
@@ -827,14 +827,14 @@ class FetchSnapshotResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        topics: list[FetchSnapshotResponseTopicSnapshot] = UNSET,
-        node_endpoints: list[NodeEndpoint] = UNSET,
+        topics: list[FetchSnapshotResponseTopicSnapshot] = EMPTY,
+        node_endpoints: list[NodeEndpoint] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.topics = [] if topics is UNSET else topics
-        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.topics = [] if topics is EMPTY else topics
+        self.node_endpoints = [] if node_endpoints is EMPTY else node_endpoints
         self.unknown_tags = unknown_tags
 
 

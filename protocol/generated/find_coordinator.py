@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -179,12 +179,12 @@ class FindCoordinatorRequest(Message):
         self,
         key: str = "",
         key_type: int = 0,
-        coordinator_keys: list[str] = UNSET,
+        coordinator_keys: list[str] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.key = key
         self.key_type = key_type
-        self.coordinator_keys = [] if coordinator_keys is UNSET else coordinator_keys
+        self.coordinator_keys = [] if coordinator_keys is EMPTY else coordinator_keys
         self.unknown_tags = unknown_tags
 
 
@@ -451,7 +451,7 @@ class FindCoordinatorResponse(Message):
         node_id: int = 0,
         host: str = "",
         port: int = 0,
-        coordinators: list[Coordinator] = UNSET,
+        coordinators: list[Coordinator] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
@@ -460,5 +460,5 @@ class FindCoordinatorResponse(Message):
         self.node_id = node_id
         self.host = host
         self.port = port
-        self.coordinators = [] if coordinators is UNSET else coordinators
+        self.coordinators = [] if coordinators is EMPTY else coordinators
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Tags,
@@ -149,20 +149,20 @@ class GetTelemetrySubscriptionsResponse(Message):
         error_code: int = 0,
         client_instance_id: bytes = ZERO_UUID,
         subscription_id: int = 0,
-        accepted_compression_types: list[int] = UNSET,
+        accepted_compression_types: list[int] = EMPTY,
         push_interval_ms: int = 0,
         telemetry_max_bytes: int = 0,
         delta_temporality: bool = False,
-        requested_metrics: list[str] = UNSET,
+        requested_metrics: list[str] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.client_instance_id = client_instance_id
         self.subscription_id = subscription_id
-        self.accepted_compression_types = [] if accepted_compression_types is UNSET else accepted_compression_types
+        self.accepted_compression_types = [] if accepted_compression_types is EMPTY else accepted_compression_types
         self.push_interval_ms = push_interval_ms
         self.telemetry_max_bytes = telemetry_max_bytes
         self.delta_temporality = delta_temporality
-        self.requested_metrics = [] if requested_metrics is UNSET else requested_metrics
+        self.requested_metrics = [] if requested_metrics is EMPTY else requested_metrics
         self.unknown_tags = unknown_tags

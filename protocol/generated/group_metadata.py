@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -759,7 +759,7 @@ class GroupMetadataValue(Message):
         protocol: str | None = "",
         leader: str | None = "",
         current_state_timestamp: int = -1,
-        members: list[MemberMetadata] = UNSET,
+        members: list[MemberMetadata] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.protocol_type = protocol_type
@@ -767,5 +767,5 @@ class GroupMetadataValue(Message):
         self.protocol = protocol
         self.leader = leader
         self.current_state_timestamp = current_state_timestamp
-        self.members = [] if members is UNSET else members
+        self.members = [] if members is EMPTY else members
         self.unknown_tags = unknown_tags

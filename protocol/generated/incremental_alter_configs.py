@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -52,12 +52,12 @@ class AlterConfigsResource(Structure):
         self,
         resource_type: int = 0,
         resource_name: str = "",
-        configs: list[AlterableConfig] = UNSET,
+        configs: list[AlterableConfig] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configs = [] if configs is UNSET else configs
+        self.configs = [] if configs is EMPTY else configs
         self.unknown_tags = unknown_tags
 
 
@@ -292,11 +292,11 @@ class IncrementalAlterConfigsRequest(Message):
 
     def __init__(
         self,
-        resources: list[AlterConfigsResource] = UNSET,
+        resources: list[AlterConfigsResource] = EMPTY,
         validate_only: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.resources = [] if resources is UNSET else resources
+        self.resources = [] if resources is EMPTY else resources
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
@@ -468,9 +468,9 @@ class IncrementalAlterConfigsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        responses: list[AlterConfigsResourceResponse] = UNSET,
+        responses: list[AlterConfigsResourceResponse] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.responses = [] if responses is UNSET else responses
+        self.responses = [] if responses is EMPTY else responses
         self.unknown_tags = unknown_tags

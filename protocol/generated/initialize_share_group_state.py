@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -42,11 +42,11 @@ class InitializeStateData(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionData] = UNSET,
+        partitions: list[PartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -168,11 +168,11 @@ class InitializeShareGroupStateRequest(Message):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[InitializeStateData] = UNSET,
+        topics: list[InitializeStateData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -184,11 +184,11 @@ class InitializeStateResult(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionResult] = UNSET,
+        partitions: list[PartitionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -314,6 +314,6 @@ class InitializeShareGroupStateResponse(Message):
 
     __slots__ = ("results", "unknown_tags")
 
-    def __init__(self, results: list[InitializeStateResult] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.results = [] if results is UNSET else results
+    def __init__(self, results: list[InitializeStateResult] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

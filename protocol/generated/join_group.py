@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -515,7 +515,7 @@ class JoinGroupRequest(Message):
         member_id: str = "",
         group_instance_id: str | None = None,
         protocol_type: str = "",
-        protocols: list[JoinGroupRequestProtocol] = UNSET,
+        protocols: list[JoinGroupRequestProtocol] = EMPTY,
         reason: str | None = None,
         unknown_tags: Tags = (),
     ) -> None:
@@ -525,7 +525,7 @@ class JoinGroupRequest(Message):
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.protocol_type = protocol_type
-        self.protocols = [] if protocols is UNSET else protocols
+        self.protocols = [] if protocols is EMPTY else protocols
         self.reason = reason
         self.unknown_tags = unknown_tags
 
@@ -1127,7 +1127,7 @@ class JoinGroupResponse(Message):
         leader: str = "",
         skip_assignment: bool = False,
         member_id: str = "",
-        members: list[JoinGroupResponseMember] = UNSET,
+        members: list[JoinGroupResponseMember] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
@@ -1138,5 +1138,5 @@ class JoinGroupResponse(Message):
         self.leader = leader
         self.skip_assignment = skip_assignment
         self.member_id = member_id
-        self.members = [] if members is UNSET else members
+        self.members = [] if members is EMPTY else members
         self.unknown_tags = unknown_tags

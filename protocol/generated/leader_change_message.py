@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -176,12 +176,12 @@ class LeaderChangeMessage(Message):
         self,
         version: int = 0,
         leader_id: int = 0,
-        voters: list[Voter] = UNSET,
-        granting_voters: list[Voter] = UNSET,
+        voters: list[Voter] = EMPTY,
+        granting_voters: list[Voter] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.version = version
         self.leader_id = leader_id
-        self.voters = [] if voters is UNSET else voters
-        self.granting_voters = [] if granting_voters is UNSET else granting_voters
+        self.voters = [] if voters is EMPTY else voters
+        self.granting_voters = [] if granting_voters is EMPTY else granting_voters
         self.unknown_tags = unknown_tags

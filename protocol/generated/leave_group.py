@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -352,12 +352,12 @@ class LeaveGroupRequest(Message):
         self,
         group_id: str = "",
         member_id: str = "",
-        members: list[MemberIdentity] = UNSET,
+        members: list[MemberIdentity] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
-        self.members = [] if members is UNSET else members
+        self.members = [] if members is EMPTY else members
         self.unknown_tags = unknown_tags
 
 
@@ -569,10 +569,10 @@ class LeaveGroupResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        members: list[MemberResponse] = UNSET,
+        members: list[MemberResponse] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.members = [] if members is UNSET else members
+        self.members = [] if members is EMPTY else members
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -87,8 +87,8 @@ class ListConfigResourcesRequest(Message):
 
     __slots__ = ("resource_types", "unknown_tags")
 
-    def __init__(self, resource_types: list[int] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.resource_types = [] if resource_types is UNSET else resource_types
+    def __init__(self, resource_types: list[int] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.resource_types = [] if resource_types is EMPTY else resource_types
         self.unknown_tags = unknown_tags
 
 
@@ -231,10 +231,10 @@ class ListConfigResourcesResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        config_resources: list[ConfigResource] = UNSET,
+        config_resources: list[ConfigResource] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.config_resources = [] if config_resources is UNSET else config_resources
+        self.config_resources = [] if config_resources is EMPTY else config_resources
         self.unknown_tags = unknown_tags

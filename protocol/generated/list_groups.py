@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -156,12 +156,12 @@ class ListGroupsRequest(Message):
 
     def __init__(
         self,
-        states_filter: list[str] = UNSET,
-        types_filter: list[str] = UNSET,
+        states_filter: list[str] = EMPTY,
+        types_filter: list[str] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.states_filter = [] if states_filter is UNSET else states_filter
-        self.types_filter = [] if types_filter is UNSET else types_filter
+        self.states_filter = [] if states_filter is EMPTY else states_filter
+        self.types_filter = [] if types_filter is EMPTY else types_filter
         self.unknown_tags = unknown_tags
 
 
@@ -491,10 +491,10 @@ class ListGroupsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        groups: list[ListedGroup] = UNSET,
+        groups: list[ListedGroup] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.groups = [] if groups is UNSET else groups
+        self.groups = [] if groups is EMPTY else groups
         self.unknown_tags = unknown_tags

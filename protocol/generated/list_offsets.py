@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -57,11 +57,11 @@ class ListOffsetsTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[ListOffsetsPartition] = UNSET,
+        partitions: list[ListOffsetsPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -385,13 +385,13 @@ class ListOffsetsRequest(Message):
         self,
         replica_id: int = 0,
         isolation_level: int = 0,
-        topics: list[ListOffsetsTopic] = UNSET,
+        topics: list[ListOffsetsTopic] = EMPTY,
         timeout_ms: int = 0,
         unknown_tags: Tags = (),
     ) -> None:
         self.replica_id = replica_id
         self.isolation_level = isolation_level
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.timeout_ms = timeout_ms
         self.unknown_tags = unknown_tags
 
@@ -404,11 +404,11 @@ class ListOffsetsTopicResponse(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[ListOffsetsPartitionResponse] = UNSET,
+        partitions: list[ListOffsetsPartitionResponse] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -723,9 +723,9 @@ class ListOffsetsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        topics: list[ListOffsetsTopicResponse] = UNSET,
+        topics: list[ListOffsetsTopicResponse] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags

@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -41,11 +41,11 @@ class ListPartitionReassignmentsTopics(Structure):
     def __init__(
         self,
         name: str = "",
-        partition_indexes: list[int] = UNSET,
+        partition_indexes: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
+        self.partition_indexes = [] if partition_indexes is EMPTY else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -152,11 +152,11 @@ class OngoingTopicReassignment(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[OngoingPartitionReassignment] = UNSET,
+        partitions: list[OngoingPartitionReassignment] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -168,15 +168,15 @@ class OngoingPartitionReassignment(Structure):
     def __init__(
         self,
         partition_index: int = 0,
-        replicas: list[int] = UNSET,
-        adding_replicas: list[int] = UNSET,
-        removing_replicas: list[int] = UNSET,
+        replicas: list[int] = EMPTY,
+        adding_replicas: list[int] = EMPTY,
+        removing_replicas: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
-        self.replicas = [] if replicas is UNSET else replicas
-        self.adding_replicas = [] if adding_replicas is UNSET else adding_replicas
-        self.removing_replicas = [] if removing_replicas is UNSET else removing_replicas
+        self.replicas = [] if replicas is EMPTY else replicas
+        self.adding_replicas = [] if adding_replicas is EMPTY else adding_replicas
+        self.removing_replicas = [] if removing_replicas is EMPTY else removing_replicas
         self.unknown_tags = unknown_tags
 
 
@@ -324,11 +324,11 @@ class ListPartitionReassignmentsResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        topics: list[OngoingTopicReassignment] = UNSET,
+        topics: list[OngoingTopicReassignment] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags

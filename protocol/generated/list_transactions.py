@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -174,14 +174,14 @@ class ListTransactionsRequest(Message):
 
     def __init__(
         self,
-        state_filters: list[str] = UNSET,
-        producer_id_filters: list[int] = UNSET,
+        state_filters: list[str] = EMPTY,
+        producer_id_filters: list[int] = EMPTY,
         duration_filter: int = -1,
         transactional_id_pattern: str | None = None,
         unknown_tags: Tags = (),
     ) -> None:
-        self.state_filters = [] if state_filters is UNSET else state_filters
-        self.producer_id_filters = [] if producer_id_filters is UNSET else producer_id_filters
+        self.state_filters = [] if state_filters is EMPTY else state_filters
+        self.producer_id_filters = [] if producer_id_filters is EMPTY else producer_id_filters
         self.duration_filter = duration_filter
         self.transactional_id_pattern = transactional_id_pattern
         self.unknown_tags = unknown_tags
@@ -302,12 +302,12 @@ class ListTransactionsResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        unknown_state_filters: list[str] = UNSET,
-        transaction_states: list[TransactionState] = UNSET,
+        unknown_state_filters: list[str] = EMPTY,
+        transaction_states: list[TransactionState] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.unknown_state_filters = [] if unknown_state_filters is UNSET else unknown_state_filters
-        self.transaction_states = [] if transaction_states is UNSET else transaction_states
+        self.unknown_state_filters = [] if unknown_state_filters is EMPTY else unknown_state_filters
+        self.transaction_states = [] if transaction_states is EMPTY else transaction_states
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -462,13 +462,13 @@ class MetadataRequest(Message):
 
     def __init__(
         self,
-        topics: list[MetadataRequestTopic] | None = UNSET,
+        topics: list[MetadataRequestTopic] | None = EMPTY,
         allow_auto_topic_creation: bool = True,
         include_cluster_authorized_operations: bool = False,
         include_topic_authorized_operations: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.allow_auto_topic_creation = allow_auto_topic_creation
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self.include_topic_authorized_operations = include_topic_authorized_operations
@@ -514,7 +514,7 @@ class MetadataResponseTopic(Structure):
         name: str | None = "",
         topic_id: bytes = ZERO_UUID,
         is_internal: bool = False,
-        partitions: list[MetadataResponsePartition] = UNSET,
+        partitions: list[MetadataResponsePartition] = EMPTY,
         topic_authorized_operations: int = -2147483648,
         unknown_tags: Tags = (),
     ) -> None:
@@ -522,7 +522,7 @@ class MetadataResponseTopic(Structure):
         self.name = name
         self.topic_id = topic_id
         self.is_internal = is_internal
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.topic_authorized_operations = topic_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -547,18 +547,18 @@ class MetadataResponsePartition(Structure):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
-        replica_nodes: list[int] = UNSET,
-        isr_nodes: list[int] = UNSET,
-        offline_replicas: list[int] = UNSET,
+        replica_nodes: list[int] = EMPTY,
+        isr_nodes: list[int] = EMPTY,
+        offline_replicas: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.replica_nodes = [] if replica_nodes is UNSET else replica_nodes
-        self.isr_nodes = [] if isr_nodes is UNSET else isr_nodes
-        self.offline_replicas = [] if offline_replicas is UNSET else offline_replicas
+        self.replica_nodes = [] if replica_nodes is EMPTY else replica_nodes
+        self.isr_nodes = [] if isr_nodes is EMPTY else isr_nodes
+        self.offline_replicas = [] if offline_replicas is EMPTY else offline_replicas
         self.unknown_tags = unknown_tags
 
 
@@ -1721,19 +1721,19 @@ class MetadataResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        brokers: list[MetadataResponseBroker] = UNSET,
+        brokers: list[MetadataResponseBroker] = EMPTY,
         cluster_id: str | None = None,
         controller_id: int = -1,
-        topics: list[MetadataResponseTopic] = UNSET,
+        topics: list[MetadataResponseTopic] = EMPTY,
         cluster_authorized_operations: int = -2147483648,
         error_code: int = 0,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.brokers = [] if brokers is UNSET else brokers
+        self.brokers = [] if brokers is EMPTY else brokers
         self.cluster_id = cluster_id
         self.controller_id = controller_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.cluster_authorized_operations = cluster_authorized_operations
         self.error_code = error_code
         self.unknown_tags = unknown_tags

@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -125,12 +125,12 @@ class OffsetCommitRequestTopic(Structure):
         self,
         name: str = "",
         topic_id: bytes = ZERO_UUID,
-        partitions: list[OffsetCommitRequestPartition] = UNSET,
+        partitions: list[OffsetCommitRequestPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -732,7 +732,7 @@ class OffsetCommitRequest(Message):
         member_id: str = "",
         group_instance_id: str | None = None,
         retention_time_ms: int = -1,
-        topics: list[OffsetCommitRequestTopic] = UNSET,
+        topics: list[OffsetCommitRequestTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
@@ -740,7 +740,7 @@ class OffsetCommitRequest(Message):
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.retention_time_ms = retention_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -753,12 +753,12 @@ class OffsetCommitResponseTopic(Structure):
         self,
         name: str = "",
         topic_id: bytes = ZERO_UUID,
-        partitions: list[OffsetCommitResponsePartition] = UNSET,
+        partitions: list[OffsetCommitResponsePartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -1046,11 +1046,11 @@ class OffsetCommitResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        topics: list[OffsetCommitResponseTopic] = UNSET,
+        topics: list[OffsetCommitResponseTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 

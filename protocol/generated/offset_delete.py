@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
-    UNSET,
+    EMPTY,
     Message,
     Structure,
     bad_count,
@@ -31,9 +31,9 @@ class OffsetDeleteRequestTopic(Structure):
 
     __slots__ = ("name", "partitions")
 
-    def __init__(self, name: str = "", partitions: list[OffsetDeleteRequestPartition] = UNSET) -> None:
+    def __init__(self, name: str = "", partitions: list[OffsetDeleteRequestPartition] = EMPTY) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
 
 
 class OffsetDeleteRequestPartition(Structure):
@@ -132,9 +132,9 @@ class OffsetDeleteRequest(Message):
 
     __slots__ = ("group_id", "topics")
 
-    def __init__(self, group_id: str = "", topics: list[OffsetDeleteRequestTopic] = UNSET) -> None:
+    def __init__(self, group_id: str = "", topics: list[OffsetDeleteRequestTopic] = EMPTY) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
 
 
 class OffsetDeleteResponseTopic(Structure):
@@ -142,9 +142,9 @@ class OffsetDeleteResponseTopic(Structure):
 
     __slots__ = ("name", "partitions")
 
-    def __init__(self, name: str = "", partitions: list[OffsetDeleteResponsePartition] = UNSET) -> None:
+    def __init__(self, name: str = "", partitions: list[OffsetDeleteResponsePartition] = EMPTY) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
 
 
 class OffsetDeleteResponsePartition(Structure):
@@ -238,8 +238,8 @@ class OffsetDeleteResponse(Message):
         self,
         error_code: int = 0,
         throttle_time_ms: int = 0,
-        topics: list[OffsetDeleteResponseTopic] = UNSET,
+        topics: list[OffsetDeleteResponseTopic] = EMPTY,
     ) -> None:
         self.error_code = error_code
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics

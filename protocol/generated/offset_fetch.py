@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -58,11 +58,11 @@ class OffsetFetchRequestTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partition_indexes: list[int] = UNSET,
+        partition_indexes: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
+        self.partition_indexes = [] if partition_indexes is EMPTY else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -76,13 +76,13 @@ class OffsetFetchRequestGroup(Structure):
         group_id: str = "",
         member_id: str | None = None,
         member_epoch: int = -1,
-        topics: list[OffsetFetchRequestTopics] | None = UNSET,
+        topics: list[OffsetFetchRequestTopics] | None = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.member_epoch = member_epoch
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -95,12 +95,12 @@ class OffsetFetchRequestTopics(Structure):
         self,
         name: str = "",
         topic_id: bytes = ZERO_UUID,
-        partition_indexes: list[int] = UNSET,
+        partition_indexes: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
+        self.partition_indexes = [] if partition_indexes is EMPTY else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -677,14 +677,14 @@ class OffsetFetchRequest(Message):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[OffsetFetchRequestTopic] | None = UNSET,
-        groups: list[OffsetFetchRequestGroup] = UNSET,
+        topics: list[OffsetFetchRequestTopic] | None = EMPTY,
+        groups: list[OffsetFetchRequestGroup] = EMPTY,
         require_stable: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
-        self.groups = [] if groups is UNSET else groups
+        self.topics = [] if topics is EMPTY else topics
+        self.groups = [] if groups is EMPTY else groups
         self.require_stable = require_stable
         self.unknown_tags = unknown_tags
 
@@ -697,11 +697,11 @@ class OffsetFetchResponseTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[OffsetFetchResponsePartition] = UNSET,
+        partitions: list[OffsetFetchResponsePartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -742,12 +742,12 @@ class OffsetFetchResponseGroup(Structure):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[OffsetFetchResponseTopics] = UNSET,
+        topics: list[OffsetFetchResponseTopics] = EMPTY,
         error_code: int = 0,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.error_code = error_code
         self.unknown_tags = unknown_tags
 
@@ -761,12 +761,12 @@ class OffsetFetchResponseTopics(Structure):
         self,
         name: str = "",
         topic_id: bytes = ZERO_UUID,
-        partitions: list[OffsetFetchResponsePartitions] = UNSET,
+        partitions: list[OffsetFetchResponsePartitions] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -1417,13 +1417,13 @@ class OffsetFetchResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        topics: list[OffsetFetchResponseTopic] = UNSET,
+        topics: list[OffsetFetchResponseTopic] = EMPTY,
         error_code: int = 0,
-        groups: list[OffsetFetchResponseGroup] = UNSET,
+        groups: list[OffsetFetchResponseGroup] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.error_code = error_code
-        self.groups = [] if groups is UNSET else groups
+        self.groups = [] if groups is EMPTY else groups
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -49,11 +49,11 @@ class OffsetForLeaderTopic(Structure):
     def __init__(
         self,
         topic: str = "",
-        partitions: list[OffsetForLeaderPartition] = UNSET,
+        partitions: list[OffsetForLeaderPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -269,11 +269,11 @@ class OffsetForLeaderEpochRequest(Message):
     def __init__(
         self,
         replica_id: int = -2,
-        topics: list[OffsetForLeaderTopic] = UNSET,
+        topics: list[OffsetForLeaderTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.replica_id = replica_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -285,11 +285,11 @@ class OffsetForLeaderTopicResult(Structure):
     def __init__(
         self,
         topic: str = "",
-        partitions: list[EpochEndOffset] = UNSET,
+        partitions: list[EpochEndOffset] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -491,9 +491,9 @@ class OffsetForLeaderEpochResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        topics: list[OffsetForLeaderTopicResult] = UNSET,
+        topics: list[OffsetForLeaderTopicResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -64,12 +64,12 @@ class TopicProduceData(Structure):
         self,
         name: str = "",
         topic_id: bytes = ZERO_UUID,
-        partition_data: list[PartitionProduceData] = UNSET,
+        partition_data: list[PartitionProduceData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partition_data = [] if partition_data is UNSET else partition_data
+        self.partition_data = [] if partition_data is EMPTY else partition_data
         self.unknown_tags = unknown_tags
 
 
@@ -405,13 +405,13 @@ class ProduceRequest(Message):
         transactional_id: str | None = None,
         acks: int = 0,
         timeout_ms: int = 0,
-        topic_data: list[TopicProduceData] = UNSET,
+        topic_data: list[TopicProduceData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.transactional_id = transactional_id
         self.acks = acks
         self.timeout_ms = timeout_ms
-        self.topic_data = [] if topic_data is UNSET else topic_data
+        self.topic_data = [] if topic_data is EMPTY else topic_data
         self.unknown_tags = unknown_tags
 
 
@@ -424,12 +424,12 @@ class TopicProduceResponse(Structure):
         self,
         name: str = "",
         topic_id: bytes = ZERO_UUID,
-        partition_responses: list[PartitionProduceResponse] = UNSET,
+        partition_responses: list[PartitionProduceResponse] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.topic_id = topic_id
-        self.partition_responses = [] if partition_responses is UNSET else partition_responses
+        self.partition_responses = [] if partition_responses is EMPTY else partition_responses
         self.unknown_tags = unknown_tags
 
 
@@ -455,9 +455,9 @@ class PartitionProduceResponse(Structure):
         base_offset: int = 0,
         log_append_time_ms: int = -1,
         log_start_offset: int = -1,
-        record_errors: list[BatchIndexAndErrorMessage] = UNSET,
+        record_errors: list[BatchIndexAndErrorMessage] = EMPTY,
         error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch = UNSET,
+        current_leader: LeaderIdAndEpoch | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.index = index
@@ -465,9 +465,9 @@ class PartitionProduceResponse(Structure):
         self.base_offset = base_offset
         self.log_append_time_ms = log_append_time_ms
         self.log_start_offset = log_start_offset
-        self.record_errors = [] if record_errors is UNSET else record_errors
+        self.record_errors = [] if record_errors is EMPTY else record_errors
         self.error_message = error_message
-        self.current_leader = LeaderIdAndEpoch() if current_leader is UNSET else current_leader
+        self.current_leader = LeaderIdAndEpoch() if current_leader is None else current_leader
         self.unknown_tags = unknown_tags
 
 
@@ -1362,14 +1362,14 @@ class ProduceResponse(Message):
 
     def __init__(
         self,
-        responses: list[TopicProduceResponse] = UNSET,
+        responses: list[TopicProduceResponse] = EMPTY,
         throttle_time_ms: int = 0,
-        node_endpoints: list[NodeEndpoint] = UNSET,
+        node_endpoints: list[NodeEndpoint] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.responses = [] if responses is UNSET else responses
+        self.responses = [] if responses is EMPTY else responses
         self.throttle_time_ms = throttle_time_ms
-        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.node_endpoints = [] if node_endpoints is EMPTY else node_endpoints
         self.unknown_tags = unknown_tags
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -46,11 +46,11 @@ class ReadStateData(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionData] = UNSET,
+        partitions: list[PartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -170,11 +170,11 @@ class ReadShareGroupStateRequest(Message):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[ReadStateData] = UNSET,
+        topics: list[ReadStateData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -186,11 +186,11 @@ class ReadStateResult(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionResult] = UNSET,
+        partitions: list[PartitionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -214,7 +214,7 @@ class PartitionResult(Structure):
         error_message: str | None = None,
         state_epoch: int = 0,
         start_offset: int = 0,
-        state_batches: list[StateBatch] = UNSET,
+        state_batches: list[StateBatch] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition = partition
@@ -222,7 +222,7 @@ class PartitionResult(Structure):
         self.error_message = error_message
         self.state_epoch = state_epoch
         self.start_offset = start_offset
-        self.state_batches = [] if state_batches is UNSET else state_batches
+        self.state_batches = [] if state_batches is EMPTY else state_batches
         self.unknown_tags = unknown_tags
 
 
@@ -382,6 +382,6 @@ class ReadShareGroupStateResponse(Message):
 
     __slots__ = ("results", "unknown_tags")
 
-    def __init__(self, results: list[ReadStateResult] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.results = [] if results is UNSET else results
+    def __init__(self, results: list[ReadStateResult] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -47,11 +47,11 @@ class ReadStateSummaryData(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionData] = UNSET,
+        partitions: list[PartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -173,11 +173,11 @@ class ReadShareGroupStateSummaryRequest(Message):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[ReadStateSummaryData] = UNSET,
+        topics: list[ReadStateSummaryData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -189,11 +189,11 @@ class ReadStateSummaryResult(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionResult] = UNSET,
+        partitions: list[PartitionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -450,6 +450,6 @@ class ReadShareGroupStateSummaryResponse(Message):
 
     __slots__ = ("results", "unknown_tags")
 
-    def __init__(self, results: list[ReadStateSummaryResult] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.results = [] if results is UNSET else results
+    def __init__(self, results: list[ReadStateSummaryResult] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

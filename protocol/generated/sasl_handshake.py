@@ -9,7 +9,7 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
-    UNSET,
+    EMPTY,
     Message,
     bad_length,
     put_strings,
@@ -81,6 +81,6 @@ class SaslHandshakeResponse(Message):
 
     __slots__ = ("error_code", "mechanisms")
 
-    def __init__(self, error_code: int = 0, mechanisms: list[str] = UNSET) -> None:
+    def __init__(self, error_code: int = 0, mechanisms: list[str] = EMPTY) -> None:
         self.error_code = error_code
-        self.mechanisms = [] if mechanisms is UNSET else mechanisms
+        self.mechanisms = [] if mechanisms is EMPTY else mechanisms

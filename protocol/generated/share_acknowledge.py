@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -51,11 +51,11 @@ class AcknowledgeTopic(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[AcknowledgePartition] = UNSET,
+        partitions: list[AcknowledgePartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -67,11 +67,11 @@ class AcknowledgePartition(Structure):
     def __init__(
         self,
         partition_index: int = 0,
-        acknowledgement_batches: list[AcknowledgementBatch] = UNSET,
+        acknowledgement_batches: list[AcknowledgementBatch] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
-        self.acknowledgement_batches = [] if acknowledgement_batches is UNSET else acknowledgement_batches
+        self.acknowledgement_batches = [] if acknowledgement_batches is EMPTY else acknowledgement_batches
         self.unknown_tags = unknown_tags
 
 
@@ -84,12 +84,12 @@ class AcknowledgementBatch(Structure):
         self,
         first_offset: int = 0,
         last_offset: int = 0,
-        acknowledge_types: list[int] = UNSET,
+        acknowledge_types: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
-        self.acknowledge_types = [] if acknowledge_types is UNSET else acknowledge_types
+        self.acknowledge_types = [] if acknowledge_types is EMPTY else acknowledge_types
         self.unknown_tags = unknown_tags
 
 
@@ -307,14 +307,14 @@ class ShareAcknowledgeRequest(Message):
         member_id: str | None = "",
         share_session_epoch: int = 0,
         is_renew_ack: bool = False,
-        topics: list[AcknowledgeTopic] = UNSET,
+        topics: list[AcknowledgeTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.share_session_epoch = share_session_epoch
         self.is_renew_ack = is_renew_ack
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -326,11 +326,11 @@ class ShareAcknowledgeTopicResponse(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionData] = UNSET,
+        partitions: list[PartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -344,13 +344,13 @@ class PartitionData(Structure):
         partition_index: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch = UNSET,
+        current_leader: LeaderIdAndEpoch | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self.error_message = error_message
-        self.current_leader = LeaderIdAndEpoch() if current_leader is UNSET else current_leader
+        self.current_leader = LeaderIdAndEpoch() if current_leader is None else current_leader
         self.unknown_tags = unknown_tags
 
 
@@ -650,14 +650,14 @@ class ShareAcknowledgeResponse(Message):
         error_code: int = 0,
         error_message: str | None = None,
         acquisition_lock_timeout_ms: int = 0,
-        responses: list[ShareAcknowledgeTopicResponse] = UNSET,
-        node_endpoints: list[NodeEndpoint] = UNSET,
+        responses: list[ShareAcknowledgeTopicResponse] = EMPTY,
+        node_endpoints: list[NodeEndpoint] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
-        self.responses = [] if responses is UNSET else responses
-        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.responses = [] if responses is EMPTY else responses
+        self.node_endpoints = [] if node_endpoints is EMPTY else node_endpoints
         self.unknown_tags = unknown_tags

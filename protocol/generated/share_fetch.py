@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -61,11 +61,11 @@ class FetchTopic(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[FetchPartition] = UNSET,
+        partitions: list[FetchPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -77,11 +77,11 @@ class FetchPartition(Structure):
     def __init__(
         self,
         partition_index: int = 0,
-        acknowledgement_batches: list[AcknowledgementBatch] = UNSET,
+        acknowledgement_batches: list[AcknowledgementBatch] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
-        self.acknowledgement_batches = [] if acknowledgement_batches is UNSET else acknowledgement_batches
+        self.acknowledgement_batches = [] if acknowledgement_batches is EMPTY else acknowledgement_batches
         self.unknown_tags = unknown_tags
 
 
@@ -94,12 +94,12 @@ class AcknowledgementBatch(Structure):
         self,
         first_offset: int = 0,
         last_offset: int = 0,
-        acknowledge_types: list[int] = UNSET,
+        acknowledge_types: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
-        self.acknowledge_types = [] if acknowledge_types is UNSET else acknowledge_types
+        self.acknowledge_types = [] if acknowledge_types is EMPTY else acknowledge_types
         self.unknown_tags = unknown_tags
 
 
@@ -111,11 +111,11 @@ class ForgottenTopic(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -452,8 +452,8 @@ class ShareFetchRequest(Message):
         batch_size: int = 0,
         share_acquire_mode: int = 0,
         is_renew_ack: bool = False,
-        topics: list[FetchTopic] = UNSET,
-        forgotten_topics_data: list[ForgottenTopic] = UNSET,
+        topics: list[FetchTopic] = EMPTY,
+        forgotten_topics_data: list[ForgottenTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
@@ -466,8 +466,8 @@ class ShareFetchRequest(Message):
         self.batch_size = batch_size
         self.share_acquire_mode = share_acquire_mode
         self.is_renew_ack = is_renew_ack
-        self.topics = [] if topics is UNSET else topics
-        self.forgotten_topics_data = [] if forgotten_topics_data is UNSET else forgotten_topics_data
+        self.topics = [] if topics is EMPTY else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is EMPTY else forgotten_topics_data
         self.unknown_tags = unknown_tags
 
 
@@ -479,11 +479,11 @@ class ShareFetchableTopicResponse(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionData] = UNSET,
+        partitions: list[PartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -509,9 +509,9 @@ class PartitionData(Structure):
         error_message: str | None = None,
         acknowledge_error_code: int = 0,
         acknowledge_error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch = UNSET,
+        current_leader: LeaderIdAndEpoch | None = None,
         records: bytes | memoryview | None = None,
-        acquired_records: list[AcquiredRecords] = UNSET,
+        acquired_records: list[AcquiredRecords] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition_index = partition_index
@@ -519,9 +519,9 @@ class PartitionData(Structure):
         self.error_message = error_message
         self.acknowledge_error_code = acknowledge_error_code
         self.acknowledge_error_message = acknowledge_error_message
-        self.current_leader = LeaderIdAndEpoch() if current_leader is UNSET else current_leader
+        self.current_leader = LeaderIdAndEpoch() if current_leader is None else current_leader
         self.records = records
-        self.acquired_records = [] if acquired_records is UNSET else acquired_records
+        self.acquired_records = [] if acquired_records is EMPTY else acquired_records
         self.unknown_tags = unknown_tags
 
 
@@ -858,14 +858,14 @@ class ShareFetchResponse(Message):
         error_code: int = 0,
         error_message: str | None = None,
         acquisition_lock_timeout_ms: int = 0,
-        responses: list[ShareFetchableTopicResponse] = UNSET,
-        node_endpoints: list[NodeEndpoint] = UNSET,
+        responses: list[ShareFetchableTopicResponse] = EMPTY,
+        node_endpoints: list[NodeEndpoint] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
         self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
-        self.responses = [] if responses is UNSET else responses
-        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.responses = [] if responses is EMPTY else responses
+        self.node_endpoints = [] if node_endpoints is EMPTY else node_endpoints
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -80,11 +80,11 @@ class ShareGroupDescribeRequest(Message):
 
     def __init__(
         self,
-        group_ids: list[str] = UNSET,
+        group_ids: list[str] = EMPTY,
         include_authorized_operations: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.group_ids = [] if group_ids is UNSET else group_ids
+        self.group_ids = [] if group_ids is EMPTY else group_ids
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -98,12 +98,12 @@ class TopicPartitions(Structure):
         self,
         topic_id: bytes = ZERO_UUID,
         topic_name: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -112,8 +112,8 @@ class Assignment(Structure):
 
     __slots__ = ("topic_partitions", "unknown_tags")
 
-    def __init__(self, topic_partitions: list[TopicPartitions] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+    def __init__(self, topic_partitions: list[TopicPartitions] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
         self.unknown_tags = unknown_tags
 
 
@@ -142,7 +142,7 @@ class DescribedGroup(Structure):
         group_epoch: int = 0,
         assignment_epoch: int = 0,
         assignor_name: str = "",
-        members: list[Member] = UNSET,
+        members: list[Member] = EMPTY,
         authorized_operations: int = -2147483648,
         unknown_tags: Tags = (),
     ) -> None:
@@ -153,7 +153,7 @@ class DescribedGroup(Structure):
         self.group_epoch = group_epoch
         self.assignment_epoch = assignment_epoch
         self.assignor_name = assignor_name
-        self.members = [] if members is UNSET else members
+        self.members = [] if members is EMPTY else members
         self.authorized_operations = authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -179,8 +179,8 @@ class Member(Structure):
         member_epoch: int = 0,
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] = UNSET,
-        assignment: Assignment = UNSET,
+        subscribed_topic_names: list[str] = EMPTY,
+        assignment: Assignment | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.member_id = member_id
@@ -188,8 +188,8 @@ class Member(Structure):
         self.member_epoch = member_epoch
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
-        self.assignment = Assignment() if assignment is UNSET else assignment
+        self.subscribed_topic_names = [] if subscribed_topic_names is EMPTY else subscribed_topic_names
+        self.assignment = Assignment() if assignment is None else assignment
         self.unknown_tags = unknown_tags
 
 
@@ -448,9 +448,9 @@ class ShareGroupDescribeResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        groups: list[DescribedGroup] = UNSET,
+        groups: list[DescribedGroup] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is UNSET else groups
+        self.groups = [] if groups is EMPTY else groups
         self.unknown_tags = unknown_tags

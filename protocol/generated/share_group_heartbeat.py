@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -136,11 +136,11 @@ class TopicPartitions(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -149,8 +149,8 @@ class Assignment(Structure):
 
     __slots__ = ("topic_partitions", "unknown_tags")
 
-    def __init__(self, topic_partitions: list[TopicPartitions] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+    def __init__(self, topic_partitions: list[TopicPartitions] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
         self.unknown_tags = unknown_tags
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Tags,
     bad_length,
@@ -143,11 +143,11 @@ class ShareGroupMemberMetadataValue(Message):
         rack_id: str | None = "",
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] = UNSET,
+        subscribed_topic_names: list[str] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.rack_id = rack_id
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
+        self.subscribed_topic_names = [] if subscribed_topic_names is EMPTY else subscribed_topic_names
         self.unknown_tags = unknown_tags

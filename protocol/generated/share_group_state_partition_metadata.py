@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -83,12 +83,12 @@ class TopicPartitionsInfo(Structure):
         self,
         topic_id: bytes = ZERO_UUID,
         topic_name: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -238,12 +238,12 @@ class ShareGroupStatePartitionMetadataValue(Message):
 
     def __init__(
         self,
-        initializing_topics: list[TopicPartitionsInfo] = UNSET,
-        initialized_topics: list[TopicPartitionsInfo] = UNSET,
-        deleting_topics: list[TopicInfo] = UNSET,
+        initializing_topics: list[TopicPartitionsInfo] = EMPTY,
+        initialized_topics: list[TopicPartitionsInfo] = EMPTY,
+        deleting_topics: list[TopicInfo] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.initializing_topics = [] if initializing_topics is UNSET else initializing_topics
-        self.initialized_topics = [] if initialized_topics is UNSET else initialized_topics
-        self.deleting_topics = [] if deleting_topics is UNSET else deleting_topics
+        self.initializing_topics = [] if initializing_topics is EMPTY else initializing_topics
+        self.initialized_topics = [] if initialized_topics is EMPTY else initialized_topics
+        self.deleting_topics = [] if deleting_topics is EMPTY else deleting_topics
         self.unknown_tags = unknown_tags

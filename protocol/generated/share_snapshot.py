@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -221,7 +221,7 @@ class ShareSnapshotValue(Message):
         delivery_complete_count: int = -1,
         create_timestamp: int = 0,
         write_timestamp: int = 0,
-        state_batches: list[StateBatch] = UNSET,
+        state_batches: list[StateBatch] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.snapshot_epoch = snapshot_epoch
@@ -231,5 +231,5 @@ class ShareSnapshotValue(Message):
         self.delivery_complete_count = delivery_complete_count
         self.create_timestamp = create_timestamp
         self.write_timestamp = write_timestamp
-        self.state_batches = [] if state_batches is UNSET else state_batches
+        self.state_batches = [] if state_batches is EMPTY else state_batches
         self.unknown_tags = unknown_tags

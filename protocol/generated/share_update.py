@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -198,12 +198,12 @@ class ShareUpdateValue(Message):
         leader_epoch: int = 0,
         start_offset: int = 0,
         delivery_complete_count: int = -1,
-        state_batches: list[StateBatch] = UNSET,
+        state_batches: list[StateBatch] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.snapshot_epoch = snapshot_epoch
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
         self.delivery_complete_count = delivery_complete_count
-        self.state_batches = [] if state_batches is UNSET else state_batches
+        self.state_batches = [] if state_batches is EMPTY else state_batches
         self.unknown_tags = unknown_tags

@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -92,13 +92,13 @@ class TaskIds(Structure):
     def __init__(
         self,
         subtopology_id: str = "",
-        partitions: list[int] = UNSET,
-        assignment_epochs: list[int] | None = UNSET,
+        partitions: list[int] = EMPTY,
+        assignment_epochs: list[int] | None = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is UNSET else partitions
-        self.assignment_epochs = [] if assignment_epochs is UNSET else assignment_epochs
+        self.partitions = [] if partitions is EMPTY else partitions
+        self.assignment_epochs = [] if assignment_epochs is EMPTY else assignment_epochs
         self.unknown_tags = unknown_tags
 
 
@@ -280,27 +280,27 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
-        active_tasks: list[TaskIds] = UNSET,
-        standby_tasks: list[TaskIds] = UNSET,
-        warmup_tasks: list[TaskIds] = UNSET,
-        active_tasks_pending_revocation: list[TaskIds] = UNSET,
-        standby_tasks_pending_revocation: list[TaskIds] = UNSET,
-        warmup_tasks_pending_revocation: list[TaskIds] = UNSET,
+        active_tasks: list[TaskIds] = EMPTY,
+        standby_tasks: list[TaskIds] = EMPTY,
+        warmup_tasks: list[TaskIds] = EMPTY,
+        active_tasks_pending_revocation: list[TaskIds] = EMPTY,
+        standby_tasks_pending_revocation: list[TaskIds] = EMPTY,
+        warmup_tasks_pending_revocation: list[TaskIds] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
         self.state = state
-        self.active_tasks = [] if active_tasks is UNSET else active_tasks
-        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
-        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
+        self.active_tasks = [] if active_tasks is EMPTY else active_tasks
+        self.standby_tasks = [] if standby_tasks is EMPTY else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is EMPTY else warmup_tasks
         self.active_tasks_pending_revocation = (
-            [] if active_tasks_pending_revocation is UNSET else active_tasks_pending_revocation
+            [] if active_tasks_pending_revocation is EMPTY else active_tasks_pending_revocation
         )
         self.standby_tasks_pending_revocation = (
-            [] if standby_tasks_pending_revocation is UNSET else standby_tasks_pending_revocation
+            [] if standby_tasks_pending_revocation is EMPTY else standby_tasks_pending_revocation
         )
         self.warmup_tasks_pending_revocation = (
-            [] if warmup_tasks_pending_revocation is UNSET else warmup_tasks_pending_revocation
+            [] if warmup_tasks_pending_revocation is EMPTY else warmup_tasks_pending_revocation
         )
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -83,11 +83,11 @@ class StreamsGroupDescribeRequest(Message):
 
     def __init__(
         self,
-        group_ids: list[str] = UNSET,
+        group_ids: list[str] = EMPTY,
         include_authorized_operations: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
-        self.group_ids = [] if group_ids is UNSET else group_ids
+        self.group_ids = [] if group_ids is EMPTY else group_ids
         self.include_authorized_operations = include_authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -133,14 +133,14 @@ class Assignment(Structure):
 
     def __init__(
         self,
-        active_tasks: list[TaskIds] = UNSET,
-        standby_tasks: list[TaskIds] = UNSET,
-        warmup_tasks: list[TaskIds] = UNSET,
+        active_tasks: list[TaskIds] = EMPTY,
+        standby_tasks: list[TaskIds] = EMPTY,
+        warmup_tasks: list[TaskIds] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.active_tasks = [] if active_tasks is UNSET else active_tasks
-        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
-        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
+        self.active_tasks = [] if active_tasks is EMPTY else active_tasks
+        self.standby_tasks = [] if standby_tasks is EMPTY else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is EMPTY else warmup_tasks
         self.unknown_tags = unknown_tags
 
 
@@ -152,11 +152,11 @@ class TaskIds(Structure):
     def __init__(
         self,
         subtopology_id: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -186,13 +186,13 @@ class TopicInfo(Structure):
         name: str = "",
         partitions: int = 0,
         replication_factor: int = 0,
-        topic_configs: list[KeyValue] = UNSET,
+        topic_configs: list[KeyValue] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.partitions = partitions
         self.replication_factor = replication_factor
-        self.topic_configs = [] if topic_configs is UNSET else topic_configs
+        self.topic_configs = [] if topic_configs is EMPTY else topic_configs
         self.unknown_tags = unknown_tags
 
 
@@ -221,7 +221,7 @@ class DescribedGroup(Structure):
         group_epoch: int = 0,
         assignment_epoch: int = 0,
         topology: Topology | None = None,
-        members: list[Member] = UNSET,
+        members: list[Member] = EMPTY,
         authorized_operations: int = -2147483648,
         unknown_tags: Tags = (),
     ) -> None:
@@ -232,7 +232,7 @@ class DescribedGroup(Structure):
         self.group_epoch = group_epoch
         self.assignment_epoch = assignment_epoch
         self.topology = topology
-        self.members = [] if members is UNSET else members
+        self.members = [] if members is EMPTY else members
         self.authorized_operations = authorized_operations
         self.unknown_tags = unknown_tags
 
@@ -268,17 +268,17 @@ class Subtopology(Structure):
     def __init__(
         self,
         subtopology_id: str = "",
-        source_topics: list[str] = UNSET,
-        repartition_sink_topics: list[str] = UNSET,
-        state_changelog_topics: list[TopicInfo] = UNSET,
-        repartition_source_topics: list[TopicInfo] = UNSET,
+        source_topics: list[str] = EMPTY,
+        repartition_sink_topics: list[str] = EMPTY,
+        state_changelog_topics: list[TopicInfo] = EMPTY,
+        repartition_source_topics: list[TopicInfo] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.source_topics = [] if source_topics is UNSET else source_topics
-        self.repartition_sink_topics = [] if repartition_sink_topics is UNSET else repartition_sink_topics
-        self.state_changelog_topics = [] if state_changelog_topics is UNSET else state_changelog_topics
-        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        self.source_topics = [] if source_topics is EMPTY else source_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is EMPTY else repartition_sink_topics
+        self.state_changelog_topics = [] if state_changelog_topics is EMPTY else state_changelog_topics
+        self.repartition_source_topics = [] if repartition_source_topics is EMPTY else repartition_source_topics
         self.unknown_tags = unknown_tags
 
 
@@ -315,11 +315,11 @@ class Member(Structure):
         topology_epoch: int = 0,
         process_id: str = "",
         user_endpoint: Endpoint | None = None,
-        client_tags: list[KeyValue] = UNSET,
-        task_offsets: list[TaskOffset] = UNSET,
-        task_end_offsets: list[TaskOffset] = UNSET,
-        assignment: Assignment = UNSET,
-        target_assignment: Assignment = UNSET,
+        client_tags: list[KeyValue] = EMPTY,
+        task_offsets: list[TaskOffset] = EMPTY,
+        task_end_offsets: list[TaskOffset] = EMPTY,
+        assignment: Assignment | None = None,
+        target_assignment: Assignment | None = None,
         is_classic: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
@@ -332,11 +332,11 @@ class Member(Structure):
         self.topology_epoch = topology_epoch
         self.process_id = process_id
         self.user_endpoint = user_endpoint
-        self.client_tags = [] if client_tags is UNSET else client_tags
-        self.task_offsets = [] if task_offsets is UNSET else task_offsets
-        self.task_end_offsets = [] if task_end_offsets is UNSET else task_end_offsets
-        self.assignment = Assignment() if assignment is UNSET else assignment
-        self.target_assignment = Assignment() if target_assignment is UNSET else target_assignment
+        self.client_tags = [] if client_tags is EMPTY else client_tags
+        self.task_offsets = [] if task_offsets is EMPTY else task_offsets
+        self.task_end_offsets = [] if task_end_offsets is EMPTY else task_end_offsets
+        self.assignment = Assignment() if assignment is None else assignment
+        self.target_assignment = Assignment() if target_assignment is None else target_assignment
         self.is_classic = is_classic
         self.unknown_tags = unknown_tags
 
@@ -904,9 +904,9 @@ class StreamsGroupDescribeResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        groups: list[DescribedGroup] = UNSET,
+        groups: list[DescribedGroup] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is UNSET else groups
+        self.groups = [] if groups is EMPTY else groups
         self.unknown_tags = unknown_tags

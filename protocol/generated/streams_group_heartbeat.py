@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -74,13 +74,13 @@ class TopicInfo(Structure):
         name: str = "",
         partitions: int = 0,
         replication_factor: int = 0,
-        topic_configs: list[KeyValue] = UNSET,
+        topic_configs: list[KeyValue] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.partitions = partitions
         self.replication_factor = replication_factor
-        self.topic_configs = [] if topic_configs is UNSET else topic_configs
+        self.topic_configs = [] if topic_configs is EMPTY else topic_configs
         self.unknown_tags = unknown_tags
 
 
@@ -126,11 +126,11 @@ class StreamsGroupHeartbeatRequestTaskIds(Structure):
     def __init__(
         self,
         subtopology_id: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -142,11 +142,11 @@ class Topology(Structure):
     def __init__(
         self,
         epoch: int = 0,
-        subtopologies: list[Subtopology] = UNSET,
+        subtopologies: list[Subtopology] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.epoch = epoch
-        self.subtopologies = [] if subtopologies is UNSET else subtopologies
+        self.subtopologies = [] if subtopologies is EMPTY else subtopologies
         self.unknown_tags = unknown_tags
 
 
@@ -167,21 +167,21 @@ class Subtopology(Structure):
     def __init__(
         self,
         subtopology_id: str = "",
-        source_topics: list[str] = UNSET,
-        source_topic_regex: list[str] = UNSET,
-        state_changelog_topics: list[TopicInfo] = UNSET,
-        repartition_sink_topics: list[str] = UNSET,
-        repartition_source_topics: list[TopicInfo] = UNSET,
-        copartition_groups: list[CopartitionGroup] = UNSET,
+        source_topics: list[str] = EMPTY,
+        source_topic_regex: list[str] = EMPTY,
+        state_changelog_topics: list[TopicInfo] = EMPTY,
+        repartition_sink_topics: list[str] = EMPTY,
+        repartition_source_topics: list[TopicInfo] = EMPTY,
+        copartition_groups: list[CopartitionGroup] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.source_topics = [] if source_topics is UNSET else source_topics
-        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
-        self.state_changelog_topics = [] if state_changelog_topics is UNSET else state_changelog_topics
-        self.repartition_sink_topics = [] if repartition_sink_topics is UNSET else repartition_sink_topics
-        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
-        self.copartition_groups = [] if copartition_groups is UNSET else copartition_groups
+        self.source_topics = [] if source_topics is EMPTY else source_topics
+        self.source_topic_regex = [] if source_topic_regex is EMPTY else source_topic_regex
+        self.state_changelog_topics = [] if state_changelog_topics is EMPTY else state_changelog_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is EMPTY else repartition_sink_topics
+        self.repartition_source_topics = [] if repartition_source_topics is EMPTY else repartition_source_topics
+        self.copartition_groups = [] if copartition_groups is EMPTY else copartition_groups
         self.unknown_tags = unknown_tags
 
 
@@ -192,14 +192,14 @@ class CopartitionGroup(Structure):
 
     def __init__(
         self,
-        source_topics: list[int] = UNSET,
-        source_topic_regex: list[int] = UNSET,
-        repartition_source_topics: list[int] = UNSET,
+        source_topics: list[int] = EMPTY,
+        source_topic_regex: list[int] = EMPTY,
+        repartition_source_topics: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.source_topics = [] if source_topics is UNSET else source_topics
-        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
-        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        self.source_topics = [] if source_topics is EMPTY else source_topics
+        self.source_topic_regex = [] if source_topic_regex is EMPTY else source_topic_regex
+        self.repartition_source_topics = [] if repartition_source_topics is EMPTY else repartition_source_topics
         self.unknown_tags = unknown_tags
 
 
@@ -820,11 +820,11 @@ class TopicPartition(Structure):
     def __init__(
         self,
         topic: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -836,11 +836,11 @@ class StreamsGroupHeartbeatResponseTaskIds(Structure):
     def __init__(
         self,
         subtopology_id: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -867,14 +867,14 @@ class EndpointToPartitions(Structure):
 
     def __init__(
         self,
-        user_endpoint: StreamsGroupHeartbeatResponseEndpoint = UNSET,
-        active_partitions: list[TopicPartition] = UNSET,
-        standby_partitions: list[TopicPartition] = UNSET,
+        user_endpoint: StreamsGroupHeartbeatResponseEndpoint | None = None,
+        active_partitions: list[TopicPartition] = EMPTY,
+        standby_partitions: list[TopicPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.user_endpoint = StreamsGroupHeartbeatResponseEndpoint() if user_endpoint is UNSET else user_endpoint
-        self.active_partitions = [] if active_partitions is UNSET else active_partitions
-        self.standby_partitions = [] if standby_partitions is UNSET else standby_partitions
+        self.user_endpoint = StreamsGroupHeartbeatResponseEndpoint() if user_endpoint is None else user_endpoint
+        self.active_partitions = [] if active_partitions is EMPTY else active_partitions
+        self.standby_partitions = [] if standby_partitions is EMPTY else standby_partitions
         self.unknown_tags = unknown_tags
 
 
@@ -1220,7 +1220,7 @@ class StreamsGroupHeartbeatResponse(Message):
         heartbeat_interval_ms: int = 0,
         acceptable_recovery_lag: int = 0,
         task_offset_interval_ms: int = 0,
-        status: list[Status] | None = UNSET,
+        status: list[Status] | None = EMPTY,
         active_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
         standby_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
         warmup_tasks: list[StreamsGroupHeartbeatResponseTaskIds] | None = None,
@@ -1236,7 +1236,7 @@ class StreamsGroupHeartbeatResponse(Message):
         self.heartbeat_interval_ms = heartbeat_interval_ms
         self.acceptable_recovery_lag = acceptable_recovery_lag
         self.task_offset_interval_ms = task_offset_interval_ms
-        self.status = [] if status is UNSET else status
+        self.status = [] if status is EMPTY else status
         self.active_tasks = active_tasks
         self.standby_tasks = standby_tasks
         self.warmup_tasks = warmup_tasks

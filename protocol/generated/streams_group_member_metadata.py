@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -302,7 +302,7 @@ class StreamsGroupMemberMetadataValue(Message):
         topology_epoch: int = 0,
         process_id: str = "",
         user_endpoint: Endpoint | None = None,
-        client_tags: list[KeyValue] = UNSET,
+        client_tags: list[KeyValue] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.instance_id = instance_id
@@ -313,5 +313,5 @@ class StreamsGroupMemberMetadataValue(Message):
         self.topology_epoch = topology_epoch
         self.process_id = process_id
         self.user_endpoint = user_endpoint
-        self.client_tags = [] if client_tags is UNSET else client_tags
+        self.client_tags = [] if client_tags is EMPTY else client_tags
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -197,11 +197,11 @@ class StreamsGroupMetadataValue(Message):
         epoch: int = 0,
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
-        last_assignment_configs: list[LastAssignmentConfig] | None = UNSET,
+        last_assignment_configs: list[LastAssignmentConfig] | None = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated_topology_epoch
-        self.last_assignment_configs = [] if last_assignment_configs is UNSET else last_assignment_configs
+        self.last_assignment_configs = [] if last_assignment_configs is EMPTY else last_assignment_configs
         self.unknown_tags = unknown_tags

@@ -10,9 +10,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -89,11 +89,11 @@ class TaskIds(Structure):
     def __init__(
         self,
         subtopology_id: str = "",
-        partitions: list[int] = UNSET,
+        partitions: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -191,12 +191,12 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
 
     def __init__(
         self,
-        active_tasks: list[TaskIds] = UNSET,
-        standby_tasks: list[TaskIds] = UNSET,
-        warmup_tasks: list[TaskIds] = UNSET,
+        active_tasks: list[TaskIds] = EMPTY,
+        standby_tasks: list[TaskIds] = EMPTY,
+        warmup_tasks: list[TaskIds] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.active_tasks = [] if active_tasks is UNSET else active_tasks
-        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
-        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
+        self.active_tasks = [] if active_tasks is EMPTY else active_tasks
+        self.standby_tasks = [] if standby_tasks is EMPTY else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is EMPTY else warmup_tasks
         self.unknown_tags = unknown_tags

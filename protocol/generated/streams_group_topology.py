@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -97,13 +97,13 @@ class TopicInfo(Structure):
         name: str = "",
         partitions: int = 0,
         replication_factor: int = 0,
-        topic_configs: list[TopicConfig] = UNSET,
+        topic_configs: list[TopicConfig] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
         self.partitions = partitions
         self.replication_factor = replication_factor
-        self.topic_configs = [] if topic_configs is UNSET else topic_configs
+        self.topic_configs = [] if topic_configs is EMPTY else topic_configs
         self.unknown_tags = unknown_tags
 
 
@@ -124,21 +124,21 @@ class Subtopology(Structure):
     def __init__(
         self,
         subtopology_id: str = "",
-        source_topics: list[str] = UNSET,
-        source_topic_regex: list[str] = UNSET,
-        state_changelog_topics: list[TopicInfo] = UNSET,
-        repartition_sink_topics: list[str] = UNSET,
-        repartition_source_topics: list[TopicInfo] = UNSET,
-        copartition_groups: list[CopartitionGroup] = UNSET,
+        source_topics: list[str] = EMPTY,
+        source_topic_regex: list[str] = EMPTY,
+        state_changelog_topics: list[TopicInfo] = EMPTY,
+        repartition_sink_topics: list[str] = EMPTY,
+        repartition_source_topics: list[TopicInfo] = EMPTY,
+        copartition_groups: list[CopartitionGroup] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.source_topics = [] if source_topics is UNSET else source_topics
-        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
-        self.state_changelog_topics = [] if state_changelog_topics is UNSET else state_changelog_topics
-        self.repartition_sink_topics = [] if repartition_sink_topics is UNSET else repartition_sink_topics
-        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
-        self.copartition_groups = [] if copartition_groups is UNSET else copartition_groups
+        self.source_topics = [] if source_topics is EMPTY else source_topics
+        self.source_topic_regex = [] if source_topic_regex is EMPTY else source_topic_regex
+        self.state_changelog_topics = [] if state_changelog_topics is EMPTY else state_changelog_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is EMPTY else repartition_sink_topics
+        self.repartition_source_topics = [] if repartition_source_topics is EMPTY else repartition_source_topics
+        self.copartition_groups = [] if copartition_groups is EMPTY else copartition_groups
         self.unknown_tags = unknown_tags
 
 
@@ -149,14 +149,14 @@ class CopartitionGroup(Structure):
 
     def __init__(
         self,
-        source_topics: list[int] = UNSET,
-        source_topic_regex: list[int] = UNSET,
-        repartition_source_topics: list[int] = UNSET,
+        source_topics: list[int] = EMPTY,
+        source_topic_regex: list[int] = EMPTY,
+        repartition_source_topics: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
-        self.source_topics = [] if source_topics is UNSET else source_topics
-        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
-        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        self.source_topics = [] if source_topics is EMPTY else source_topics
+        self.source_topic_regex = [] if source_topic_regex is EMPTY else source_topic_regex
+        self.repartition_source_topics = [] if repartition_source_topics is EMPTY else repartition_source_topics
         self.unknown_tags = unknown_tags
 
 
@@ -406,9 +406,9 @@ class StreamsGroupTopologyValue(Message):
     def __init__(
         self,
         epoch: int = 0,
-        subtopologies: list[Subtopology] = UNSET,
+        subtopologies: list[Subtopology] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.epoch = epoch
-        self.subtopologies = [] if subtopologies is UNSET else subtopologies
+        self.subtopologies = [] if subtopologies is EMPTY else subtopologies
         self.unknown_tags = unknown_tags

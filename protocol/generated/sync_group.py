@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -406,7 +406,7 @@ class SyncGroupRequest(Message):
         group_instance_id: str | None = None,
         protocol_type: str | None = None,
         protocol_name: str | None = None,
-        assignments: list[SyncGroupRequestAssignment] = UNSET,
+        assignments: list[SyncGroupRequestAssignment] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
@@ -415,7 +415,7 @@ class SyncGroupRequest(Message):
         self.group_instance_id = group_instance_id
         self.protocol_type = protocol_type
         self.protocol_name = protocol_name
-        self.assignments = [] if assignments is UNSET else assignments
+        self.assignments = [] if assignments is EMPTY else assignments
         self.unknown_tags = unknown_tags
 
 

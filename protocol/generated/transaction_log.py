@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -85,11 +85,11 @@ class PartitionsSchema(Structure):
     def __init__(
         self,
         topic: str = "",
-        partition_ids: list[int] = UNSET,
+        partition_ids: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic = topic
-        self.partition_ids = [] if partition_ids is UNSET else partition_ids
+        self.partition_ids = [] if partition_ids is EMPTY else partition_ids
         self.unknown_tags = unknown_tags
 
 
@@ -331,7 +331,7 @@ class TransactionLogValue(Message):
         next_producer_epoch: int = -1,
         transaction_timeout_ms: int = 0,
         transaction_status: int = 0,
-        transaction_partitions: list[PartitionsSchema] | None = UNSET,
+        transaction_partitions: list[PartitionsSchema] | None = EMPTY,
         transaction_last_update_timestamp_ms: int = 0,
         transaction_start_timestamp_ms: int = 0,
         client_transaction_version: int = 0,
@@ -344,7 +344,7 @@ class TransactionLogValue(Message):
         self.next_producer_epoch = next_producer_epoch
         self.transaction_timeout_ms = transaction_timeout_ms
         self.transaction_status = transaction_status
-        self.transaction_partitions = [] if transaction_partitions is UNSET else transaction_partitions
+        self.transaction_partitions = [] if transaction_partitions is EMPTY else transaction_partitions
         self.transaction_last_update_timestamp_ms = transaction_last_update_timestamp_ms
         self.transaction_start_timestamp_ms = transaction_start_timestamp_ms
         self.client_transaction_version = client_transaction_version

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -54,11 +54,11 @@ class TxnOffsetCommitRequestTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[TxnOffsetCommitRequestPartition] = UNSET,
+        partitions: list[TxnOffsetCommitRequestPartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -509,7 +509,7 @@ class TxnOffsetCommitRequest(Message):
         generation_id: int = -1,
         member_id: str = "",
         group_instance_id: str | None = None,
-        topics: list[TxnOffsetCommitRequestTopic] = UNSET,
+        topics: list[TxnOffsetCommitRequestTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.transactional_id = transactional_id
@@ -519,7 +519,7 @@ class TxnOffsetCommitRequest(Message):
         self.generation_id = generation_id
         self.member_id = member_id
         self.group_instance_id = group_instance_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -531,11 +531,11 @@ class TxnOffsetCommitResponseTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[TxnOffsetCommitResponsePartition] = UNSET,
+        partitions: list[TxnOffsetCommitResponsePartition] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -747,9 +747,9 @@ class TxnOffsetCommitResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        topics: list[TxnOffsetCommitResponseTopic] = UNSET,
+        topics: list[TxnOffsetCommitResponseTopic] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags

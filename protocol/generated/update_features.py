@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -197,12 +197,12 @@ class UpdateFeaturesRequest(Message):
     def __init__(
         self,
         timeout_ms: int = 60000,
-        feature_updates: list[FeatureUpdateKey] = UNSET,
+        feature_updates: list[FeatureUpdateKey] = EMPTY,
         validate_only: bool = False,
         unknown_tags: Tags = (),
     ) -> None:
         self.timeout_ms = timeout_ms
-        self.feature_updates = [] if feature_updates is UNSET else feature_updates
+        self.feature_updates = [] if feature_updates is EMPTY else feature_updates
         self.validate_only = validate_only
         self.unknown_tags = unknown_tags
 
@@ -361,11 +361,11 @@ class UpdateFeaturesResponse(Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        results: list[UpdatableFeatureResult] = UNSET,
+        results: list[UpdatableFeatureResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.results = [] if results is UNSET else results
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

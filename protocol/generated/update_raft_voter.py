@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -199,16 +199,16 @@ class UpdateRaftVoterRequest(Message):
         current_leader_epoch: int = 0,
         voter_id: int = 0,
         voter_directory_id: bytes = ZERO_UUID,
-        listeners: list[Listener] = UNSET,
-        kraft_version_feature: KRaftVersionFeature = UNSET,
+        listeners: list[Listener] = EMPTY,
+        kraft_version_feature: KRaftVersionFeature | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.cluster_id = cluster_id
         self.current_leader_epoch = current_leader_epoch
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
-        self.listeners = [] if listeners is UNSET else listeners
-        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is UNSET else kraft_version_feature
+        self.listeners = [] if listeners is EMPTY else listeners
+        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is None else kraft_version_feature
         self.unknown_tags = unknown_tags
 
 
@@ -311,12 +311,12 @@ class UpdateRaftVoterResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        current_leader: CurrentLeader = UNSET,
+        current_leader: CurrentLeader | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.current_leader = CurrentLeader() if current_leader is UNSET else current_leader
+        self.current_leader = CurrentLeader() if current_leader is None else current_leader
         self.unknown_tags = unknown_tags
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -53,11 +53,11 @@ class VoteRequestTopicData(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[VoteRequestPartitionData] = UNSET,
+        partitions: list[VoteRequestPartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -491,12 +491,12 @@ class VoteRequest(Message):
         self,
         cluster_id: str | None = None,
         voter_id: int = -1,
-        topics: list[VoteRequestTopicData] = UNSET,
+        topics: list[VoteRequestTopicData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.cluster_id = cluster_id
         self.voter_id = voter_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -508,11 +508,11 @@ class VoteResponseTopicData(Structure):
     def __init__(
         self,
         topic_name: str = "",
-        partitions: list[VoteResponsePartitionData] = UNSET,
+        partitions: list[VoteResponsePartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -758,11 +758,11 @@ class VoteResponse(Message):
     def __init__(
         self,
         error_code: int = 0,
-        topics: list[VoteResponseTopicData] = UNSET,
-        node_endpoints: list[NodeEndpoint] = UNSET,
+        topics: list[VoteResponseTopicData] = EMPTY,
+        node_endpoints: list[NodeEndpoint] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.error_code = error_code
-        self.topics = [] if topics is UNSET else topics
-        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        self.topics = [] if topics is EMPTY else topics
+        self.node_endpoints = [] if node_endpoints is EMPTY else node_endpoints
         self.unknown_tags = unknown_tags

@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -45,14 +45,14 @@ class Voter(Structure):
         self,
         voter_id: int = 0,
         voter_directory_id: bytes = ZERO_UUID,
-        endpoints: list[Endpoint] = UNSET,
-        kraft_version_feature: KRaftVersionFeature = UNSET,
+        endpoints: list[Endpoint] = EMPTY,
+        kraft_version_feature: KRaftVersionFeature | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
-        self.endpoints = [] if endpoints is UNSET else endpoints
-        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is UNSET else kraft_version_feature
+        self.endpoints = [] if endpoints is EMPTY else endpoints
+        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is None else kraft_version_feature
         self.unknown_tags = unknown_tags
 
 
@@ -216,9 +216,9 @@ class VotersRecord(Message):
     def __init__(
         self,
         version: int = 0,
-        voters: list[Voter] = UNSET,
+        voters: list[Voter] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.version = version
-        self.voters = [] if voters is UNSET else voters
+        self.voters = [] if voters is EMPTY else voters
         self.unknown_tags = unknown_tags

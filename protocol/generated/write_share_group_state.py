@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     ZERO_UUID,
     Message,
     Structure,
@@ -46,11 +46,11 @@ class WriteStateData(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionData] = UNSET,
+        partitions: list[PartitionData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -74,7 +74,7 @@ class PartitionData(Structure):
         leader_epoch: int = 0,
         start_offset: int = 0,
         delivery_complete_count: int = -1,
-        state_batches: list[StateBatch] = UNSET,
+        state_batches: list[StateBatch] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.partition = partition
@@ -82,7 +82,7 @@ class PartitionData(Structure):
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
         self.delivery_complete_count = delivery_complete_count
-        self.state_batches = [] if state_batches is UNSET else state_batches
+        self.state_batches = [] if state_batches is EMPTY else state_batches
         self.unknown_tags = unknown_tags
 
 
@@ -334,11 +334,11 @@ class WriteShareGroupStateRequest(Message):
     def __init__(
         self,
         group_id: str = "",
-        topics: list[WriteStateData] = UNSET,
+        topics: list[WriteStateData] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -350,11 +350,11 @@ class WriteStateResult(Structure):
     def __init__(
         self,
         topic_id: bytes = ZERO_UUID,
-        partitions: list[PartitionResult] = UNSET,
+        partitions: list[PartitionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -478,6 +478,6 @@ class WriteShareGroupStateResponse(Message):
 
     __slots__ = ("results", "unknown_tags")
 
-    def __init__(self, results: list[WriteStateResult] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.results = [] if results is UNSET else results
+    def __init__(self, results: list[WriteStateResult] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.results = [] if results is EMPTY else results
         self.unknown_tags = unknown_tags

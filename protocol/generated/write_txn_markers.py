@@ -9,9 +9,9 @@ from __future__ import annotations
 from struct import Struct
 
 from shareq.protocol.primitives import (
+    EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
@@ -56,7 +56,7 @@ class WritableTxnMarker(Structure):
         producer_id: int = 0,
         producer_epoch: int = 0,
         transaction_result: bool = False,
-        topics: list[WritableTxnMarkerTopic] = UNSET,
+        topics: list[WritableTxnMarkerTopic] = EMPTY,
         coordinator_epoch: int = 0,
         transaction_version: int = 0,
         unknown_tags: Tags = (),
@@ -64,7 +64,7 @@ class WritableTxnMarker(Structure):
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.transaction_result = transaction_result
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.coordinator_epoch = coordinator_epoch
         self.transaction_version = transaction_version
         self.unknown_tags = unknown_tags
@@ -78,11 +78,11 @@ class WritableTxnMarkerTopic(Structure):
     def __init__(
         self,
         name: str = "",
-        partition_indexes: list[int] = UNSET,
+        partition_indexes: list[int] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
+        self.partition_indexes = [] if partition_indexes is EMPTY else partition_indexes
         self.unknown_tags = unknown_tags
 
 
@@ -257,8 +257,8 @@ class WriteTxnMarkersRequest(Message):
 
     __slots__ = ("markers", "unknown_tags")
 
-    def __init__(self, markers: list[WritableTxnMarker] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.markers = [] if markers is UNSET else markers
+    def __init__(self, markers: list[WritableTxnMarker] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.markers = [] if markers is EMPTY else markers
         self.unknown_tags = unknown_tags
 
 
@@ -270,11 +270,11 @@ class WritableTxnMarkerResult(Structure):
     def __init__(
         self,
         producer_id: int = 0,
-        topics: list[WritableTxnMarkerTopicResult] = UNSET,
+        topics: list[WritableTxnMarkerTopicResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.producer_id = producer_id
-        self.topics = [] if topics is UNSET else topics
+        self.topics = [] if topics is EMPTY else topics
         self.unknown_tags = unknown_tags
 
 
@@ -286,11 +286,11 @@ class WritableTxnMarkerTopicResult(Structure):
     def __init__(
         self,
         name: str = "",
-        partitions: list[WritableTxnMarkerPartitionResult] = UNSET,
+        partitions: list[WritableTxnMarkerPartitionResult] = EMPTY,
         unknown_tags: Tags = (),
     ) -> None:
         self.name = name
-        self.partitions = [] if partitions is UNSET else partitions
+        self.partitions = [] if partitions is EMPTY else partitions
         self.unknown_tags = unknown_tags
 
 
@@ -442,6 +442,6 @@ class WriteTxnMarkersResponse(Message):
 
     __slots__ = ("markers", "unknown_tags")
 
-    def __init__(self, markers: list[WritableTxnMarkerResult] = UNSET, unknown_tags: Tags = ()) -> None:
-        self.markers = [] if markers is UNSET else markers
+    def __init__(self, markers: list[WritableTxnMarkerResult] = EMPTY, unknown_tags: Tags = ()) -> None:
+        self.markers = [] if markers is EMPTY else markers
         self.unknown_tags = unknown_tags

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shareq.protocol.generator.emit import CodeBuffer
 from shareq.protocol.generator.model import MessageCodec
 from shareq.protocol.generator.names import snake
-from shareq.protocol.generator.spec import FieldSpec, StructSpec
+from shareq.protocol.generator.spec import StructSpec
 
 
 def emit_struct_class(out: CodeBuffer, codec: MessageCodec, struct: StructSpec, about: str) -> None:
@@ -49,9 +49,7 @@ def _class_text(codec: MessageCodec, struct: StructSpec, about: str) -> str:
 def _emit_slots_and_init(out: CodeBuffer, codec: MessageCodec, struct: StructSpec) -> None:
     fields = codec.fields(struct)
     names = [snake(field.name) for field in fields]
-    parameters = [
-        f"{snake(field.name)}: {codec.python_type(field)} = {codec.parameter_default(field)}" for field in fields
-    ]
+    parameters = [codec.parameter(field) for field in fields]
     if codec.layouts.ever_flexible:
         names.append("unknown_tags")
         parameters.append(f"unknown_tags: {codec.module.use('Tags')} = ()")
@@ -63,20 +61,13 @@ def _emit_slots_and_init(out: CodeBuffer, codec: MessageCodec, struct: StructSpe
     out.bracketed("def __init__(", ["self", *parameters], ") -> None:", one_per_line=len(parameters) > 2)
     with out.indented():
         for field in fields:
-            value = _initial(codec, field)
+            value = codec.initial(field)
             if out.fits(f"self.{snake(field.name)} = {value}"):
                 out.line(f"self.{snake(field.name)} = {value}")
             else:
                 out.bracketed(f"self.{snake(field.name)} = (", [value], ")")
         if codec.layouts.ever_flexible:
             out.line("self.unknown_tags = unknown_tags")
-
-
-def _initial(codec: MessageCodec, field: FieldSpec) -> str:
-    name = snake(field.name)
-    if codec.parameter_default(field) == "UNSET":
-        return f"{codec.fresh_default(field)} if {name} is UNSET else {name}"
-    return name
 
 
 def emit_default_checks(out: CodeBuffer, codecs: dict[str, tuple[MessageCodec, StructSpec]]) -> None:

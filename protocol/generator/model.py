@@ -111,10 +111,27 @@ class MessageCodec:
             return f"{self.class_of(of.element)}()"
         return self.literal(field)
 
-    def parameter_default(self, field: FieldSpec) -> str:
-        """What stands in `__init__`'s signature."""
-        mutable = (field.type.array or field.type.struct) and not field.default_is_null
-        return self.module.use("UNSET") if mutable else self.literal(field)
+    def parameter(self, field: FieldSpec) -> str:
+        """A field in `__init__`'s signature. What stands for a fresh mutable value fits the annotation."""
+        name, annotation = snake(field.name), self.python_type(field)
+        if field.default_is_null or not (field.type.array or field.type.struct):
+            return f"{name}: {annotation} = {self.literal(field)}"
+        if field.type.array:
+            return f"{name}: {annotation} = {self.module.use('EMPTY')}"
+        if self.nullable(field):
+            return f"{name}: {annotation} | {self.module.use('Unset')} = {self.module.use('UNSET')}"
+        return f"{name}: {annotation} | None = None"
+
+    def initial(self, field: FieldSpec) -> str:
+        """What `__init__` sets a field to, from its parameter."""
+        name = snake(field.name)
+        if field.default_is_null or not (field.type.array or field.type.struct):
+            return name
+        if field.type.array:
+            return f"[] if {name} is EMPTY else {name}"
+        if self.nullable(field):
+            return f"{self.fresh_default(field)} if isinstance({name}, Unset) else {name}"
+        return f"{self.fresh_default(field)} if {name} is None else {name}"
 
     def literal(self, field: FieldSpec) -> str:
         text = literal(field.default)
