@@ -142,7 +142,7 @@ class ShareCoordinatorShard:
         """The replayed state, for reading only."""
         return self._states.get(key)
 
-    def keys(self) -> list[SharePartitionKey]:
+    def share_partitions(self) -> list[SharePartitionKey]:
         """The share partitions that have a state."""
         return list(self._states)
 

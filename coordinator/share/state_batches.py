@@ -42,7 +42,10 @@ class StateBatchLike(Protocol):
 
 def state_batches(batches: Iterable[StateBatchLike]) -> list[StateBatch]:
     """The same batches as tuples, in the same order."""
-    return [StateBatch(b.first_offset, b.last_offset, b.delivery_state, b.delivery_count) for b in batches]
+    # Every written batch comes through here twice; a NamedTuple's own constructor takes twice as long.
+    return [
+        _new_tuple(StateBatch, (b.first_offset, b.last_offset, b.delivery_state, b.delivery_count)) for b in batches
+    ]
 
 
 def combine(batches: Sequence[StateBatch], start_offset: int = -1) -> list[StateBatch]:
@@ -67,16 +70,10 @@ def merge_into(stored: list[StateBatch], update: Sequence[StateBatch], start_off
         _prune(stored, start_offset)
         if update and update[0].first_offset < start_offset:
             update = _from(update, start_offset)
-    if not update:
-        return
-    low, high = _touched(stored, update[0].first_offset, update[-1].last_offset)
-    if high - low <= 4 * len(update):
-        _splice(stored, low, high, update)
-        return
-    # A few batches strewn over many: each touches little.
-    for batch in update:
-        low, high = _touched(stored, batch.first_offset, batch.last_offset)
-        _splice(stored, low, high, (batch,))
+    if len(update) == 1:
+        _merge_one(stored, update[0])
+    elif update:
+        _merge_many(stored, update)
 
 
 def terminal_records(batches: Iterable[StateBatch]) -> int:
@@ -98,20 +95,38 @@ def _prune(stored: list[StateBatch], start_offset: int) -> None:
         stored[0] = stored[0]._replace(first_offset=start_offset)
 
 
-def _touched(stored: list[StateBatch], first_offset: int, last_offset: int) -> tuple[int, int]:
-    """The positions [low, high) of the batches that overlap the range or lie next to it."""
+def _merge_one(stored: list[StateBatch], batch: StateBatch) -> None:
+    """As `merge_into`. A neighbour that only touches matters if the two are to be one."""
+    first, last, state, count = batch
     # A shorter tuple sorts before every longer one that it begins: (x,) lies before the batch that starts at x.
-    low = bisect_left(stored, (first_offset,))
-    if low and stored[low - 1][1] >= first_offset - 1:
+    low = bisect_left(stored, (first,))
+    if low:
+        _, before_last, before_state, before_count = stored[low - 1]
+        if before_last >= first or (before_last == first - 1 and before_state == state and before_count == count):
+            low -= 1
+    high = bisect_left(stored, (last + 1,), low)
+    if high < len(stored):
+        after_first, _, after_state, after_count = stored[high]
+        if after_first == last + 1 and after_state == state and after_count == count:
+            high += 1
+    if low == high:
+        stored.insert(low, batch)
+    else:
+        stored[low:high] = _overlay(stored[low:high], (batch,))
+
+
+def _merge_many(stored: list[StateBatch], update: Sequence[StateBatch]) -> None:
+    low = bisect_left(stored, (update[0].first_offset,))
+    if low and stored[low - 1][1] >= update[0].first_offset - 1:
         low -= 1
-    return low, bisect_left(stored, (last_offset + 2,), low)
-
-
-def _splice(stored: list[StateBatch], low: int, high: int, update: Sequence[StateBatch]) -> None:
+    high = bisect_left(stored, (update[-1].last_offset + 2,), low)
     if low == high:
         stored[low:low] = update
-    else:
-        stored[low:high] = _sweep(sorted([*stored[low:high], *update]))
+    elif high - low <= 8 * len(update):
+        stored[low:high] = _overlay(stored[low:high], update)
+    else:  # a few, strewn over many: each touches little
+        for batch in update:
+            _merge_one(stored, batch)
 
 
 def _is_combined(batches: Sequence[StateBatch]) -> bool:
@@ -128,7 +143,6 @@ def _sweep(batches: list[StateBatch]) -> list[StateBatch]:
     """Walk the offsets upwards; at each, the account with the greatest (count, state) among those open counts."""
     combined: list[StateBatch] = []
     opened: list[tuple[int, int, int]] = []  # (-count, -state, last): the smallest is the account that counts
-    run_first, run_last, run_state, run_count = 0, -2, -1, -1
     position, offset, total = 0, 0, len(batches)
     while position < total or opened:
         if not opened:
@@ -142,16 +156,48 @@ def _sweep(batches: list[StateBatch]) -> list[StateBatch]:
         if not opened:
             continue
         count, state, last = opened[0]
-        count, state = -count, -state
         if position < total and batches[position][0] <= last:
             last = batches[position][0] - 1
-        if run_last + 1 == offset and run_state == state and run_count == count:
-            run_last = last
-        else:
-            if run_last != -2:
-                combined.append(StateBatch(run_first, run_last, run_state, run_count))
-            run_first, run_last, run_state, run_count = offset, last, state, count
+        _append(combined, StateBatch(offset, last, -state, -count))
         offset = last + 1
-    if run_last != -2:
-        combined.append(StateBatch(run_first, run_last, run_state, run_count))
     return combined
+
+
+def _overlay(one: Sequence[StateBatch], other: Sequence[StateBatch]) -> list[StateBatch]:
+    """Two combined accounts, neither empty, as one: what `_sweep` gives for all their batches, in linear time."""
+    combined: list[StateBatch] = []
+    ones, others = iter(one), iter(other)
+    left: StateBatch | None = next(ones)
+    right: StateBatch | None = next(others)
+    while left is not None and right is not None:
+        if left[1] < right[0]:
+            _append(combined, left)
+            left = next(ones, None)
+        elif right[1] < left[0]:
+            _append(combined, right)
+            right = next(others, None)
+        elif left[0] != right[0]:  # the part in front of the overlap
+            lower, cut = (left, right[0]) if left[0] < right[0] else (right, left[0])
+            _append(combined, StateBatch(lower[0], cut - 1, lower[2], lower[3]))
+            rest = StateBatch(cut, lower[1], lower[2], lower[3])
+            left, right = (rest, right) if lower is left else (left, rest)
+        else:
+            first, end = left[0], min(left[1], right[1])
+            winner = left if (left[3], left[2]) >= (right[3], right[2]) else right
+            _append(combined, winner if winner[1] == end else StateBatch(first, end, winner[2], winner[3]))
+            left = left._replace(first_offset=end + 1) if left[1] > end else next(ones, None)
+            right = right._replace(first_offset=end + 1) if right[1] > end else next(others, None)
+    for batch in (left, *ones, right, *others):
+        if batch is not None:
+            _append(combined, batch)
+    return combined
+
+
+def _append(combined: list[StateBatch], batch: StateBatch) -> None:
+    """Append, or lengthen the last batch when the two are one."""
+    if combined:
+        first, last, state, count = combined[-1]
+        if last + 1 == batch[0] and state == batch[2] and count == batch[3]:
+            combined[-1] = StateBatch(first, batch[1], state, count)
+            return
+    combined.append(batch)

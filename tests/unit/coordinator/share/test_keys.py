@@ -1,0 +1,78 @@
+"""Which partition of `__share_group_state` owns a share partition."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.coordinator.share.keys import (
+    SharePartitionKey,
+    group_partition_for,
+    java_abs,
+    java_string_hash,
+    parse_key,
+    partition_for,
+)
+from shareq.protocol.errors import ErrorCode
+
+TOPIC_ID = bytes(range(1, 17))
+
+
+@pytest.mark.parametrize(
+    ("group_id", "partition", "string_hash", "state_partition"),
+    [("g1", 0, -851287139, 39), ("my:group", 3, 708992761, 11), ("share-test", 7, 1850542926, 26)],
+)
+def test_partition_is_the_java_hash_of_the_key_text(
+    group_id: str, partition: int, string_hash: int, state_partition: int
+) -> None:
+    """Apache Kafka 4.3.1: abs(String.hashCode) mod N, not murmur."""
+    key = SharePartitionKey(group_id, TOPIC_ID, partition)
+    assert key.text() == f"{group_id}:AQIDBAUGBwgJCgsMDQ4PEA:{partition}"
+    assert java_string_hash(key.text()) == string_hash
+    assert partition_for(key, 50) == state_partition
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", 0),
+        ("a", 97),
+        ("hello", 99162322),
+        ("polygenelubricants", -(2**31)),  # the well-known string with the smallest hash
+        ("\N{GRINNING FACE}", 0xD83D * 31 + 0xDE00),  # two UTF-16 units
+    ],
+)
+def test_string_hash_is_javas(text: str, expected: int) -> None:
+    assert java_string_hash(text) == expected
+
+
+def test_the_smallest_int32_has_absolute_value_zero() -> None:
+    assert java_abs(-(2**31)) == 0
+    assert group_partition_for("polygenelubricants", 50) == 0
+    assert group_partition_for("hello", 50) == 22
+
+
+def test_a_key_text_is_read_from_the_right() -> None:
+    """KIP-932: group ids may contain colons."""
+    assert parse_key("my:group:AQIDBAUGBwgJCgsMDQ4PEA:3") == SharePartitionKey("my:group", TOPIC_ID, 3)
+    key = SharePartitionKey("a:b::c", bytes(16), 2**31 - 1)
+    assert parse_key(key.text()) == key
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "g",
+        "g:AQIDBAUGBwgJCgsMDQ4PEA",
+        ":AQIDBAUGBwgJCgsMDQ4PEA:0",
+        "  :AQIDBAUGBwgJCgsMDQ4PEA:0",
+        "g:AQIDBAUGBwgJCgsMDQ4PE:0",
+        "g:AQIDBAUGBwgJCgsMDQ4PE!:0",
+        "g:AQIDBAUGBwgJCgsMDQ4PEA:",
+        "g:AQIDBAUGBwgJCgsMDQ4PEA:-1",
+        "g:AQIDBAUGBwgJCgsMDQ4PEA:2147483648",
+        "g:AQIDBAUGBwgJCgsMDQ4PEA:٣",
+    ],
+)
+def test_what_is_no_key_is_an_invalid_request(text: str) -> None:
+    assert parse_key(text) is ErrorCode.INVALID_REQUEST

@@ -1,0 +1,92 @@
+"""Bytes of `__share_group_state`, written out by hand from the record layouts of Apache Kafka 4.3.1."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.records import SHARE_STATE_SERDE, snapshot_batches, tombstone, update_batches
+from shareq.coordinator.share.state_batches import StateBatch
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
+from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
+
+TOPIC_ID = bytes(range(1, 17))
+TOPIC_HEX = "0102030405060708090a0b0c0d0e0f10"
+KEY = SharePartitionKey("g1", TOPIC_ID, 7)
+
+
+def _hex(text: str) -> bytes:
+    return bytes.fromhex(text.replace(" ", ""))
+
+
+SNAPSHOT_KEY = _hex("00000002 6731" + TOPIC_HEX + "00000007")
+UPDATE_KEY = _hex("00010002 6731" + TOPIC_HEX + "00000007")
+
+
+def test_snapshot_bytes() -> None:
+    value = ShareSnapshotValue(
+        snapshot_epoch=3,
+        state_epoch=2,
+        leader_epoch=1,
+        start_offset=100,
+        create_timestamp=5,
+        write_timestamp=6,
+        state_batches=snapshot_batches([StateBatch(100, 109, 2, 1), StateBatch(110, 110, 4, 5)]),
+    )
+    expected = _hex(
+        "0000"  # value version
+        "00000003 00000002 00000001"  # snapshot, state, leader epoch
+        "0000000000000064 0000000000000005 0000000000000006"  # start offset, create and write timestamp
+        "03"  # two batches
+        "0000000000000064 000000000000006d 02 0001 00"
+        "000000000000006e 000000000000006e 04 0005 00"
+        "00"  # no tags: DeliveryCompleteCount is -1
+    )
+    assert SHARE_STATE_SERDE.encode(CoordinatorRecord(ShareSnapshotKey(*KEY), value)) == (SNAPSHOT_KEY, expected)
+    assert SHARE_STATE_SERDE.decode(SNAPSHOT_KEY, expected) == CoordinatorRecord(ShareSnapshotKey(*KEY), value)
+
+
+def test_update_bytes() -> None:
+    value = ShareUpdateValue(
+        snapshot_epoch=3,
+        leader_epoch=1,
+        start_offset=-1,
+        delivery_complete_count=10,
+        state_batches=update_batches([StateBatch(100, 109, 2, 1)]),
+    )
+    expected = _hex(
+        "0000"
+        "00000003 00000001"  # snapshot and leader epoch; there is no state epoch
+        "ffffffffffffffff"  # start offset unchanged
+        "02 0000000000000064 000000000000006d 02 0001 00"
+        "01 00 04 0000000a"  # one tag: 0, 4 bytes, DeliveryCompleteCount
+    )
+    assert SHARE_STATE_SERDE.encode(CoordinatorRecord(ShareUpdateKey(*KEY), value)) == (UPDATE_KEY, expected)
+    assert SHARE_STATE_SERDE.decode(UPDATE_KEY, expected) == CoordinatorRecord(ShareUpdateKey(*KEY), value)
+
+
+def test_a_tombstone_has_a_snapshot_key() -> None:
+    assert SHARE_STATE_SERDE.encode(tombstone(KEY)) == (SNAPSHOT_KEY, None)
+    assert SHARE_STATE_SERDE.decode(SNAPSHOT_KEY, None) == tombstone(KEY)
+
+
+def test_an_unknown_record_type_is_skipped() -> None:
+    assert SHARE_STATE_SERDE.decode(_hex("0002 0000"), b"whatever") is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (SNAPSHOT_KEY, _hex("0001 00")),  # value version 1
+        (SNAPSHOT_KEY, _hex("ffff 00")),
+        (SNAPSHOT_KEY, b""),
+        (SNAPSHOT_KEY, _hex("0000 0000")),
+        (SNAPSHOT_KEY[:-1], None),
+        (b"\x00", None),
+    ],
+)
+def test_what_cannot_be_read_is_malformed(key: bytes, value: bytes | None) -> None:
+    with pytest.raises(MalformedMessage):
+        SHARE_STATE_SERDE.decode(key, value)

@@ -1,0 +1,116 @@
+"""Coordinator shards without a broker: topics in a dict, a log in a list, time in an attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import md5
+from typing import Generic, TypeVar
+
+from shareq.coordinator.ports import ShareGroupSettings, TopicImage
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
+
+T = TypeVar("T")
+ShardT = TypeVar("ShardT", bound=CoordinatorShard)
+
+START_WALL_MS = 1_700_000_000_000
+
+
+def topic_id_of(name: str, incarnation: int = 0) -> bytes:
+    return md5(f"{name}/{incarnation}".encode()).digest()
+
+
+class Topics:
+    """A `MetadataImage` to change by hand."""
+
+    def __init__(self, **partitions: int) -> None:
+        self._by_name: dict[str, TopicImage] = {}
+        self._incarnation = 0
+        for name, count in partitions.items():
+            self.create(name, count)
+
+    def create(self, name: str, partitions: int) -> TopicImage:
+        self._by_name[name] = TopicImage(name, topic_id_of(name, self._incarnation), partitions)
+        return self._by_name[name]
+
+    def grow(self, name: str, partitions: int) -> None:
+        self._by_name[name] = replace(self._by_name[name], partitions=partitions)
+
+    def delete(self, name: str) -> TopicImage:
+        self._incarnation += 1
+        return self._by_name.pop(name)
+
+    def names(self) -> list[str]:
+        return list(self._by_name)
+
+    def topic(self, name: str) -> TopicImage | None:
+        return self._by_name.get(name)
+
+    def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
+        return next((topic for topic in self._by_name.values() if topic.topic_id == topic_id), None)
+
+
+class Settings:
+    """A `ShareGroupSettingsSource` that gives every group the same."""
+
+    def __init__(self, settings: ShareGroupSettings | None = None) -> None:
+        self.settings = settings or ShareGroupSettings()
+
+    def share_group(self, group_id: str) -> ShareGroupSettings:
+        return self.settings
+
+
+class Time:
+    """Monotonic and wall clock, moving together."""
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+
+    def wall_ms(self) -> int:
+        return START_WALL_MS + self.now_ms
+
+
+class Log(Generic[ShardT]):
+    """A shard and its log. `run` does what the runtime does; `reload` what a restart does."""
+
+    def __init__(self, new_shard: Callable[[], ShardT], serde: RecordSerde, time: Time) -> None:
+        self._new_shard = new_shard
+        self._serde = serde
+        self._time = time
+        self.encoded: list[tuple[bytes, bytes | None]] = []
+        self.last: tuple[CoordinatorRecord, ...] = ()
+        self.shard = new_shard()
+        self.shard.on_loaded(time.now_ms)
+
+    def run(self, result: CoordinatorResult[T]) -> T:
+        """Append and replay what an operation decided; `last` holds its records."""
+        self.last = result.records
+        for record in result.records:
+            self.encoded.append(self._serde.encode(record))
+            self.shard.replay(record, len(self.encoded) - 1)
+        return result.response
+
+    def loaded(self) -> ShardT:
+        """A fresh shard with every record decoded and replayed."""
+        shard = self._new_shard()
+        for offset, (key, value) in enumerate(self.encoded):
+            record = self._serde.decode(key, value)
+            assert record is not None
+            shard.replay(record, offset)
+        shard.on_loaded(self._time.now_ms)
+        return shard
+
+    def reload(self) -> None:
+        self.shard = self.loaded()
+
+    def advance(self, ms: int) -> None:
+        """Let time pass, with the shard's deadlines met on the way."""
+        end = self._time.now_ms + ms
+        while (deadline := self.shard.next_deadline_ms()) is not None and deadline <= end:
+            self._time.now_ms = max(deadline, self._time.now_ms)
+            self.run(self.shard.on_deadline(self._time.now_ms))
+        self._time.now_ms = end
+
+    def value_types(self) -> list[str]:
+        """The records of the last operation: the value's type, or the key's with a minus for a tombstone."""
+        return [type(r.value).__name__ if r.value is not None else f"-{type(r.key).__name__}" for r in self.last]
