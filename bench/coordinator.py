@@ -2,8 +2,9 @@
 
     python bench/coordinator.py [--seconds S] [--profile]
 
-One batch: an acknowledgement of one range. 100 alternating batches: single records, accepted and released in turn. Each
-with an empty window and with 2,000 records in flight, which is 2,000 stored batches of alternating state: the worst case.
+One batch: an acknowledgement of one range. 100 alternating batches: single records, accepted and released in turn.
+Each with nothing else in flight, and with 2,000 records of alternating state, which is 2,000 stored batches: the worst
+case.
 """
 
 from __future__ import annotations

@@ -43,9 +43,8 @@ class StateBatchLike(Protocol):
 def state_batches(batches: Iterable[StateBatchLike]) -> list[StateBatch]:
     """The same batches as tuples, in the same order."""
     # Every written batch comes through here twice; a NamedTuple's own constructor takes twice as long.
-    return [
-        _new_tuple(StateBatch, (b.first_offset, b.last_offset, b.delivery_state, b.delivery_count)) for b in batches
-    ]
+    new = tuple.__new__
+    return [new(StateBatch, (b.first_offset, b.last_offset, b.delivery_state, b.delivery_count)) for b in batches]
 
 
 def combine(batches: Sequence[StateBatch], start_offset: int = -1) -> list[StateBatch]:
