@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
 from shareq.broker.coordinators import CoordinatorPartition
 from shareq.broker.internal_topics import ensure
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
     from shareq.broker.broker import Broker
 
 T = TypeVar("T")
+
+
+def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings:
+    """`group.share.*` as the shard takes it. An initialisation is given as long as an offset commit is."""
+    return GroupCoordinatorSettings(
+        share_max_size=config.group_share_max_size,
+        share_max_groups=config.group_share_max_groups,
+        initialize_retry_interval_ms=max(
+            config.group_share_initialize_retry_interval_ms, config.offsets_commit_timeout_ms
+        ),
+    )
 
 
 class GroupCoordinatorService:

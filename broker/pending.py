@@ -82,3 +82,17 @@ def gather(answers: Sequence[Pending[T]]) -> Pending[list[T]]:
     for answer in answers:
         answer.on_complete(arrived)
     return result
+
+
+def join(first: Pending[T], second: Pending[U]) -> Pending[tuple[T, U]]:
+    """Both answers, once both are there."""
+    result: Pending[tuple[T, U]] = Pending()
+
+    def arrived(_value: object) -> None:
+        if first.done and second.done and not result.done:
+            result.complete((first.value, second.value))
+
+    first.on_complete(arrived)
+    if not result.done:
+        second.on_complete(arrived)
+    return result

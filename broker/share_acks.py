@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Protocol
 
+from shareq.broker.context import RequestContext
 from shareq.broker.pending import Pending, completed, gather
 from shareq.broker.share.fetch_plan import validate_ack_batches
 from shareq.broker.share.partition import AckBatch
@@ -26,6 +27,38 @@ class PartitionAcks:
 
 
 AckResults = dict[tuple[bytes, int], ErrorCode]
+
+MAX_MEMBER_ID_LENGTH: Final = 36
+
+
+class WireAckBatch(Protocol):
+    """AcknowledgementBatch of ShareFetch and of ShareAcknowledge."""
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: list[int]
+
+
+def ack_batches(batches: Sequence[WireAckBatch]) -> list[AckBatch]:
+    """The batches as the share partition takes them."""
+    return [AckBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types) for batch in batches]
+
+
+def request_error(ctx: RequestContext, group_id: str | None, member_id: str | None) -> ErrorCode:
+    """What forbids a ShareFetch or ShareAcknowledge as a whole: UNSUPPORTED_VERSION, INVALID_REQUEST, or NONE.
+
+    The member id is any text of 1 to 36 characters; whether the member is in the group is not looked at.
+    """
+    if not ctx.broker.metadata.share_groups_enabled:
+        return ErrorCode.UNSUPPORTED_VERSION
+    if group_id is None or not member_id or len(member_id) > MAX_MEMBER_ID_LENGTH:
+        return ErrorCode.INVALID_REQUEST
+    return ErrorCode.NONE
+
+
+def needs_leader(error: int) -> bool:
+    """Whether the response tells who leads the partition beside this error."""
+    return error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 def acknowledge_all(

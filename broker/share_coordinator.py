@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
+from shareq.broker.coordinators import MAX_BATCH_BYTES
 from shareq.broker.pending import Pending, completed
 from shareq.broker.persister import PersistedState
 from shareq.broker.share.effects import StateBatch, WriteState
@@ -27,6 +29,15 @@ if TYPE_CHECKING:
     from shareq.broker.broker import Broker
 
 T = TypeVar("T", StateResult, ReadResult, SummaryResult)
+
+
+def share_coordinator_settings(config: BrokerConfig) -> ShareCoordinatorSettings:
+    """`share.coordinator.*` as the shard takes it."""
+    return ShareCoordinatorSettings(
+        snapshot_update_records_per_snapshot=config.share_coordinator_snapshot_update_records_per_snapshot,
+        cold_partition_snapshot_interval_ms=config.share_coordinator_cold_partition_snapshot_interval_ms,
+        max_record_bytes=MAX_BATCH_BYTES,
+    )
 
 
 class ShareCoordinatorService:

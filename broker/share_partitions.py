@@ -111,6 +111,12 @@ class SharePartitionManager:
             leader.error = error
             self._drop(leader, LeaderState.FAILED)
             return
+        if leader.core.lost_tail:
+            logger.warning(
+                "%s: the persisted state reaches beyond the log end %d: the rest is dropped",
+                leader.key.text(),
+                leader.log.high_watermark,
+            )
         leader.state = LeaderState.ACTIVE
         self.wake(leader)
 
@@ -138,7 +144,7 @@ class SharePartitionManager:
     def fence_if_needed(self, leader: SharePartitionLeader, error: ErrorCode) -> None:
         """Drop the share partition when the error says that somebody else leads it, or that it is gone."""
         if error in FENCING and leader.state is LeaderState.ACTIVE:
-            logger.info("%s: dropped after %s; the next fetch reads its state again", leader.key, error.name)
+            logger.info("%s: dropped after %s; the next fetch loads it", leader.key.text(), error.name)
             self._drop(leader, LeaderState.FENCED)
 
     # -- acting on a share partition
@@ -203,7 +209,7 @@ class SharePartitionManager:
                 self.wake(leader)
         self.perform(leader, effects)
         if error is not ErrorCode.NONE:
-            logger.warning("%s: state write %d failed: %s", leader.key, write_id, persisted.name)
+            logger.warning("%s: state write %d failed: %s", leader.key.text(), write_id, persisted.name)
             self.fence_if_needed(leader, error)
         if answer is not None:
             answer(error)

@@ -1,0 +1,46 @@
+"""Share sessions of this broker, and what their end brings about: the member's records are given back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.broker.share.session import ClosedSession, ShareSessions
+from shareq.coordinator.share.keys import SharePartitionKey
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+    from shareq.broker.frame_queue import Connection
+
+
+class ShareSessionService:
+    """The session cache (`sessions`), tied to connections and to the share-partition leaders."""
+
+    def __init__(self, broker: Broker, limit: int) -> None:
+        self._broker = broker
+        self._watched: set[int] = set()
+        self.sessions = ShareSessions(limit)
+
+    def watch(self, connection: Connection) -> None:
+        """End the connection's session with the connection."""
+        if connection.id not in self._watched:
+            self._watched.add(connection.id)
+            connection.on_close(lambda: self._on_disconnect(connection.id))
+
+    def close(self, group_id: str, member_id: str) -> None:
+        """End the member's session: its last request has been processed."""
+        closed = self.sessions.close(group_id, member_id)
+        if closed is not None:
+            self._release(closed)
+
+    def _on_disconnect(self, connection_id: int) -> None:
+        self._watched.discard(connection_id)
+        ended = self.sessions.on_disconnect(connection_id)
+        for closed in ended.closed:
+            self._release(closed)
+        for group_id in ended.empty_groups:
+            self._broker.share_partitions.group_empty(group_id)
+
+    def _release(self, closed: ClosedSession) -> None:
+        for topic_id, partition in closed.partitions:
+            key = SharePartitionKey(closed.group_id, topic_id, partition)
+            self._broker.share_partitions.release(key, closed.member_id)
