@@ -154,7 +154,7 @@ class MetadataStore:
             logger.info(
                 "topic %s: created, id %s, partitions %d", image.name, uuid_to_text(image.topic_id), image.partitions
             )
-            _tell(self._created, image)
+            _tell(f"topic {image.name}", self._created, image)
         return images
 
     def create_topic(self, topic: NewTopic) -> TopicImage:
@@ -174,7 +174,7 @@ class MetadataStore:
             self._unindex(image)
         for image in images:
             logger.info("topic %s: deleted, id %s", image.name, uuid_to_text(image.topic_id))
-            _tell(self._deleted, image)
+            _tell(f"topic {image.name}", self._deleted, image)
 
     def create_partitions(self, counts: Mapping[str, int]) -> None:
         """Raise partition counts (the new totals) in one commit. KeyError, ValueError for fewer, OSError as above."""
@@ -189,13 +189,13 @@ class MetadataStore:
         for name in counts:
             image = self._index(self._state.topics[name])
             logger.info("topic %s: partitions %d -> %d", name, before[name], image.partitions)
-            _tell(self._grown, image, before[name])
+            _tell(f"topic {name}", self._grown, image, before[name])
 
     def alter_configs(self, changes: Sequence[PutConfig]) -> None:
         """Set and remove properties in one commit; the caller has checked them. OSError as above."""
         self._commit(changes)
         for resource in dict.fromkeys(change.resource for change in changes):
-            _tell(self._config_changed, resource)
+            _tell(f"{resource.kind} {resource.name}", self._config_changed, resource)
 
     def set_features(self, levels: Mapping[str, int]) -> None:
         """Finalize feature levels in one commit. ConfigError for an unknown feature or level; OSError as above."""
@@ -280,9 +280,9 @@ class MetadataStore:
             del self._collisions[key]
 
 
-def _tell(listeners: Iterable[Callable[..., None]], *arguments: object) -> None:
+def _tell(what: str, listeners: Iterable[Callable[..., None]], *arguments: object) -> None:
     for listener in listeners:
         try:
             listener(*arguments)
         except Exception:  # the change is committed: every other listener must still hear of it
-            logger.exception("metadata listener failed for %s", arguments[0])
+            logger.exception("%s: a listener failed", what)

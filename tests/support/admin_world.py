@@ -1,0 +1,76 @@
+"""What the metadata and admin handlers need of a broker, over an in-memory database, and a way to call them.
+
+`World.call` passes request and response through their codecs, so that every test also proves that the answer can be
+written in that version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from random import Random
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.config_service import ConfigService
+from shareq.broker.context import RequestContext
+from shareq.broker.environment import Clock, Environment, Fs
+from shareq.broker.frame_queue import Connection
+from shareq.broker.handlers import HANDLERS
+from shareq.broker.meta_db import MemoryMetaDb
+from shareq.broker.metadata import MetadataStore
+from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.primitives import Message
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+M = TypeVar("M", bound=Message)
+
+
+def random_only(seed: int = 1) -> Environment:
+    """An environment for code that asks for randomness alone."""
+    return Environment(cast(Clock, None), Random(seed), cast(Fs, None))
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the broker is, as handlers answer it."""
+
+    node_id: int = 1
+    host: str = "broker.test"
+    port: int = 9092
+
+
+class World:
+    """One broker's metadata and configuration. A second world over the same `db` is the broker started again."""
+
+    def __init__(
+        self,
+        properties: Mapping[str, str] | None = None,
+        *,
+        db: MemoryMetaDb | None = None,
+        seed: int = 1,
+        features: Mapping[str, int] | None = None,
+    ) -> None:
+        self.db = db or MemoryMetaDb()
+        self.config = BrokerConfig.load(properties)
+        self.metadata = MetadataStore(self.db, random_only(seed), features=features)
+        self.configs = ConfigService(self.config, self.metadata)
+        self.endpoint = Address(self.config.node_id)
+
+    def context(self, version: int) -> RequestContext:
+        """A request's context with this as the broker."""
+        return RequestContext(cast("Broker", self), cast(Connection, None), version, "test")
+
+    def call(self, response_class: type[M], request: Message, version: int) -> M:
+        """What a client gets for a request in one version."""
+        key = ApiKey(request.API_KEY)
+        row = HANDLERS[key]
+        assert version in row.served
+        received, _ = codec(key).request_class.decode(request.encode(version), version)
+        handler = import_module(f"shareq.broker.handlers.{row.module}")
+        answer = handler.handle(self.context(version), received)
+        decoded, _ = response_class.decode(answer.encode(version), version)
+        return cast(M, decoded)

@@ -1,0 +1,240 @@
+"""The broker's configuration as a whole: sources, types, cross-checks, listeners."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.broker_keys import BROKER_KEYS
+from shareq.broker.config.config_def import ConfigError, ConfigType, format_value
+from shareq.broker.config.known_names import is_known
+from shareq.broker.config.listeners import Listener
+
+
+def test_every_key_is_a_typed_attribute() -> None:
+    assert list(BrokerConfig.__annotations__) == [name.replace(".", "_") for name in BROKER_KEYS.keys]
+    python_types = {
+        ConfigType.BOOLEAN: "bool",
+        ConfigType.STRING: "str",
+        ConfigType.DOUBLE: "float",
+        ConfigType.LIST: "tuple[str, ...]",
+    }
+    for key in BROKER_KEYS:
+        expected = python_types.get(key.type, "int") + (" | None" if key.default is None else "")
+        assert BrokerConfig.__annotations__[key.name.replace(".", "_")] == expected, key.name
+
+
+def test_every_default_is_valid_and_documented() -> None:
+    for key in BROKER_KEYS:
+        assert key.doc, key.name
+        if key.default is not None:
+            assert key.parse(format_value(key.default)) == key.default
+
+
+def test_options_win_over_the_file_which_wins_over_defaults() -> None:
+    config = BrokerConfig.load({"num.partitions": "3", "message.max.bytes": "77"}, {"num.partitions": "4"})
+    assert (config.num_partitions, config.message_max_bytes, config.fetch_max_bytes) == (4, 77, 57_671_680)
+    assert config.originals == {"num.partitions": "4", "message.max.bytes": "77"}
+
+
+def test_an_option_under_an_older_name_wins_over_the_file() -> None:
+    config = BrokerConfig.load(
+        {"group.share.partition.max.record.locks": "1000"}, {"group.share.record.lock.partition.limit": "500"}
+    )
+    assert config.group_share_partition_max_record_locks == 500
+    assert config.warnings == ()
+
+
+def test_unknown_names_warn_and_known_ones_without_effect_do_not() -> None:
+    config = BrokerConfig.load(
+        {
+            "num.partitons": "3",
+            "zookeeper.connect": "x:2181",
+            "num.io.threads": "8",
+            "listener.name.internal.ssl.keystore.location": "/x",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        }
+    )
+    assert config.warnings == (
+        "Unknown property num.partitons is ignored",
+        "Unknown property zookeeper.connect is ignored",
+        "Property authorizer.class.name is not acted on: no authorizer runs, access is not restricted",
+    )
+    assert not is_known("num.partitons")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "allowed"),
+    [
+        ("num.partitions", "many", "whole number"),
+        ("num.partitions", "1_000", "whole number"),
+        ("num.partitions", "٣", "whole number"),
+        ("num.partitions", "9" * 5000, "whole number"),
+        ("num.partitions", "2147483648", "at most 2147483647"),
+        ("num.partitions", "0", "at least 1"),
+        ("num.partitions", "", "whole number"),
+        ("auto.create.topics.enable", "yes", "true or false"),
+        ("log.cleaner.min.cleanable.ratio", "1.1", "between 0 and 1"),
+        ("log.cleaner.min.cleanable.ratio", "nan", "must be a number"),
+        ("log.cleanup.policy", "delete,forget", "one of compact, delete"),
+        ("compression.type", "brotli", "uncompressed, zstd, lz4, snappy, gzip, producer"),
+        ("compression.zstd.level", "23", "between -131072 and 22"),
+        ("log.segment.bytes", "1048575", "at least 1048576"),
+        ("log.retention.ms", "0", "-1 for unlimited"),
+        ("log.dirs", "/a,/b", "one folder"),
+        ("max.connections.per.ip", "0", "overrides"),
+        ("max.connections.per.ip.overrides", "10.0.0.1", "ADDRESS:LIMIT"),
+        ("offsets.topic.replication.factor", "40000", "SHORT"),
+    ],
+)
+def test_a_bad_value_names_the_property_the_value_and_what_is_allowed(name: str, text: str, allowed: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        BrokerConfig.load({name: text})
+    assert refused.value.name == name
+    assert name in str(refused.value)
+    assert str(refused.value.value) in str(refused.value)
+    assert allowed in str(refused.value)
+
+
+def test_texts_are_trimmed_and_types_are_parsed() -> None:
+    config = BrokerConfig.load(
+        {"num.partitions": " 3 ", "auto.create.topics.enable": "False", "log.cleanup.policy": "compact , delete"}
+    )
+    assert config.num_partitions == 3
+    assert config.auto_create_topics_enable is False
+    assert config.log_cleanup_policy == ("compact", "delete")
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({}, 604_800_000),
+        ({"log.retention.hours": "1"}, 3_600_000),
+        ({"log.retention.hours": "1", "log.retention.minutes": "1"}, 60_000),
+        ({"log.retention.hours": "1", "log.retention.minutes": "1", "log.retention.ms": "5"}, 5),
+        ({"log.retention.hours": "-1"}, -1),
+        ({"log.retention.minutes": "-1"}, -1),
+    ],
+)
+def test_retention_in_the_finest_unit_given(properties: dict[str, str], expected: int) -> None:
+    assert BrokerConfig.load(properties).retention_ms == expected
+
+
+def test_rolling_and_flushing_in_the_finest_unit_given() -> None:
+    config = BrokerConfig.load({"log.roll.hours": "2", "log.roll.jitter.hours": "1", "log.flush.interval.ms": "9"})
+    assert (config.roll_ms, config.roll_jitter_ms, config.flush_ms) == (7_200_000, 3_600_000, 9)
+    config = BrokerConfig.load({"log.roll.ms": "3", "log.roll.hours": "2", "log.roll.jitter.ms": "1"})
+    assert (config.roll_ms, config.roll_jitter_ms, config.flush_ms) == (3, 1, 2**63 - 1)
+
+
+def test_broker_id_is_node_id() -> None:
+    assert BrokerConfig.load({"broker.id": "7"}).node_id == 7
+    assert BrokerConfig.load({"broker.id": "7", "node.id": "7"}).node_id == 7
+    with pytest.raises(ConfigError, match=r"must equal node\.id"):
+        BrokerConfig.load({"broker.id": "7", "node.id": "8"})
+
+
+def test_the_data_folder() -> None:
+    assert BrokerConfig.load().data_dir == "./shareq-data"
+    assert BrokerConfig.load({"log.dir": "/a"}).data_dir == "/a"
+    assert BrokerConfig.load({"log.dir": "/a", "log.dirs": "/b"}).data_dir == "/b"
+
+
+def test_the_default_listener_is_on_loopback() -> None:
+    assert BrokerConfig.load().endpoints == (Listener("PLAINTEXT", "127.0.0.1", 9092, "127.0.0.1", 9092),)
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({"listeners": "PLAINTEXT://:0"}, [("PLAINTEXT", "", 0, None, None)]),
+        ({"listeners": "PLAINTEXT://0.0.0.0:9092"}, [("PLAINTEXT", "0.0.0.0", 9092, None, 9092)]),
+        ({"listeners": "PLAINTEXT://[::1]:9092"}, [("PLAINTEXT", "::1", 9092, "::1", 9092)]),
+        (
+            {"listeners": "PLAINTEXT://0.0.0.0:1", "advertised.listeners": "PLAINTEXT://kafka.example.com:2"},
+            [("PLAINTEXT", "0.0.0.0", 1, "kafka.example.com", 2)],
+        ),
+        (
+            {
+                "listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+                "controller.listener.names": "CONTROLLER",
+                "advertised.listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+            },
+            [("PLAINTEXT", "localhost", 9092, "localhost", 9092)],
+        ),
+        (
+            {
+                "listeners": "inside://a:1,outside://b:2",
+                "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
+                "advertised.listeners": "OUTSIDE://c:3",
+            },
+            [("INSIDE", "a", 1, "a", 1), ("OUTSIDE", "b", 2, "c", 3)],
+        ),
+    ],
+)
+def test_listeners(properties: dict[str, str], expected: list[tuple[str, str, int, str | None, int | None]]) -> None:
+    assert BrokerConfig.load(properties).endpoints == tuple(Listener(*row) for row in expected)
+
+
+@pytest.mark.parametrize(
+    ("properties", "allowed"),
+    [
+        ({"listeners": "localhost:9092"}, "NAME://HOST:PORT"),
+        ({"listeners": "PLAINTEXT://localhost:70000"}, "NAME://HOST:PORT"),
+        ({"listeners": "PLAINTEXT://a/b:1"}, "NAME://HOST:PORT"),
+        ({"listeners": ""}, "at least one element"),
+        ({"listeners": "PLAINTEXT://a:1,PLAINTEXT://b:2"}, "twice"),
+        ({"listeners": "SSL://a:1"}, "security protocol PLAINTEXT, and SSL uses SSL"),
+        ({"listeners": "MINE://a:1"}, "does not have the listener MINE"),
+        ({"listener.security.protocol.map": "PLAINTEXT"}, "NAME:PROTOCOL"),
+        ({"advertised.listeners": "PLAINTEXT://0.0.0.0:1"}, "not 0.0.0.0"),
+        ({"advertised.listeners": "OTHER://a:1"}, "OTHER is none"),
+        ({"controller.listener.names": "PLAINTEXT"}, "not a controller's"),
+    ],
+)
+def test_unusable_listeners(properties: dict[str, str], allowed: str) -> None:
+    with pytest.raises(ConfigError, match=allowed):
+        BrokerConfig.load(properties)
+
+
+def test_connection_overrides() -> None:
+    config = BrokerConfig.load(
+        {"max.connections.per.ip.overrides": "127.0.0.1:5, ::1:7", "max.connections.per.ip": "0"}
+    )
+    assert config.connection_overrides() == {"127.0.0.1": 5, "::1": 7}
+
+
+def test_apache_kafkas_own_single_node_property_file_starts_without_warnings() -> None:
+    """The settings of config/server.properties of Apache Kafka 4.3.1, the log folder apart."""
+    config = BrokerConfig.load(
+        {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.bootstrap.servers": "localhost:9093",
+            "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "advertised.listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": (
+                "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
+            ),
+            "num.network.threads": "3",
+            "num.io.threads": "8",
+            "socket.send.buffer.bytes": "102400",
+            "socket.receive.buffer.bytes": "102400",
+            "socket.request.max.bytes": "104857600",
+            "log.dirs": "/tmp/kraft-combined-logs",
+            "num.partitions": "1",
+            "num.recovery.threads.per.data.dir": "1",
+            "offsets.topic.replication.factor": "1",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "log.retention.hours": "168",
+            "log.segment.bytes": "1073741824",
+            "log.retention.check.interval.ms": "300000",
+        }
+    )
+    assert config.warnings == ()
+    assert config.endpoints == (Listener("PLAINTEXT", "", 9092, "localhost", 9092),)

@@ -1,0 +1,151 @@
+"""Group properties: checks at the Admin API, clamping when used, and share.auto.offset.reset."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.config_def import ConfigError
+from shareq.broker.config.group_config import (
+    ConsumerGroupSettings,
+    check_group_configs,
+    consumer_group_settings,
+    group_values,
+    parse_auto_offset_reset,
+    share_group_settings,
+)
+from shareq.coordinator.ports import AutoOffsetReset, IsolationLevel, ShareGroupSettings
+
+
+def test_a_group_without_properties_follows_the_broker() -> None:
+    config = BrokerConfig.load()
+    assert share_group_settings(group_values("g", config, {})) == ShareGroupSettings()
+    assert consumer_group_settings(group_values("g", config, {})) == ConsumerGroupSettings()
+    config = BrokerConfig.load(
+        {"group.share.delivery.count.limit": "7", "group.consumer.heartbeat.interval.ms": "6000"}
+    )
+    assert share_group_settings(group_values("g", config, {})).delivery_count_limit == 7
+    assert consumer_group_settings(group_values("g", config, {})).heartbeat_interval_ms == 6000
+
+
+def test_a_groups_own_properties() -> None:
+    overrides = {
+        "share.session.timeout.ms": "50000",
+        "share.heartbeat.interval.ms": "6000",
+        "share.record.lock.duration.ms": "15000",
+        "share.delivery.count.limit": "10",
+        "share.partition.max.record.locks": "4000",
+        "share.assignment.interval.ms": "0",
+        "share.auto.offset.reset": "by_duration:PT1H",
+        "share.isolation.level": "read_committed",
+        "share.renew.acknowledge.enable": "false",
+    }
+    config = BrokerConfig.load()
+    check_group_configs(config, overrides)
+    assert share_group_settings(group_values("g", config, overrides)) == ShareGroupSettings(
+        session_timeout_ms=50_000,
+        heartbeat_interval_ms=6_000,
+        record_lock_duration_ms=15_000,
+        delivery_count_limit=10,
+        partition_max_record_locks=4_000,
+        assignment_interval_ms=0,
+        auto_offset_reset=AutoOffsetReset("by_duration", 3_600_000),
+        isolation_level=IsolationLevel.READ_COMMITTED,
+        renew_acknowledge_enable=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("overrides", "allowed"),
+    [
+        ({"share.assignor.offload.enable": "true"}, "is not a group configuration"),
+        ({"group.share.isolation.level": "read_committed"}, r"is now called share\.isolation\.level"),
+        ({"group.share.auto.offset.reset": "earliest"}, r"is now called share\.auto\.offset\.reset"),
+        ({"share.isolation.level": "READ_COMMITTED"}, "one of read_uncommitted, read_committed"),
+        ({"share.auto.offset.reset": "none"}, "latest, earliest, or by_duration"),
+        ({"share.auto.offset.reset": "Latest"}, "latest, earliest, or by_duration"),
+        ({"share.renew.acknowledge.enable": "maybe"}, "true or false"),
+        ({"share.delivery.count.limit": "11"}, "between 2 and 10, the broker's bounds"),
+        ({"share.record.lock.duration.ms": "14999"}, "between 15000 and 60000"),
+        ({"share.assignment.interval.ms": "15001"}, "between 0 and 15000"),
+        ({"consumer.session.timeout.ms": "44999"}, "between 45000 and 60000"),
+    ],
+)
+def test_refused(overrides: dict[str, str], allowed: str) -> None:
+    with pytest.raises(ConfigError, match=allowed):
+        check_group_configs(BrokerConfig.load(), overrides)
+
+
+def test_the_combination_is_checked_with_the_brokers_values() -> None:
+    config = BrokerConfig.load({"group.share.min.session.timeout.ms": "1000"})
+    with pytest.raises(ConfigError, match=r"must be greater than share\.heartbeat\.interval\.ms \(5000\)"):
+        check_group_configs(config, {"share.session.timeout.ms": "5000"})
+
+
+def test_stored_values_are_clamped_to_tighter_bounds_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    config = BrokerConfig.load(
+        {"group.share.max.delivery.count.limit": "6", "group.share.min.delivery.count.limit": "4"}
+    )
+    assert group_values("g", config, {"share.delivery.count.limit": "10"})["share.delivery.count.limit"] == 6
+    assert group_values("g", config, {"share.delivery.count.limit": "2"})["share.delivery.count.limit"] == 4
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert "group g: share.delivery.count.limit=10 is outside the broker's bounds, using 6" in caplog.messages
+
+
+def test_stored_values_that_cannot_be_read_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    values = group_values("g", BrokerConfig.load(), {"share.isolation.level": "x", "gone": "1"})
+    assert values["share.isolation.level"] == "read_uncommitted"
+    assert len(caplog.records) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "millis"),
+    [
+        ("PT0S", 0),
+        ("PT1.5S", 1500),
+        ("PT1,5S", 1500),
+        ("pt1h", 3_600_000),
+        ("P1DT2H3M4.005S", 93_784_005),
+        ("P2D", 172_800_000),
+        ("PT-1M61S", 1000),
+        ("-PT-1S", 1000),
+        ("PT0.0009S", 0),
+        ("PT1.S", 1000),
+    ],
+)
+def test_durations_as_java_reads_them(text: str, millis: int) -> None:
+    assert parse_auto_offset_reset(f"by_duration:{text}") == AutoOffsetReset("by_duration", millis)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "LATEST",
+        "none",
+        "by_duration",
+        "by_duration:",
+        "by_duration:P",
+        "by_duration:PT",
+        "by_duration:P1DT",
+        "by_duration:-PT1S",
+        "by_duration:PT-1S",
+        "by_duration:P1Y",
+        "by_duration:PT1H ",
+        "by_duration:PT٣S",
+        "by_duration:P" + "9" * 30 + "D",
+        "by_duration:PT" + "1" * 5000 + "S",
+    ],
+)
+def test_other_offset_resets_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^"):
+        parse_auto_offset_reset(text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 999))
+def test_durations_add_up(days: int, hours: int, seconds: int, millis: int) -> None:
+    reset = parse_auto_offset_reset(f"by_duration:P{days}DT{hours}H{seconds}.{millis:03}S")
+    assert reset.duration_ms == ((days * 24 + hours) * 3600 + seconds) * 1000 + millis
