@@ -55,19 +55,21 @@ UNSET: Final = Unset()
 
 
 class Structure:
-    """A struct of the protocol: equality by fields, and a repr. Subclasses name their fields in `__slots__`."""
+    """A struct of the protocol: equality by fields, and a repr. Subclasses name their fields in `FIELDS`."""
 
-    __slots__: tuple[str, ...] = ()
+    __slots__ = ()
+
+    FIELDS: ClassVar[tuple[str, ...]] = ()
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+        return all(getattr(self, name) == getattr(other, name) for name in self.FIELDS)
 
     __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={_shown(getattr(self, name))}" for name in self.__slots__)
+        fields = ", ".join(f"{name}={_shown(getattr(self, name))}" for name in self.FIELDS)
         return f"{type(self).__name__}({fields})"
 
 

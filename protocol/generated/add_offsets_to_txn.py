@@ -116,7 +116,8 @@ class AddOffsetsToTxnRequest(Message):
         4: _write_add_offsets_to_txn_request_3,
     }
 
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id", "unknown_tags")
+    FIELDS = ("transactional_id", "producer_id", "producer_epoch", "group_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -185,7 +186,8 @@ class AddOffsetsToTxnResponse(Message):
         4: _write_add_offsets_to_txn_response_3,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

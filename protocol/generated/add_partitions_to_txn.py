@@ -49,7 +49,8 @@ _pack_qhi = Struct(">qhi").pack
 class AddPartitionsToTxnTopic(Structure):
     """An element of AddPartitionsToTxnRequest.V3AndBelowTopics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -65,7 +66,8 @@ class AddPartitionsToTxnTopic(Structure):
 class AddPartitionsToTxnTransaction(Structure):
     """An element of AddPartitionsToTxnRequest.Transactions."""
 
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics", "unknown_tags")
+    FIELDS = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -330,7 +332,7 @@ class AddPartitionsToTxnRequest(Message):
         5: _write_add_partitions_to_txn_request_4,
     }
 
-    __slots__ = (
+    FIELDS = (
         "transactions",
         "v3_and_below_transactional_id",
         "v3_and_below_producer_id",
@@ -338,6 +340,7 @@ class AddPartitionsToTxnRequest(Message):
         "v3_and_below_topics",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -359,7 +362,8 @@ class AddPartitionsToTxnRequest(Message):
 class AddPartitionsToTxnTopicResult(Structure):
     """An element of AddPartitionsToTxnResponse.ResultsByTopicV3AndBelow."""
 
-    __slots__ = ("name", "results_by_partition", "unknown_tags")
+    FIELDS = ("name", "results_by_partition", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -375,7 +379,8 @@ class AddPartitionsToTxnTopicResult(Structure):
 class AddPartitionsToTxnPartitionResult(Structure):
     """An element of AddPartitionsToTxnTopicResult.ResultsByPartition."""
 
-    __slots__ = ("partition_index", "partition_error_code", "unknown_tags")
+    FIELDS = ("partition_index", "partition_error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -391,7 +396,8 @@ class AddPartitionsToTxnPartitionResult(Structure):
 class AddPartitionsToTxnResult(Structure):
     """An element of AddPartitionsToTxnResponse.ResultsByTransaction."""
 
-    __slots__ = ("transactional_id", "topic_results", "unknown_tags")
+    FIELDS = ("transactional_id", "topic_results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -664,13 +670,14 @@ class AddPartitionsToTxnResponse(Message):
         5: _write_add_partitions_to_txn_response_4,
     }
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "results_by_transaction",
         "results_by_topic_v3_and_below",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -40,7 +40,8 @@ _pack_iiu = Struct(">ii16s").pack
 class Listener(Structure):
     """An element of AddRaftVoterRequest.Listeners."""
 
-    __slots__ = ("name", "host", "port", "unknown_tags")
+    FIELDS = ("name", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -187,7 +188,7 @@ class AddRaftVoterRequest(Message):
     DECODERS = {0: _read_add_raft_voter_request_0, 1: _read_add_raft_voter_request_1}
     ENCODERS = {0: _write_add_raft_voter_request_0, 1: _write_add_raft_voter_request_1}
 
-    __slots__ = (
+    FIELDS = (
         "cluster_id",
         "timeout_ms",
         "voter_id",
@@ -196,6 +197,7 @@ class AddRaftVoterRequest(Message):
         "ack_when_committed",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -255,7 +257,8 @@ class AddRaftVoterResponse(Message):
     DECODERS = {0: _read_add_raft_voter_response_0, 1: _read_add_raft_voter_response_0}
     ENCODERS = {0: _write_add_raft_voter_response_0, 1: _write_add_raft_voter_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -48,7 +48,8 @@ class AllocateProducerIdsRequest(Message):
     DECODERS = {0: _read_allocate_producer_ids_request_0}
     ENCODERS = {0: _write_allocate_producer_ids_request_0}
 
-    __slots__ = ("broker_id", "broker_epoch", "unknown_tags")
+    FIELDS = ("broker_id", "broker_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -88,7 +89,8 @@ class AllocateProducerIdsResponse(Message):
     DECODERS = {0: _read_allocate_producer_ids_response_0}
     ENCODERS = {0: _write_allocate_producer_ids_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "producer_id_start", "producer_id_len", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "producer_id_start", "producer_id_len", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -45,7 +45,8 @@ _pack_ii = Struct(">ii").pack
 class AlterClientQuotasRequestEntryData(Structure):
     """An element of AlterClientQuotasRequest.Entries."""
 
-    __slots__ = ("entity", "ops", "unknown_tags")
+    FIELDS = ("entity", "ops", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -61,7 +62,8 @@ class AlterClientQuotasRequestEntryData(Structure):
 class AlterClientQuotasRequestEntityData(Structure):
     """An element of EntryData.Entity."""
 
-    __slots__ = ("entity_type", "entity_name", "unknown_tags")
+    FIELDS = ("entity_type", "entity_name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -77,7 +79,8 @@ class AlterClientQuotasRequestEntityData(Structure):
 class OpData(Structure):
     """An element of EntryData.Ops."""
 
-    __slots__ = ("key", "value", "remove", "unknown_tags")
+    FIELDS = ("key", "value", "remove", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -369,7 +372,8 @@ class AlterClientQuotasRequest(Message):
     DECODERS = {0: _read_alter_client_quotas_request_0, 1: _read_alter_client_quotas_request_1}
     ENCODERS = {0: _write_alter_client_quotas_request_0, 1: _write_alter_client_quotas_request_1}
 
-    __slots__ = ("entries", "validate_only", "unknown_tags")
+    FIELDS = ("entries", "validate_only", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -385,7 +389,8 @@ class AlterClientQuotasRequest(Message):
 class AlterClientQuotasResponseEntryData(Structure):
     """An element of AlterClientQuotasResponse.Entries."""
 
-    __slots__ = ("error_code", "error_message", "entity", "unknown_tags")
+    FIELDS = ("error_code", "error_message", "entity", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -403,7 +408,8 @@ class AlterClientQuotasResponseEntryData(Structure):
 class AlterClientQuotasResponseEntityData(Structure):
     """An element of EntryData.Entity."""
 
-    __slots__ = ("entity_type", "entity_name", "unknown_tags")
+    FIELDS = ("entity_type", "entity_name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -647,7 +653,8 @@ class AlterClientQuotasResponse(Message):
     DECODERS = {0: _read_alter_client_quotas_response_0, 1: _read_alter_client_quotas_response_1}
     ENCODERS = {0: _write_alter_client_quotas_response_0, 1: _write_alter_client_quotas_response_1}
 
-    __slots__ = ("throttle_time_ms", "entries", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "entries", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -46,7 +46,8 @@ _pack_ii = Struct(">ii").pack
 class AlterConfigsResource(Structure):
     """An element of AlterConfigsRequest.Resources."""
 
-    __slots__ = ("resource_type", "resource_name", "configs", "unknown_tags")
+    FIELDS = ("resource_type", "resource_name", "configs", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -64,7 +65,8 @@ class AlterConfigsResource(Structure):
 class AlterableConfig(Structure):
     """An element of AlterConfigsResource.Configs."""
 
-    __slots__ = ("name", "value", "unknown_tags")
+    FIELDS = ("name", "value", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -284,7 +286,8 @@ class AlterConfigsRequest(Message):
     DECODERS = {0: _read_alter_configs_request_0, 1: _read_alter_configs_request_0, 2: _read_alter_configs_request_2}
     ENCODERS = {0: _write_alter_configs_request_0, 1: _write_alter_configs_request_0, 2: _write_alter_configs_request_2}
 
-    __slots__ = ("resources", "validate_only", "unknown_tags")
+    FIELDS = ("resources", "validate_only", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -300,7 +303,8 @@ class AlterConfigsRequest(Message):
 class AlterConfigsResourceResponse(Structure):
     """An element of AlterConfigsResponse.Responses."""
 
-    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "unknown_tags")
+    FIELDS = ("error_code", "error_message", "resource_type", "resource_name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -463,7 +467,8 @@ class AlterConfigsResponse(Message):
         2: _write_alter_configs_response_2,
     }
 
-    __slots__ = ("throttle_time_ms", "responses", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "responses", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -44,7 +44,8 @@ _pack_iq = Struct(">iq").pack
 class AlterPartitionRequestTopicData(Structure):
     """An element of AlterPartitionRequest.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class AlterPartitionRequestTopicData(Structure):
 class AlterPartitionRequestPartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition_index",
         "leader_epoch",
         "new_isr",
@@ -69,6 +70,7 @@ class AlterPartitionRequestPartitionData(Structure):
         "partition_epoch",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -92,7 +94,8 @@ class AlterPartitionRequestPartitionData(Structure):
 class BrokerState(Structure):
     """An element of PartitionData.NewIsrWithEpochs."""
 
-    __slots__ = ("broker_id", "broker_epoch", "unknown_tags")
+    FIELDS = ("broker_id", "broker_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -337,7 +340,8 @@ class AlterPartitionRequest(Message):
     DECODERS = {2: _read_alter_partition_request_2, 3: _read_alter_partition_request_3}
     ENCODERS = {2: _write_alter_partition_request_2, 3: _write_alter_partition_request_3}
 
-    __slots__ = ("broker_id", "broker_epoch", "topics", "unknown_tags")
+    FIELDS = ("broker_id", "broker_epoch", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -355,7 +359,8 @@ class AlterPartitionRequest(Message):
 class AlterPartitionResponseTopicData(Structure):
     """An element of AlterPartitionResponse.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -371,7 +376,7 @@ class AlterPartitionResponseTopicData(Structure):
 class AlterPartitionResponsePartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition_index",
         "error_code",
         "leader_id",
@@ -381,6 +386,7 @@ class AlterPartitionResponsePartitionData(Structure):
         "partition_epoch",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -518,7 +524,8 @@ class AlterPartitionResponse(Message):
     DECODERS = {2: _read_alter_partition_response_2, 3: _read_alter_partition_response_2}
     ENCODERS = {2: _write_alter_partition_response_2, 3: _write_alter_partition_response_2}
 
-    __slots__ = ("throttle_time_ms", "error_code", "topics", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

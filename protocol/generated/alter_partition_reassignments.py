@@ -41,7 +41,8 @@ _pack_ih = Struct(">ih").pack
 class ReassignableTopic(Structure):
     """An element of AlterPartitionReassignmentsRequest.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -57,7 +58,8 @@ class ReassignableTopic(Structure):
 class ReassignablePartition(Structure):
     """An element of ReassignableTopic.Partitions."""
 
-    __slots__ = ("partition_index", "replicas", "unknown_tags")
+    FIELDS = ("partition_index", "replicas", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -206,7 +208,8 @@ class AlterPartitionReassignmentsRequest(Message):
     DECODERS = {0: _read_alter_partition_reassignments_request_0, 1: _read_alter_partition_reassignments_request_1}
     ENCODERS = {0: _write_alter_partition_reassignments_request_0, 1: _write_alter_partition_reassignments_request_1}
 
-    __slots__ = ("timeout_ms", "allow_replication_factor_change", "topics", "unknown_tags")
+    FIELDS = ("timeout_ms", "allow_replication_factor_change", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -224,7 +227,8 @@ class AlterPartitionReassignmentsRequest(Message):
 class ReassignableTopicResponse(Structure):
     """An element of AlterPartitionReassignmentsResponse.Responses."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -240,7 +244,8 @@ class ReassignableTopicResponse(Structure):
 class ReassignablePartitionResponse(Structure):
     """An element of ReassignableTopicResponse.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -425,7 +430,7 @@ class AlterPartitionReassignmentsResponse(Message):
     DECODERS = {0: _read_alter_partition_reassignments_response_0, 1: _read_alter_partition_reassignments_response_1}
     ENCODERS = {0: _write_alter_partition_reassignments_response_0, 1: _write_alter_partition_reassignments_response_1}
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "allow_replication_factor_change",
         "error_code",
@@ -433,6 +438,7 @@ class AlterPartitionReassignmentsResponse(Message):
         "responses",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

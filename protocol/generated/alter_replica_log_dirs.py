@@ -43,7 +43,8 @@ _pack_ii = Struct(">ii").pack
 class AlterReplicaLogDir(Structure):
     """An element of AlterReplicaLogDirsRequest.Dirs."""
 
-    __slots__ = ("path", "topics", "unknown_tags")
+    FIELDS = ("path", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -59,7 +60,8 @@ class AlterReplicaLogDir(Structure):
 class AlterReplicaLogDirTopic(Structure):
     """An element of AlterReplicaLogDir.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -263,7 +265,8 @@ class AlterReplicaLogDirsRequest(Message):
     DECODERS = {1: _read_alter_replica_log_dirs_request_1, 2: _read_alter_replica_log_dirs_request_2}
     ENCODERS = {1: _write_alter_replica_log_dirs_request_1, 2: _write_alter_replica_log_dirs_request_2}
 
-    __slots__ = ("dirs", "unknown_tags")
+    FIELDS = ("dirs", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, dirs: list[AlterReplicaLogDir] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.dirs = [] if dirs is EMPTY else dirs
@@ -273,7 +276,8 @@ class AlterReplicaLogDirsRequest(Message):
 class AlterReplicaLogDirTopicResult(Structure):
     """An element of AlterReplicaLogDirsResponse.Results."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -289,7 +293,8 @@ class AlterReplicaLogDirTopicResult(Structure):
 class AlterReplicaLogDirPartitionResult(Structure):
     """An element of AlterReplicaLogDirTopicResult.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -479,7 +484,8 @@ class AlterReplicaLogDirsResponse(Message):
     DECODERS = {1: _read_alter_replica_log_dirs_response_1, 2: _read_alter_replica_log_dirs_response_2}
     ENCODERS = {1: _write_alter_replica_log_dirs_response_1, 2: _write_alter_replica_log_dirs_response_2}
 
-    __slots__ = ("throttle_time_ms", "results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

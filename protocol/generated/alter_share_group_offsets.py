@@ -37,7 +37,8 @@ _pack_iq = Struct(">iq").pack
 class AlterShareGroupOffsetsRequestTopic(Structure):
     """An element of AlterShareGroupOffsetsRequest.Topics."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -53,7 +54,8 @@ class AlterShareGroupOffsetsRequestTopic(Structure):
 class AlterShareGroupOffsetsRequestPartition(Structure):
     """An element of AlterShareGroupOffsetsRequestTopic.Partitions."""
 
-    __slots__ = ("partition_index", "start_offset", "unknown_tags")
+    FIELDS = ("partition_index", "start_offset", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -174,7 +176,8 @@ class AlterShareGroupOffsetsRequest(Message):
     DECODERS = {0: _read_alter_share_group_offsets_request_0}
     ENCODERS = {0: _write_alter_share_group_offsets_request_0}
 
-    __slots__ = ("group_id", "topics", "unknown_tags")
+    FIELDS = ("group_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -190,7 +193,8 @@ class AlterShareGroupOffsetsRequest(Message):
 class AlterShareGroupOffsetsResponseTopic(Structure):
     """An element of AlterShareGroupOffsetsResponse.Responses."""
 
-    __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -208,7 +212,8 @@ class AlterShareGroupOffsetsResponseTopic(Structure):
 class AlterShareGroupOffsetsResponsePartition(Structure):
     """An element of AlterShareGroupOffsetsResponseTopic.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -353,7 +358,8 @@ class AlterShareGroupOffsetsResponse(Message):
     DECODERS = {0: _read_alter_share_group_offsets_response_0}
     ENCODERS = {0: _write_alter_share_group_offsets_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

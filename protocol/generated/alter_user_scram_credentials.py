@@ -38,7 +38,8 @@ _pack_i = Struct(">i").pack
 class ScramCredentialDeletion(Structure):
     """An element of AlterUserScramCredentialsRequest.Deletions."""
 
-    __slots__ = ("name", "mechanism", "unknown_tags")
+    FIELDS = ("name", "mechanism", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -54,7 +55,8 @@ class ScramCredentialDeletion(Structure):
 class ScramCredentialUpsertion(Structure):
     """An element of AlterUserScramCredentialsRequest.Upsertions."""
 
-    __slots__ = ("name", "mechanism", "iterations", "salt", "salted_password", "unknown_tags")
+    FIELDS = ("name", "mechanism", "iterations", "salt", "salted_password", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -198,7 +200,8 @@ class AlterUserScramCredentialsRequest(Message):
     DECODERS = {0: _read_alter_user_scram_credentials_request_0}
     ENCODERS = {0: _write_alter_user_scram_credentials_request_0}
 
-    __slots__ = ("deletions", "upsertions", "unknown_tags")
+    FIELDS = ("deletions", "upsertions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -214,7 +217,8 @@ class AlterUserScramCredentialsRequest(Message):
 class AlterUserScramCredentialsResult(Structure):
     """An element of AlterUserScramCredentialsResponse.Results."""
 
-    __slots__ = ("user", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("user", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -312,7 +316,8 @@ class AlterUserScramCredentialsResponse(Message):
     DECODERS = {0: _read_alter_user_scram_credentials_response_0}
     ENCODERS = {0: _write_alter_user_scram_credentials_response_0}
 
-    __slots__ = ("throttle_time_ms", "results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -107,7 +107,8 @@ class ApiVersionsRequest(Message):
         4: _write_api_versions_request_3,
     }
 
-    __slots__ = ("client_software_name", "client_software_version", "unknown_tags")
+    FIELDS = ("client_software_name", "client_software_version", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -123,7 +124,8 @@ class ApiVersionsRequest(Message):
 class ApiVersion(Structure):
     """An element of ApiVersionsResponse.ApiKeys."""
 
-    __slots__ = ("api_key", "min_version", "max_version", "unknown_tags")
+    FIELDS = ("api_key", "min_version", "max_version", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -141,7 +143,8 @@ class ApiVersion(Structure):
 class SupportedFeatureKey(Structure):
     """An element of ApiVersionsResponse.SupportedFeatures."""
 
-    __slots__ = ("name", "min_version", "max_version", "unknown_tags")
+    FIELDS = ("name", "min_version", "max_version", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -159,7 +162,8 @@ class SupportedFeatureKey(Structure):
 class FinalizedFeatureKey(Structure):
     """An element of ApiVersionsResponse.FinalizedFeatures."""
 
-    __slots__ = ("name", "max_version_level", "min_version_level", "unknown_tags")
+    FIELDS = ("name", "max_version_level", "min_version_level", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -415,7 +419,7 @@ class ApiVersionsResponse(Message):
         4: _write_api_versions_response_3,
     }
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "api_keys",
         "throttle_time_ms",
@@ -425,6 +429,7 @@ class ApiVersionsResponse(Message):
         "zk_migration_ready",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

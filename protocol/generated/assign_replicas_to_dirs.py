@@ -37,7 +37,8 @@ _pack_iq = Struct(">iq").pack
 class AssignReplicasToDirsRequestDirectoryData(Structure):
     """An element of AssignReplicasToDirsRequest.Directories."""
 
-    __slots__ = ("id", "topics", "unknown_tags")
+    FIELDS = ("id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -53,7 +54,8 @@ class AssignReplicasToDirsRequestDirectoryData(Structure):
 class AssignReplicasToDirsRequestTopicData(Structure):
     """An element of DirectoryData.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -69,7 +71,8 @@ class AssignReplicasToDirsRequestTopicData(Structure):
 class AssignReplicasToDirsRequestPartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = ("partition_index", "unknown_tags")
+    FIELDS = ("partition_index", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, partition_index: int = 0, unknown_tags: Tags = ()) -> None:
         self.partition_index = partition_index
@@ -208,7 +211,8 @@ class AssignReplicasToDirsRequest(Message):
     DECODERS = {0: _read_assign_replicas_to_dirs_request_0}
     ENCODERS = {0: _write_assign_replicas_to_dirs_request_0}
 
-    __slots__ = ("broker_id", "broker_epoch", "directories", "unknown_tags")
+    FIELDS = ("broker_id", "broker_epoch", "directories", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -226,7 +230,8 @@ class AssignReplicasToDirsRequest(Message):
 class AssignReplicasToDirsResponseDirectoryData(Structure):
     """An element of AssignReplicasToDirsResponse.Directories."""
 
-    __slots__ = ("id", "topics", "unknown_tags")
+    FIELDS = ("id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -242,7 +247,8 @@ class AssignReplicasToDirsResponseDirectoryData(Structure):
 class AssignReplicasToDirsResponseTopicData(Structure):
     """An element of DirectoryData.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -258,7 +264,8 @@ class AssignReplicasToDirsResponseTopicData(Structure):
 class AssignReplicasToDirsResponsePartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -403,7 +410,8 @@ class AssignReplicasToDirsResponse(Message):
     DECODERS = {0: _read_assign_replicas_to_dirs_response_0}
     ENCODERS = {0: _write_assign_replicas_to_dirs_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "directories", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "directories", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

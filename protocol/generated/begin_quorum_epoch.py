@@ -51,7 +51,8 @@ _pack_iii = Struct(">iii").pack
 class BeginQuorumEpochRequestTopicData(Structure):
     """An element of BeginQuorumEpochRequest.Topics."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -67,7 +68,8 @@ class BeginQuorumEpochRequestTopicData(Structure):
 class BeginQuorumEpochRequestPartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch", "unknown_tags")
+    FIELDS = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -87,7 +89,8 @@ class BeginQuorumEpochRequestPartitionData(Structure):
 class LeaderEndpoint(Structure):
     """An element of BeginQuorumEpochRequest.LeaderEndpoints."""
 
-    __slots__ = ("name", "host", "port", "unknown_tags")
+    FIELDS = ("name", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -358,7 +361,8 @@ class BeginQuorumEpochRequest(Message):
     DECODERS = {0: _read_begin_quorum_epoch_request_0, 1: _read_begin_quorum_epoch_request_1}
     ENCODERS = {0: _write_begin_quorum_epoch_request_0, 1: _write_begin_quorum_epoch_request_1}
 
-    __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints", "unknown_tags")
+    FIELDS = ("cluster_id", "voter_id", "topics", "leader_endpoints", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -378,7 +382,8 @@ class BeginQuorumEpochRequest(Message):
 class BeginQuorumEpochResponseTopicData(Structure):
     """An element of BeginQuorumEpochResponse.Topics."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -394,7 +399,8 @@ class BeginQuorumEpochResponseTopicData(Structure):
 class BeginQuorumEpochResponsePartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -414,7 +420,8 @@ class BeginQuorumEpochResponsePartitionData(Structure):
 class NodeEndpoint(Structure):
     """An element of BeginQuorumEpochResponse.NodeEndpoints."""
 
-    __slots__ = ("node_id", "host", "port", "unknown_tags")
+    FIELDS = ("node_id", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -668,7 +675,8 @@ class BeginQuorumEpochResponse(Message):
     DECODERS = {0: _read_begin_quorum_epoch_response_0, 1: _read_begin_quorum_epoch_response_1}
     ENCODERS = {0: _write_begin_quorum_epoch_response_0, 1: _write_begin_quorum_epoch_response_1}
 
-    __slots__ = ("error_code", "topics", "node_endpoints", "unknown_tags")
+    FIELDS = ("error_code", "topics", "node_endpoints", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

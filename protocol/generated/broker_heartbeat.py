@@ -203,7 +203,7 @@ class BrokerHeartbeatRequest(Message):
         2: _write_broker_heartbeat_request_2,
     }
 
-    __slots__ = (
+    FIELDS = (
         "broker_id",
         "broker_epoch",
         "current_metadata_offset",
@@ -213,6 +213,7 @@ class BrokerHeartbeatRequest(Message):
         "cordoned_log_dirs",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -272,7 +273,8 @@ class BrokerHeartbeatResponse(Message):
         2: _write_broker_heartbeat_response_0,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "is_caught_up", "is_fenced", "should_shut_down", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "is_caught_up", "is_fenced", "should_shut_down", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -48,7 +48,8 @@ _pack_q = Struct(">q").pack
 class Listener(Structure):
     """An element of BrokerRegistrationRequest.Listeners."""
 
-    __slots__ = ("name", "host", "port", "security_protocol", "unknown_tags")
+    FIELDS = ("name", "host", "port", "security_protocol", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -68,7 +69,8 @@ class Listener(Structure):
 class Feature(Structure):
     """An element of BrokerRegistrationRequest.Features."""
 
-    __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
+    FIELDS = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -449,7 +451,7 @@ class BrokerRegistrationRequest(Message):
         4: _write_broker_registration_request_3,
     }
 
-    __slots__ = (
+    FIELDS = (
         "broker_id",
         "cluster_id",
         "incarnation_id",
@@ -461,6 +463,7 @@ class BrokerRegistrationRequest(Message):
         "previous_broker_epoch",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -525,7 +528,8 @@ class BrokerRegistrationResponse(Message):
         4: _write_broker_registration_response_0,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "broker_epoch", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "broker_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -79,7 +79,8 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
     DECODERS = {0: _read_consumer_group_current_member_assignment_key_0}
     ENCODERS = {0: _write_consumer_group_current_member_assignment_key_0}
 
-    __slots__ = ("group_id", "member_id")
+    FIELDS = ("group_id", "member_id")
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "", member_id: str = "") -> None:
         self.group_id = group_id
@@ -89,7 +90,8 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
 class TopicPartitions(Structure):
     """An element of ConsumerGroupCurrentMemberAssignmentValue.AssignedPartitions."""
 
-    __slots__ = ("topic_id", "partitions", "assignment_epochs", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "assignment_epochs", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -218,7 +220,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
     DECODERS = {0: _read_consumer_group_current_member_assignment_value_0}
     ENCODERS = {0: _write_consumer_group_current_member_assignment_value_0}
 
-    __slots__ = (
+    FIELDS = (
         "member_epoch",
         "previous_member_epoch",
         "state",
@@ -226,6 +228,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         "partitions_pending_revocation",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -78,7 +78,8 @@ class ConsumerGroupDescribeRequest(Message):
     DECODERS = {0: _read_consumer_group_describe_request_0, 1: _read_consumer_group_describe_request_0}
     ENCODERS = {0: _write_consumer_group_describe_request_0, 1: _write_consumer_group_describe_request_0}
 
-    __slots__ = ("group_ids", "include_authorized_operations", "unknown_tags")
+    FIELDS = ("group_ids", "include_authorized_operations", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -94,7 +95,8 @@ class ConsumerGroupDescribeRequest(Message):
 class TopicPartitions(Structure):
     """An element of Assignment.TopicPartitions."""
 
-    __slots__ = ("topic_id", "topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -112,7 +114,8 @@ class TopicPartitions(Structure):
 class Assignment(Structure):
     """The value of Member.Assignment."""
 
-    __slots__ = ("topic_partitions", "unknown_tags")
+    FIELDS = ("topic_partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, topic_partitions: list[TopicPartitions] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
@@ -122,7 +125,7 @@ class Assignment(Structure):
 class DescribedGroup(Structure):
     """An element of ConsumerGroupDescribeResponse.Groups."""
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "error_message",
         "group_id",
@@ -134,6 +137,7 @@ class DescribedGroup(Structure):
         "authorized_operations",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -163,7 +167,7 @@ class DescribedGroup(Structure):
 class Member(Structure):
     """An element of DescribedGroup.Members."""
 
-    __slots__ = (
+    FIELDS = (
         "member_id",
         "instance_id",
         "rack_id",
@@ -177,6 +181,7 @@ class Member(Structure):
         "member_type",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -713,7 +718,8 @@ class ConsumerGroupDescribeResponse(Message):
     DECODERS = {0: _read_consumer_group_describe_response_0, 1: _read_consumer_group_describe_response_1}
     ENCODERS = {0: _write_consumer_group_describe_response_0, 1: _write_consumer_group_describe_response_1}
 
-    __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "groups", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -44,7 +44,8 @@ _pack_ii = Struct(">ii").pack
 class ConsumerGroupHeartbeatRequestTopicPartitions(Structure):
     """An element of ConsumerGroupHeartbeatRequest.TopicPartitions."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -340,7 +341,7 @@ class ConsumerGroupHeartbeatRequest(Message):
     DECODERS = {0: _read_consumer_group_heartbeat_request_0, 1: _read_consumer_group_heartbeat_request_1}
     ENCODERS = {0: _write_consumer_group_heartbeat_request_0, 1: _write_consumer_group_heartbeat_request_1}
 
-    __slots__ = (
+    FIELDS = (
         "group_id",
         "member_id",
         "member_epoch",
@@ -353,6 +354,7 @@ class ConsumerGroupHeartbeatRequest(Message):
         "topic_partitions",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -384,7 +386,8 @@ class ConsumerGroupHeartbeatRequest(Message):
 class ConsumerGroupHeartbeatResponseTopicPartitions(Structure):
     """An element of Assignment.TopicPartitions."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -400,7 +403,8 @@ class ConsumerGroupHeartbeatResponseTopicPartitions(Structure):
 class Assignment(Structure):
     """The value of ConsumerGroupHeartbeatResponse.Assignment."""
 
-    __slots__ = ("topic_partitions", "unknown_tags")
+    FIELDS = ("topic_partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self, topic_partitions: list[ConsumerGroupHeartbeatResponseTopicPartitions] = EMPTY, unknown_tags: Tags = ()
@@ -541,7 +545,7 @@ class ConsumerGroupHeartbeatResponse(Message):
     DECODERS = {0: _read_consumer_group_heartbeat_response_0, 1: _read_consumer_group_heartbeat_response_0}
     ENCODERS = {0: _write_consumer_group_heartbeat_response_0, 1: _write_consumer_group_heartbeat_response_0}
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "error_message",
@@ -551,6 +555,7 @@ class ConsumerGroupHeartbeatResponse(Message):
         "assignment",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

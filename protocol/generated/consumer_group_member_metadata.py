@@ -77,7 +77,8 @@ class ConsumerGroupMemberMetadataKey(Message):
     DECODERS = {0: _read_consumer_group_member_metadata_key_0}
     ENCODERS = {0: _write_consumer_group_member_metadata_key_0}
 
-    __slots__ = ("group_id", "member_id")
+    FIELDS = ("group_id", "member_id")
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "", member_id: str = "") -> None:
         self.group_id = group_id
@@ -87,7 +88,8 @@ class ConsumerGroupMemberMetadataKey(Message):
 class ClassicMemberMetadata(Structure):
     """The value of ConsumerGroupMemberMetadataValue.ClassicMemberMetadata."""
 
-    __slots__ = ("session_timeout_ms", "supported_protocols", "unknown_tags")
+    FIELDS = ("session_timeout_ms", "supported_protocols", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -103,7 +105,8 @@ class ClassicMemberMetadata(Structure):
 class ClassicProtocol(Structure):
     """An element of ClassicMemberMetadata.SupportedProtocols."""
 
-    __slots__ = ("name", "metadata", "unknown_tags")
+    FIELDS = ("name", "metadata", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -322,7 +325,7 @@ class ConsumerGroupMemberMetadataValue(Message):
     DECODERS = {0: _read_consumer_group_member_metadata_value_0}
     ENCODERS = {0: _write_consumer_group_member_metadata_value_0}
 
-    __slots__ = (
+    FIELDS = (
         "instance_id",
         "rack_id",
         "client_id",
@@ -334,6 +337,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         "classic_member_metadata",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

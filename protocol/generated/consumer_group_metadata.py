@@ -54,7 +54,8 @@ class ConsumerGroupMetadataKey(Message):
     DECODERS = {0: _read_consumer_group_metadata_key_0}
     ENCODERS = {0: _write_consumer_group_metadata_key_0}
 
-    __slots__ = ("group_id",)
+    FIELDS = ("group_id",)
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "") -> None:
         self.group_id = group_id
@@ -111,7 +112,8 @@ class ConsumerGroupMetadataValue(Message):
     DECODERS = {0: _read_consumer_group_metadata_value_0}
     ENCODERS = {0: _write_consumer_group_metadata_value_0}
 
-    __slots__ = ("epoch", "metadata_hash", "unknown_tags")
+    FIELDS = ("epoch", "metadata_hash", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

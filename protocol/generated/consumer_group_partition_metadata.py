@@ -68,7 +68,8 @@ class ConsumerGroupPartitionMetadataKey(Message):
     DECODERS = {0: _read_consumer_group_partition_metadata_key_0}
     ENCODERS = {0: _write_consumer_group_partition_metadata_key_0}
 
-    __slots__ = ("group_id",)
+    FIELDS = ("group_id",)
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "") -> None:
         self.group_id = group_id
@@ -77,7 +78,8 @@ class ConsumerGroupPartitionMetadataKey(Message):
 class TopicMetadata(Structure):
     """An element of ConsumerGroupPartitionMetadataValue.Topics."""
 
-    __slots__ = ("topic_id", "topic_name", "num_partitions", "partition_metadata", "unknown_tags")
+    FIELDS = ("topic_id", "topic_name", "num_partitions", "partition_metadata", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -97,7 +99,8 @@ class TopicMetadata(Structure):
 class PartitionMetadata(Structure):
     """An element of TopicMetadata.PartitionMetadata."""
 
-    __slots__ = ("partition", "racks", "unknown_tags")
+    FIELDS = ("partition", "racks", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -216,7 +219,8 @@ class ConsumerGroupPartitionMetadataValue(Message):
     DECODERS = {0: _read_consumer_group_partition_metadata_value_0}
     ENCODERS = {0: _write_consumer_group_partition_metadata_value_0}
 
-    __slots__ = ("topics", "unknown_tags")
+    FIELDS = ("topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, topics: list[TopicMetadata] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.topics = [] if topics is EMPTY else topics

@@ -70,7 +70,8 @@ class ConsumerGroupRegularExpressionKey(Message):
     DECODERS = {0: _read_consumer_group_regular_expression_key_0}
     ENCODERS = {0: _write_consumer_group_regular_expression_key_0}
 
-    __slots__ = ("group_id", "regular_expression")
+    FIELDS = ("group_id", "regular_expression")
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "", regular_expression: str = "") -> None:
         self.group_id = group_id
@@ -113,7 +114,8 @@ class ConsumerGroupRegularExpressionValue(Message):
     DECODERS = {0: _read_consumer_group_regular_expression_value_0}
     ENCODERS = {0: _write_consumer_group_regular_expression_value_0}
 
-    __slots__ = ("topics", "version", "timestamp", "unknown_tags")
+    FIELDS = ("topics", "version", "timestamp", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -27,7 +27,8 @@ _pack_i = Struct(">i").pack
 class TopicPartition(Structure):
     """An element of ConsumerProtocolAssignment.AssignedPartitions."""
 
-    __slots__ = ("topic", "partitions")
+    FIELDS = ("topic", "partitions")
+    __slots__ = FIELDS
 
     def __init__(self, topic: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic = topic
@@ -110,7 +111,8 @@ class ConsumerProtocolAssignment(Message):
         3: _write_consumer_protocol_assignment_0,
     }
 
-    __slots__ = ("assigned_partitions", "user_data")
+    FIELDS = ("assigned_partitions", "user_data")
+    __slots__ = FIELDS
 
     def __init__(self, assigned_partitions: list[TopicPartition] = EMPTY, user_data: bytes | None = None) -> None:
         self.assigned_partitions = [] if assigned_partitions is EMPTY else assigned_partitions

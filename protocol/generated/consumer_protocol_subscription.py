@@ -30,7 +30,8 @@ _pack_i = Struct(">i").pack
 class TopicPartition(Structure):
     """An element of ConsumerProtocolSubscription.OwnedPartitions."""
 
-    __slots__ = ("topic", "partitions")
+    FIELDS = ("topic", "partitions")
+    __slots__ = FIELDS
 
     def __init__(self, topic: str = "", partitions: list[int] = EMPTY) -> None:
         self.topic = topic
@@ -231,7 +232,8 @@ class ConsumerProtocolSubscription(Message):
         3: _write_consumer_protocol_subscription_3,
     }
 
-    __slots__ = ("topics", "user_data", "owned_partitions", "generation_id", "rack_id")
+    FIELDS = ("topics", "user_data", "owned_partitions", "generation_id", "rack_id")
+    __slots__ = FIELDS
 
     def __init__(
         self,

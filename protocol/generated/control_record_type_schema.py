@@ -34,7 +34,8 @@ class ControlRecordTypeSchema(Message):
     DECODERS = {0: _read_control_record_type_schema_0}
     ENCODERS = {0: _write_control_record_type_schema_0}
 
-    __slots__ = ("type",)
+    FIELDS = ("type",)
+    __slots__ = FIELDS
 
     def __init__(self, type: int = 0) -> None:
         self.type = type

@@ -39,7 +39,8 @@ _pack_ih = Struct(">ih").pack
 class Listener(Structure):
     """An element of ControllerRegistrationRequest.Listeners."""
 
-    __slots__ = ("name", "host", "port", "security_protocol", "unknown_tags")
+    FIELDS = ("name", "host", "port", "security_protocol", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -59,7 +60,8 @@ class Listener(Structure):
 class Feature(Structure):
     """An element of ControllerRegistrationRequest.Features."""
 
-    __slots__ = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
+    FIELDS = ("name", "min_supported_version", "max_supported_version", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -189,7 +191,8 @@ class ControllerRegistrationRequest(Message):
     DECODERS = {0: _read_controller_registration_request_0}
     ENCODERS = {0: _write_controller_registration_request_0}
 
-    __slots__ = ("controller_id", "incarnation_id", "zk_migration_ready", "listeners", "features", "unknown_tags")
+    FIELDS = ("controller_id", "incarnation_id", "zk_migration_ready", "listeners", "features", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -247,7 +250,8 @@ class ControllerRegistrationResponse(Message):
     DECODERS = {0: _read_controller_registration_response_0}
     ENCODERS = {0: _write_controller_registration_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

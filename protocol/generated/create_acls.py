@@ -47,7 +47,7 @@ _pack_ii = Struct(">ii").pack
 class AclCreation(Structure):
     """An element of CreateAclsRequest.Creations."""
 
-    __slots__ = (
+    FIELDS = (
         "resource_type",
         "resource_name",
         "resource_pattern_type",
@@ -57,6 +57,7 @@ class AclCreation(Structure):
         "permission_type",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -239,7 +240,8 @@ class CreateAclsRequest(Message):
     DECODERS = {1: _read_create_acls_request_1, 2: _read_create_acls_request_2, 3: _read_create_acls_request_2}
     ENCODERS = {1: _write_create_acls_request_1, 2: _write_create_acls_request_2, 3: _write_create_acls_request_2}
 
-    __slots__ = ("creations", "unknown_tags")
+    FIELDS = ("creations", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, creations: list[AclCreation] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.creations = [] if creations is EMPTY else creations
@@ -249,7 +251,8 @@ class CreateAclsRequest(Message):
 class AclCreationResult(Structure):
     """An element of CreateAclsResponse.Results."""
 
-    __slots__ = ("error_code", "error_message", "unknown_tags")
+    FIELDS = ("error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -380,7 +383,8 @@ class CreateAclsResponse(Message):
     DECODERS = {1: _read_create_acls_response_1, 2: _read_create_acls_response_2, 3: _read_create_acls_response_2}
     ENCODERS = {1: _write_create_acls_response_1, 2: _write_create_acls_response_2, 3: _write_create_acls_response_2}
 
-    __slots__ = ("throttle_time_ms", "results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -47,7 +47,8 @@ _pack_qqqh = Struct(">qqqh").pack
 class CreatableRenewers(Structure):
     """An element of CreateDelegationTokenRequest.Renewers."""
 
-    __slots__ = ("principal_type", "principal_name", "unknown_tags")
+    FIELDS = ("principal_type", "principal_name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -256,7 +257,8 @@ class CreateDelegationTokenRequest(Message):
         3: _write_create_delegation_token_request_3,
     }
 
-    __slots__ = ("owner_principal_type", "owner_principal_name", "renewers", "max_lifetime_ms", "unknown_tags")
+    FIELDS = ("owner_principal_type", "owner_principal_name", "renewers", "max_lifetime_ms", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -513,7 +515,7 @@ class CreateDelegationTokenResponse(Message):
         3: _write_create_delegation_token_response_3,
     }
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "principal_type",
         "principal_name",
@@ -527,6 +529,7 @@ class CreateDelegationTokenResponse(Message):
         "throttle_time_ms",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

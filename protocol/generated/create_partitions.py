@@ -45,7 +45,8 @@ _pack_ii = Struct(">ii").pack
 class CreatePartitionsTopic(Structure):
     """An element of CreatePartitionsRequest.Topics."""
 
-    __slots__ = ("name", "count", "assignments", "unknown_tags")
+    FIELDS = ("name", "count", "assignments", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -63,7 +64,8 @@ class CreatePartitionsTopic(Structure):
 class CreatePartitionsAssignment(Structure):
     """An element of CreatePartitionsTopic.Assignments."""
 
-    __slots__ = ("broker_ids", "unknown_tags")
+    FIELDS = ("broker_ids", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, broker_ids: list[int] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.broker_ids = [] if broker_ids is EMPTY else broker_ids
@@ -269,7 +271,8 @@ class CreatePartitionsRequest(Message):
         3: _write_create_partitions_request_2,
     }
 
-    __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tags")
+    FIELDS = ("topics", "timeout_ms", "validate_only", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -287,7 +290,8 @@ class CreatePartitionsRequest(Message):
 class CreatePartitionsTopicResult(Structure):
     """An element of CreatePartitionsResponse.Results."""
 
-    __slots__ = ("name", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("name", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -452,7 +456,8 @@ class CreatePartitionsResponse(Message):
         3: _write_create_partitions_response_2,
     }
 
-    __slots__ = ("throttle_time_ms", "results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

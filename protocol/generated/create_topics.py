@@ -56,7 +56,8 @@ _pack_ii = Struct(">ii").pack
 class CreatableTopic(Structure):
     """An element of CreateTopicsRequest.Topics."""
 
-    __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs", "unknown_tags")
+    FIELDS = ("name", "num_partitions", "replication_factor", "assignments", "configs", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -78,7 +79,8 @@ class CreatableTopic(Structure):
 class CreatableReplicaAssignment(Structure):
     """An element of CreatableTopic.Assignments."""
 
-    __slots__ = ("partition_index", "broker_ids", "unknown_tags")
+    FIELDS = ("partition_index", "broker_ids", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -94,7 +96,8 @@ class CreatableReplicaAssignment(Structure):
 class CreatableTopicConfig(Structure):
     """An element of CreatableTopic.Configs."""
 
-    __slots__ = ("name", "value", "unknown_tags")
+    FIELDS = ("name", "value", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -397,7 +400,8 @@ class CreateTopicsRequest(Message):
         7: _write_create_topics_request_5,
     }
 
-    __slots__ = ("topics", "timeout_ms", "validate_only", "unknown_tags")
+    FIELDS = ("topics", "timeout_ms", "validate_only", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -415,7 +419,7 @@ class CreateTopicsRequest(Message):
 class CreatableTopicResult(Structure):
     """An element of CreateTopicsResponse.Topics."""
 
-    __slots__ = (
+    FIELDS = (
         "name",
         "topic_id",
         "error_code",
@@ -426,6 +430,7 @@ class CreatableTopicResult(Structure):
         "configs",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -453,7 +458,8 @@ class CreatableTopicResult(Structure):
 class CreatableTopicConfigs(Structure):
     """An element of CreatableTopicResult.Configs."""
 
-    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive", "unknown_tags")
+    FIELDS = ("name", "value", "read_only", "config_source", "is_sensitive", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -812,7 +818,8 @@ class CreateTopicsResponse(Message):
         7: _write_create_topics_response_7,
     }
 
-    __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -63,7 +63,8 @@ class DefaultPrincipalData(Message):
     DECODERS = {0: _read_default_principal_data_0}
     ENCODERS = {0: _write_default_principal_data_0}
 
-    __slots__ = ("type", "name", "token_authenticated", "unknown_tags")
+    FIELDS = ("type", "name", "token_authenticated", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

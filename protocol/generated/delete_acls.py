@@ -47,7 +47,7 @@ _pack_ii = Struct(">ii").pack
 class DeleteAclsFilter(Structure):
     """An element of DeleteAclsRequest.Filters."""
 
-    __slots__ = (
+    FIELDS = (
         "resource_type_filter",
         "resource_name_filter",
         "pattern_type_filter",
@@ -57,6 +57,7 @@ class DeleteAclsFilter(Structure):
         "permission_type",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -277,7 +278,8 @@ class DeleteAclsRequest(Message):
     DECODERS = {1: _read_delete_acls_request_1, 2: _read_delete_acls_request_2, 3: _read_delete_acls_request_2}
     ENCODERS = {1: _write_delete_acls_request_1, 2: _write_delete_acls_request_2, 3: _write_delete_acls_request_2}
 
-    __slots__ = ("filters", "unknown_tags")
+    FIELDS = ("filters", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, filters: list[DeleteAclsFilter] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.filters = [] if filters is EMPTY else filters
@@ -287,7 +289,8 @@ class DeleteAclsRequest(Message):
 class DeleteAclsFilterResult(Structure):
     """An element of DeleteAclsResponse.FilterResults."""
 
-    __slots__ = ("error_code", "error_message", "matching_acls", "unknown_tags")
+    FIELDS = ("error_code", "error_message", "matching_acls", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -305,7 +308,7 @@ class DeleteAclsFilterResult(Structure):
 class DeleteAclsMatchingAcl(Structure):
     """An element of DeleteAclsFilterResult.MatchingAcls."""
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "error_message",
         "resource_type",
@@ -317,6 +320,7 @@ class DeleteAclsMatchingAcl(Structure):
         "permission_type",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -633,7 +637,8 @@ class DeleteAclsResponse(Message):
     DECODERS = {1: _read_delete_acls_response_1, 2: _read_delete_acls_response_2, 3: _read_delete_acls_response_2}
     ENCODERS = {1: _write_delete_acls_response_1, 2: _write_delete_acls_response_2, 3: _write_delete_acls_response_2}
 
-    __slots__ = ("throttle_time_ms", "filter_results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "filter_results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -89,7 +89,8 @@ class DeleteGroupsRequest(Message):
     DECODERS = {0: _read_delete_groups_request_0, 1: _read_delete_groups_request_0, 2: _read_delete_groups_request_2}
     ENCODERS = {0: _write_delete_groups_request_0, 1: _write_delete_groups_request_0, 2: _write_delete_groups_request_2}
 
-    __slots__ = ("groups_names", "unknown_tags")
+    FIELDS = ("groups_names", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, groups_names: list[str] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.groups_names = [] if groups_names is EMPTY else groups_names
@@ -99,7 +100,8 @@ class DeleteGroupsRequest(Message):
 class DeletableGroupResult(Structure):
     """An element of DeleteGroupsResponse.Results."""
 
-    __slots__ = ("group_id", "error_code", "unknown_tags")
+    FIELDS = ("group_id", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -226,7 +228,8 @@ class DeleteGroupsResponse(Message):
         2: _write_delete_groups_response_2,
     }
 
-    __slots__ = ("throttle_time_ms", "results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -44,7 +44,8 @@ _pack_iqh = Struct(">iqh").pack
 class DeleteRecordsTopic(Structure):
     """An element of DeleteRecordsRequest.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -60,7 +61,8 @@ class DeleteRecordsTopic(Structure):
 class DeleteRecordsPartition(Structure):
     """An element of DeleteRecordsTopic.Partitions."""
 
-    __slots__ = ("partition_index", "offset", "unknown_tags")
+    FIELDS = ("partition_index", "offset", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -245,7 +247,8 @@ class DeleteRecordsRequest(Message):
         2: _write_delete_records_request_2,
     }
 
-    __slots__ = ("topics", "timeout_ms", "unknown_tags")
+    FIELDS = ("topics", "timeout_ms", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -261,7 +264,8 @@ class DeleteRecordsRequest(Message):
 class DeleteRecordsTopicResult(Structure):
     """An element of DeleteRecordsResponse.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -277,7 +281,8 @@ class DeleteRecordsTopicResult(Structure):
 class DeleteRecordsPartitionResult(Structure):
     """An element of DeleteRecordsTopicResult.Partitions."""
 
-    __slots__ = ("partition_index", "low_watermark", "error_code", "unknown_tags")
+    FIELDS = ("partition_index", "low_watermark", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -469,7 +474,8 @@ class DeleteRecordsResponse(Message):
         2: _write_delete_records_response_2,
     }
 
-    __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -35,7 +35,8 @@ _pack_ih = Struct(">ih").pack
 class DeleteShareGroupOffsetsRequestTopic(Structure):
     """An element of DeleteShareGroupOffsetsRequest.Topics."""
 
-    __slots__ = ("topic_name", "unknown_tags")
+    FIELDS = ("topic_name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, topic_name: str = "", unknown_tags: Tags = ()) -> None:
         self.topic_name = topic_name
@@ -116,7 +117,8 @@ class DeleteShareGroupOffsetsRequest(Message):
     DECODERS = {0: _read_delete_share_group_offsets_request_0}
     ENCODERS = {0: _write_delete_share_group_offsets_request_0}
 
-    __slots__ = ("group_id", "topics", "unknown_tags")
+    FIELDS = ("group_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -132,7 +134,8 @@ class DeleteShareGroupOffsetsRequest(Message):
 class DeleteShareGroupOffsetsResponseTopic(Structure):
     """An element of DeleteShareGroupOffsetsResponse.Responses."""
 
-    __slots__ = ("topic_name", "topic_id", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("topic_name", "topic_id", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -246,7 +249,8 @@ class DeleteShareGroupOffsetsResponse(Message):
     DECODERS = {0: _read_delete_share_group_offsets_response_0}
     ENCODERS = {0: _write_delete_share_group_offsets_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "responses", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

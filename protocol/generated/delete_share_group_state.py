@@ -37,7 +37,8 @@ _pack_ih = Struct(">ih").pack
 class DeleteStateData(Structure):
     """An element of DeleteShareGroupStateRequest.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -53,7 +54,8 @@ class DeleteStateData(Structure):
 class PartitionData(Structure):
     """An element of DeleteStateData.Partitions."""
 
-    __slots__ = ("partition", "unknown_tags")
+    FIELDS = ("partition", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, partition: int = 0, unknown_tags: Tags = ()) -> None:
         self.partition = partition
@@ -155,7 +157,8 @@ class DeleteShareGroupStateRequest(Message):
     DECODERS = {0: _read_delete_share_group_state_request_0}
     ENCODERS = {0: _write_delete_share_group_state_request_0}
 
-    __slots__ = ("group_id", "topics", "unknown_tags")
+    FIELDS = ("group_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -171,7 +174,8 @@ class DeleteShareGroupStateRequest(Message):
 class DeleteStateResult(Structure):
     """An element of DeleteShareGroupStateResponse.Results."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -187,7 +191,8 @@ class DeleteStateResult(Structure):
 class PartitionResult(Structure):
     """An element of DeleteStateResult.Partitions."""
 
-    __slots__ = ("partition", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("partition", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -302,7 +307,8 @@ class DeleteShareGroupStateResponse(Message):
     DECODERS = {0: _read_delete_share_group_state_response_0}
     ENCODERS = {0: _write_delete_share_group_state_response_0}
 
-    __slots__ = ("results", "unknown_tags")
+    FIELDS = ("results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, results: list[DeleteStateResult] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.results = [] if results is EMPTY else results

@@ -50,7 +50,8 @@ _pack_ii = Struct(">ii").pack
 class DeleteTopicState(Structure):
     """An element of DeleteTopicsRequest.Topics."""
 
-    __slots__ = ("name", "topic_id", "unknown_tags")
+    FIELDS = ("name", "topic_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -195,7 +196,8 @@ class DeleteTopicsRequest(Message):
         6: _write_delete_topics_request_6,
     }
 
-    __slots__ = ("topics", "topic_names", "timeout_ms", "unknown_tags")
+    FIELDS = ("topics", "topic_names", "timeout_ms", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -213,7 +215,8 @@ class DeleteTopicsRequest(Message):
 class DeletableTopicResult(Structure):
     """An element of DeleteTopicsResponse.Responses."""
 
-    __slots__ = ("name", "topic_id", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("name", "topic_id", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -501,7 +504,8 @@ class DeleteTopicsResponse(Message):
         6: _write_delete_topics_response_6,
     }
 
-    __slots__ = ("throttle_time_ms", "responses", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "responses", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

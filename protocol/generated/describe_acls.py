@@ -191,7 +191,7 @@ class DescribeAclsRequest(Message):
     DECODERS = {1: _read_describe_acls_request_1, 2: _read_describe_acls_request_2, 3: _read_describe_acls_request_2}
     ENCODERS = {1: _write_describe_acls_request_1, 2: _write_describe_acls_request_2, 3: _write_describe_acls_request_2}
 
-    __slots__ = (
+    FIELDS = (
         "resource_type_filter",
         "resource_name_filter",
         "pattern_type_filter",
@@ -201,6 +201,7 @@ class DescribeAclsRequest(Message):
         "permission_type",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -226,7 +227,8 @@ class DescribeAclsRequest(Message):
 class DescribeAclsResource(Structure):
     """An element of DescribeAclsResponse.Resources."""
 
-    __slots__ = ("resource_type", "resource_name", "pattern_type", "acls", "unknown_tags")
+    FIELDS = ("resource_type", "resource_name", "pattern_type", "acls", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -246,7 +248,8 @@ class DescribeAclsResource(Structure):
 class AclDescription(Structure):
     """An element of DescribeAclsResource.Acls."""
 
-    __slots__ = ("principal", "host", "operation", "permission_type", "unknown_tags")
+    FIELDS = ("principal", "host", "operation", "permission_type", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -495,7 +498,8 @@ class DescribeAclsResponse(Message):
         3: _write_describe_acls_response_2,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "resources", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

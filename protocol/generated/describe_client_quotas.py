@@ -46,7 +46,8 @@ _pack_ih = Struct(">ih").pack
 class ComponentData(Structure):
     """An element of DescribeClientQuotasRequest.Components."""
 
-    __slots__ = ("entity_type", "match_type", "match", "unknown_tags")
+    FIELDS = ("entity_type", "match_type", "match", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -200,7 +201,8 @@ class DescribeClientQuotasRequest(Message):
     DECODERS = {0: _read_describe_client_quotas_request_0, 1: _read_describe_client_quotas_request_1}
     ENCODERS = {0: _write_describe_client_quotas_request_0, 1: _write_describe_client_quotas_request_1}
 
-    __slots__ = ("components", "strict", "unknown_tags")
+    FIELDS = ("components", "strict", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -216,7 +218,8 @@ class DescribeClientQuotasRequest(Message):
 class EntryData(Structure):
     """An element of DescribeClientQuotasResponse.Entries."""
 
-    __slots__ = ("entity", "values", "unknown_tags")
+    FIELDS = ("entity", "values", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -232,7 +235,8 @@ class EntryData(Structure):
 class EntityData(Structure):
     """An element of EntryData.Entity."""
 
-    __slots__ = ("entity_type", "entity_name", "unknown_tags")
+    FIELDS = ("entity_type", "entity_name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -248,7 +252,8 @@ class EntityData(Structure):
 class ValueData(Structure):
     """An element of EntryData.Values."""
 
-    __slots__ = ("key", "value", "unknown_tags")
+    FIELDS = ("key", "value", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -558,7 +563,8 @@ class DescribeClientQuotasResponse(Message):
     DECODERS = {0: _read_describe_client_quotas_response_0, 1: _read_describe_client_quotas_response_1}
     ENCODERS = {0: _write_describe_client_quotas_response_0, 1: _write_describe_client_quotas_response_1}
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "entries", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "entries", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -114,7 +114,8 @@ class DescribeClusterRequest(Message):
         2: _write_describe_cluster_request_2,
     }
 
-    __slots__ = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers", "unknown_tags")
+    FIELDS = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -132,7 +133,8 @@ class DescribeClusterRequest(Message):
 class DescribeClusterBroker(Structure):
     """An element of DescribeClusterResponse.Brokers."""
 
-    __slots__ = ("broker_id", "host", "port", "rack", "is_fenced", "unknown_tags")
+    FIELDS = ("broker_id", "host", "port", "rack", "is_fenced", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -438,7 +440,7 @@ class DescribeClusterResponse(Message):
         2: _write_describe_cluster_response_2,
     }
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "error_message",
@@ -449,6 +451,7 @@ class DescribeClusterResponse(Message):
         "cluster_authorized_operations",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -57,7 +57,8 @@ _pack_ii = Struct(">ii").pack
 class DescribeConfigsResource(Structure):
     """An element of DescribeConfigsRequest.Resources."""
 
-    __slots__ = ("resource_type", "resource_name", "configuration_keys", "unknown_tags")
+    FIELDS = ("resource_type", "resource_name", "configuration_keys", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -240,7 +241,8 @@ class DescribeConfigsRequest(Message):
         4: _write_describe_configs_request_4,
     }
 
-    __slots__ = ("resources", "include_synonyms", "include_documentation", "unknown_tags")
+    FIELDS = ("resources", "include_synonyms", "include_documentation", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -258,7 +260,8 @@ class DescribeConfigsRequest(Message):
 class DescribeConfigsResult(Structure):
     """An element of DescribeConfigsResponse.Results."""
 
-    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs", "unknown_tags")
+    FIELDS = ("error_code", "error_message", "resource_type", "resource_name", "configs", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -280,7 +283,7 @@ class DescribeConfigsResult(Structure):
 class DescribeConfigsResourceResult(Structure):
     """An element of DescribeConfigsResult.Configs."""
 
-    __slots__ = (
+    FIELDS = (
         "name",
         "value",
         "read_only",
@@ -291,6 +294,7 @@ class DescribeConfigsResourceResult(Structure):
         "documentation",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -318,7 +322,8 @@ class DescribeConfigsResourceResult(Structure):
 class DescribeConfigsSynonym(Structure):
     """An element of DescribeConfigsResourceResult.Synonyms."""
 
-    __slots__ = ("name", "value", "source", "unknown_tags")
+    FIELDS = ("name", "value", "source", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -838,7 +843,8 @@ class DescribeConfigsResponse(Message):
         4: _write_describe_configs_response_4,
     }
 
-    __slots__ = ("throttle_time_ms", "results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -44,7 +44,8 @@ _pack_qqqh = Struct(">qqqh").pack
 class DescribeDelegationTokenOwner(Structure):
     """An element of DescribeDelegationTokenRequest.Owners."""
 
-    __slots__ = ("principal_type", "principal_name", "unknown_tags")
+    FIELDS = ("principal_type", "principal_name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -202,7 +203,8 @@ class DescribeDelegationTokenRequest(Message):
         3: _write_describe_delegation_token_request_2,
     }
 
-    __slots__ = ("owners", "unknown_tags")
+    FIELDS = ("owners", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, owners: list[DescribeDelegationTokenOwner] | None = EMPTY, unknown_tags: Tags = ()) -> None:
         self.owners = [] if owners is EMPTY else owners
@@ -212,7 +214,7 @@ class DescribeDelegationTokenRequest(Message):
 class DescribedDelegationToken(Structure):
     """An element of DescribeDelegationTokenResponse.Tokens."""
 
-    __slots__ = (
+    FIELDS = (
         "principal_type",
         "principal_name",
         "token_requester_principal_type",
@@ -225,6 +227,7 @@ class DescribedDelegationToken(Structure):
         "renewers",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -256,7 +259,8 @@ class DescribedDelegationToken(Structure):
 class DescribedDelegationTokenRenewer(Structure):
     """An element of DescribedDelegationToken.Renewers."""
 
-    __slots__ = ("principal_type", "principal_name", "unknown_tags")
+    FIELDS = ("principal_type", "principal_name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -695,7 +699,8 @@ class DescribeDelegationTokenResponse(Message):
         3: _write_describe_delegation_token_response_3,
     }
 
-    __slots__ = ("error_code", "tokens", "throttle_time_ms", "unknown_tags")
+    FIELDS = ("error_code", "tokens", "throttle_time_ms", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -132,7 +132,8 @@ class DescribeGroupsRequest(Message):
         6: _write_describe_groups_request_5,
     }
 
-    __slots__ = ("groups", "include_authorized_operations", "unknown_tags")
+    FIELDS = ("groups", "include_authorized_operations", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -148,7 +149,7 @@ class DescribeGroupsRequest(Message):
 class DescribedGroup(Structure):
     """An element of DescribeGroupsResponse.Groups."""
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "error_message",
         "group_id",
@@ -159,6 +160,7 @@ class DescribedGroup(Structure):
         "authorized_operations",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -186,7 +188,7 @@ class DescribedGroup(Structure):
 class DescribedGroupMember(Structure):
     """An element of DescribedGroup.Members."""
 
-    __slots__ = (
+    FIELDS = (
         "member_id",
         "group_instance_id",
         "client_id",
@@ -195,6 +197,7 @@ class DescribedGroupMember(Structure):
         "member_assignment",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -954,7 +957,8 @@ class DescribeGroupsResponse(Message):
         6: _write_describe_groups_response_6,
     }
 
-    __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "groups", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -52,7 +52,8 @@ _pack_qqt = Struct(">qq?").pack
 class DescribableLogDirTopic(Structure):
     """An element of DescribeLogDirsRequest.Topics."""
 
-    __slots__ = ("topic", "partitions", "unknown_tags")
+    FIELDS = ("topic", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -209,7 +210,8 @@ class DescribeLogDirsRequest(Message):
         5: _write_describe_log_dirs_request_2,
     }
 
-    __slots__ = ("topics", "unknown_tags")
+    FIELDS = ("topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, topics: list[DescribableLogDirTopic] | None = EMPTY, unknown_tags: Tags = ()) -> None:
         self.topics = [] if topics is EMPTY else topics
@@ -219,7 +221,8 @@ class DescribeLogDirsRequest(Message):
 class DescribeLogDirsResult(Structure):
     """An element of DescribeLogDirsResponse.Results."""
 
-    __slots__ = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned", "unknown_tags")
+    FIELDS = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -243,7 +246,8 @@ class DescribeLogDirsResult(Structure):
 class DescribeLogDirsTopic(Structure):
     """An element of DescribeLogDirsResult.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -259,7 +263,8 @@ class DescribeLogDirsTopic(Structure):
 class DescribeLogDirsPartition(Structure):
     """An element of DescribeLogDirsTopic.Partitions."""
 
-    __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key", "unknown_tags")
+    FIELDS = ("partition_index", "partition_size", "offset_lag", "is_future_key", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -682,7 +687,8 @@ class DescribeLogDirsResponse(Message):
         5: _write_describe_log_dirs_response_5,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -37,7 +37,8 @@ _pack_qiiqiq = Struct(">qiiqiq").pack
 class TopicRequest(Structure):
     """An element of DescribeProducersRequest.Topics."""
 
-    __slots__ = ("name", "partition_indexes", "unknown_tags")
+    FIELDS = ("name", "partition_indexes", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -120,7 +121,8 @@ class DescribeProducersRequest(Message):
     DECODERS = {0: _read_describe_producers_request_0}
     ENCODERS = {0: _write_describe_producers_request_0}
 
-    __slots__ = ("topics", "unknown_tags")
+    FIELDS = ("topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, topics: list[TopicRequest] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.topics = [] if topics is EMPTY else topics
@@ -130,7 +132,8 @@ class DescribeProducersRequest(Message):
 class TopicResponse(Structure):
     """An element of DescribeProducersResponse.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -146,7 +149,8 @@ class TopicResponse(Structure):
 class PartitionResponse(Structure):
     """An element of TopicResponse.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "error_message", "active_producers", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "error_message", "active_producers", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -166,7 +170,7 @@ class PartitionResponse(Structure):
 class ProducerState(Structure):
     """An element of PartitionResponse.ActiveProducers."""
 
-    __slots__ = (
+    FIELDS = (
         "producer_id",
         "producer_epoch",
         "last_sequence",
@@ -175,6 +179,7 @@ class ProducerState(Structure):
         "current_txn_start_offset",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -355,7 +360,8 @@ class DescribeProducersResponse(Message):
     DECODERS = {0: _read_describe_producers_response_0}
     ENCODERS = {0: _write_describe_producers_response_0}
 
-    __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -50,7 +50,8 @@ _pack_iqqq = Struct(">iqqq").pack
 class DescribeQuorumRequestTopicData(Structure):
     """An element of DescribeQuorumRequest.Topics."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -66,7 +67,8 @@ class DescribeQuorumRequestTopicData(Structure):
 class DescribeQuorumRequestPartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = ("partition_index", "unknown_tags")
+    FIELDS = ("partition_index", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, partition_index: int = 0, unknown_tags: Tags = ()) -> None:
         self.partition_index = partition_index
@@ -181,7 +183,8 @@ class DescribeQuorumRequest(Message):
         2: _write_describe_quorum_request_0,
     }
 
-    __slots__ = ("topics", "unknown_tags")
+    FIELDS = ("topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, topics: list[DescribeQuorumRequestTopicData] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.topics = [] if topics is EMPTY else topics
@@ -191,7 +194,7 @@ class DescribeQuorumRequest(Message):
 class ReplicaState(Structure):
     """An element of PartitionData.CurrentVoters."""
 
-    __slots__ = (
+    FIELDS = (
         "replica_id",
         "replica_directory_id",
         "log_end_offset",
@@ -199,6 +202,7 @@ class ReplicaState(Structure):
         "last_caught_up_timestamp",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -220,7 +224,8 @@ class ReplicaState(Structure):
 class DescribeQuorumResponseTopicData(Structure):
     """An element of DescribeQuorumResponse.Topics."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -236,7 +241,7 @@ class DescribeQuorumResponseTopicData(Structure):
 class DescribeQuorumResponsePartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition_index",
         "error_code",
         "error_message",
@@ -247,6 +252,7 @@ class DescribeQuorumResponsePartitionData(Structure):
         "observers",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -274,7 +280,8 @@ class DescribeQuorumResponsePartitionData(Structure):
 class Node(Structure):
     """An element of DescribeQuorumResponse.Nodes."""
 
-    __slots__ = ("node_id", "listeners", "unknown_tags")
+    FIELDS = ("node_id", "listeners", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -290,7 +297,8 @@ class Node(Structure):
 class Listener(Structure):
     """An element of Node.Listeners."""
 
-    __slots__ = ("name", "host", "port", "unknown_tags")
+    FIELDS = ("name", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -886,7 +894,8 @@ class DescribeQuorumResponse(Message):
         2: _write_describe_quorum_response_2,
     }
 
-    __slots__ = ("error_code", "error_message", "topics", "nodes", "unknown_tags")
+    FIELDS = ("error_code", "error_message", "topics", "nodes", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

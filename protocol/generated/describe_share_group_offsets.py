@@ -43,7 +43,8 @@ _pack_iqiqh = Struct(">iqiqh").pack
 class DescribeShareGroupOffsetsRequestGroup(Structure):
     """An element of DescribeShareGroupOffsetsRequest.Groups."""
 
-    __slots__ = ("group_id", "topics", "unknown_tags")
+    FIELDS = ("group_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -59,7 +60,8 @@ class DescribeShareGroupOffsetsRequestGroup(Structure):
 class DescribeShareGroupOffsetsRequestTopic(Structure):
     """An element of DescribeShareGroupOffsetsRequestGroup.Topics."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -192,7 +194,8 @@ class DescribeShareGroupOffsetsRequest(Message):
     DECODERS = {0: _read_describe_share_group_offsets_request_0, 1: _read_describe_share_group_offsets_request_0}
     ENCODERS = {0: _write_describe_share_group_offsets_request_0, 1: _write_describe_share_group_offsets_request_0}
 
-    __slots__ = ("groups", "unknown_tags")
+    FIELDS = ("groups", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, groups: list[DescribeShareGroupOffsetsRequestGroup] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.groups = [] if groups is EMPTY else groups
@@ -202,7 +205,8 @@ class DescribeShareGroupOffsetsRequest(Message):
 class DescribeShareGroupOffsetsResponseGroup(Structure):
     """An element of DescribeShareGroupOffsetsResponse.Groups."""
 
-    __slots__ = ("group_id", "topics", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("group_id", "topics", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -222,7 +226,8 @@ class DescribeShareGroupOffsetsResponseGroup(Structure):
 class DescribeShareGroupOffsetsResponseTopic(Structure):
     """An element of DescribeShareGroupOffsetsResponseGroup.Topics."""
 
-    __slots__ = ("topic_name", "topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -240,15 +245,8 @@ class DescribeShareGroupOffsetsResponseTopic(Structure):
 class DescribeShareGroupOffsetsResponsePartition(Structure):
     """An element of DescribeShareGroupOffsetsResponseTopic.Partitions."""
 
-    __slots__ = (
-        "partition_index",
-        "start_offset",
-        "leader_epoch",
-        "lag",
-        "error_code",
-        "error_message",
-        "unknown_tags",
-    )
+    FIELDS = ("partition_index", "start_offset", "leader_epoch", "lag", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -613,7 +611,8 @@ class DescribeShareGroupOffsetsResponse(Message):
     DECODERS = {0: _read_describe_share_group_offsets_response_0, 1: _read_describe_share_group_offsets_response_1}
     ENCODERS = {0: _write_describe_share_group_offsets_response_0, 1: _write_describe_share_group_offsets_response_1}
 
-    __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "groups", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

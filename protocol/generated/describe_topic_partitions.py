@@ -43,7 +43,8 @@ _pack_i = Struct(">i").pack
 class TopicRequest(Structure):
     """An element of DescribeTopicPartitionsRequest.Topics."""
 
-    __slots__ = ("name", "unknown_tags")
+    FIELDS = ("name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, name: str = "", unknown_tags: Tags = ()) -> None:
         self.name = name
@@ -53,7 +54,8 @@ class TopicRequest(Structure):
 class DescribeTopicPartitionsRequestCursor(Structure):
     """The value of DescribeTopicPartitionsRequest.Cursor."""
 
-    __slots__ = ("topic_name", "partition_index", "unknown_tags")
+    FIELDS = ("topic_name", "partition_index", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -167,7 +169,8 @@ class DescribeTopicPartitionsRequest(Message):
     DECODERS = {0: _read_describe_topic_partitions_request_0}
     ENCODERS = {0: _write_describe_topic_partitions_request_0}
 
-    __slots__ = ("topics", "response_partition_limit", "cursor", "unknown_tags")
+    FIELDS = ("topics", "response_partition_limit", "cursor", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -185,7 +188,7 @@ class DescribeTopicPartitionsRequest(Message):
 class DescribeTopicPartitionsResponseTopic(Structure):
     """An element of DescribeTopicPartitionsResponse.Topics."""
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "name",
         "topic_id",
@@ -194,6 +197,7 @@ class DescribeTopicPartitionsResponseTopic(Structure):
         "topic_authorized_operations",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -217,7 +221,7 @@ class DescribeTopicPartitionsResponseTopic(Structure):
 class DescribeTopicPartitionsResponsePartition(Structure):
     """An element of DescribeTopicPartitionsResponseTopic.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "partition_index",
         "leader_id",
@@ -229,6 +233,7 @@ class DescribeTopicPartitionsResponsePartition(Structure):
         "offline_replicas",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -258,7 +263,8 @@ class DescribeTopicPartitionsResponsePartition(Structure):
 class DescribeTopicPartitionsResponseCursor(Structure):
     """The value of DescribeTopicPartitionsResponse.NextCursor."""
 
-    __slots__ = ("topic_name", "partition_index", "unknown_tags")
+    FIELDS = ("topic_name", "partition_index", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -485,7 +491,8 @@ class DescribeTopicPartitionsResponse(Message):
     DECODERS = {0: _read_describe_topic_partitions_response_0}
     ENCODERS = {0: _write_describe_topic_partitions_response_0}
 
-    __slots__ = ("throttle_time_ms", "topics", "next_cursor", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "topics", "next_cursor", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

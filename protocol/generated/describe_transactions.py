@@ -69,7 +69,8 @@ class DescribeTransactionsRequest(Message):
     DECODERS = {0: _read_describe_transactions_request_0}
     ENCODERS = {0: _write_describe_transactions_request_0}
 
-    __slots__ = ("transactional_ids", "unknown_tags")
+    FIELDS = ("transactional_ids", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, transactional_ids: list[str] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.transactional_ids = [] if transactional_ids is EMPTY else transactional_ids
@@ -79,7 +80,7 @@ class DescribeTransactionsRequest(Message):
 class TransactionState(Structure):
     """An element of DescribeTransactionsResponse.TransactionStates."""
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "transactional_id",
         "transaction_state",
@@ -90,6 +91,7 @@ class TransactionState(Structure):
         "topics",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -117,7 +119,8 @@ class TransactionState(Structure):
 class TopicData(Structure):
     """An element of TransactionState.Topics."""
 
-    __slots__ = ("topic", "partitions", "unknown_tags")
+    FIELDS = ("topic", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -261,7 +264,8 @@ class DescribeTransactionsResponse(Message):
     DECODERS = {0: _read_describe_transactions_response_0}
     ENCODERS = {0: _write_describe_transactions_response_0}
 
-    __slots__ = ("throttle_time_ms", "transaction_states", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "transaction_states", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

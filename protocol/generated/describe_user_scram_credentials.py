@@ -36,7 +36,8 @@ _pack_ih = Struct(">ih").pack
 class UserName(Structure):
     """An element of DescribeUserScramCredentialsRequest.Users."""
 
-    __slots__ = ("name", "unknown_tags")
+    FIELDS = ("name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, name: str = "", unknown_tags: Tags = ()) -> None:
         self.name = name
@@ -112,7 +113,8 @@ class DescribeUserScramCredentialsRequest(Message):
     DECODERS = {0: _read_describe_user_scram_credentials_request_0}
     ENCODERS = {0: _write_describe_user_scram_credentials_request_0}
 
-    __slots__ = ("users", "unknown_tags")
+    FIELDS = ("users", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, users: list[UserName] | None = EMPTY, unknown_tags: Tags = ()) -> None:
         self.users = [] if users is EMPTY else users
@@ -122,7 +124,8 @@ class DescribeUserScramCredentialsRequest(Message):
 class DescribeUserScramCredentialsResult(Structure):
     """An element of DescribeUserScramCredentialsResponse.Results."""
 
-    __slots__ = ("user", "error_code", "error_message", "credential_infos", "unknown_tags")
+    FIELDS = ("user", "error_code", "error_message", "credential_infos", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -142,7 +145,8 @@ class DescribeUserScramCredentialsResult(Structure):
 class CredentialInfo(Structure):
     """An element of DescribeUserScramCredentialsResult.CredentialInfos."""
 
-    __slots__ = ("mechanism", "iterations", "unknown_tags")
+    FIELDS = ("mechanism", "iterations", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -284,7 +288,8 @@ class DescribeUserScramCredentialsResponse(Message):
     DECODERS = {0: _read_describe_user_scram_credentials_response_0}
     ENCODERS = {0: _write_describe_user_scram_credentials_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

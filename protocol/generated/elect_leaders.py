@@ -48,7 +48,8 @@ _pack_ii = Struct(">ii").pack
 class TopicPartitions(Structure):
     """An element of ElectLeadersRequest.TopicPartitions."""
 
-    __slots__ = ("topic", "partitions", "unknown_tags")
+    FIELDS = ("topic", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -221,7 +222,8 @@ class ElectLeadersRequest(Message):
     DECODERS = {0: _read_elect_leaders_request_0, 1: _read_elect_leaders_request_1, 2: _read_elect_leaders_request_2}
     ENCODERS = {0: _write_elect_leaders_request_0, 1: _write_elect_leaders_request_1, 2: _write_elect_leaders_request_2}
 
-    __slots__ = ("election_type", "topic_partitions", "timeout_ms", "unknown_tags")
+    FIELDS = ("election_type", "topic_partitions", "timeout_ms", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -239,7 +241,8 @@ class ElectLeadersRequest(Message):
 class ReplicaElectionResult(Structure):
     """An element of ElectLeadersResponse.ReplicaElectionResults."""
 
-    __slots__ = ("topic", "partition_result", "unknown_tags")
+    FIELDS = ("topic", "partition_result", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -255,7 +258,8 @@ class ReplicaElectionResult(Structure):
 class PartitionResult(Structure):
     """An element of ReplicaElectionResult.PartitionResult."""
 
-    __slots__ = ("partition_id", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("partition_id", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -479,7 +483,8 @@ class ElectLeadersResponse(Message):
         2: _write_elect_leaders_response_2,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "replica_election_results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -55,7 +55,8 @@ _pack_iiii = Struct(">iiii").pack
 class EndQuorumEpochRequestTopicData(Structure):
     """An element of EndQuorumEpochRequest.Topics."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class EndQuorumEpochRequestTopicData(Structure):
 class EndQuorumEpochRequestPartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition_index",
         "leader_id",
         "leader_epoch",
@@ -79,6 +80,7 @@ class EndQuorumEpochRequestPartitionData(Structure):
         "preferred_candidates",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -100,7 +102,8 @@ class EndQuorumEpochRequestPartitionData(Structure):
 class ReplicaInfo(Structure):
     """An element of PartitionData.PreferredCandidates."""
 
-    __slots__ = ("candidate_id", "candidate_directory_id", "unknown_tags")
+    FIELDS = ("candidate_id", "candidate_directory_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -116,7 +119,8 @@ class ReplicaInfo(Structure):
 class LeaderEndpoint(Structure):
     """An element of EndQuorumEpochRequest.LeaderEndpoints."""
 
-    __slots__ = ("name", "host", "port", "unknown_tags")
+    FIELDS = ("name", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -419,7 +423,8 @@ class EndQuorumEpochRequest(Message):
     DECODERS = {0: _read_end_quorum_epoch_request_0, 1: _read_end_quorum_epoch_request_1}
     ENCODERS = {0: _write_end_quorum_epoch_request_0, 1: _write_end_quorum_epoch_request_1}
 
-    __slots__ = ("cluster_id", "topics", "leader_endpoints", "unknown_tags")
+    FIELDS = ("cluster_id", "topics", "leader_endpoints", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -437,7 +442,8 @@ class EndQuorumEpochRequest(Message):
 class EndQuorumEpochResponseTopicData(Structure):
     """An element of EndQuorumEpochResponse.Topics."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -453,7 +459,8 @@ class EndQuorumEpochResponseTopicData(Structure):
 class EndQuorumEpochResponsePartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "leader_id", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -473,7 +480,8 @@ class EndQuorumEpochResponsePartitionData(Structure):
 class NodeEndpoint(Structure):
     """An element of EndQuorumEpochResponse.NodeEndpoints."""
 
-    __slots__ = ("node_id", "host", "port", "unknown_tags")
+    FIELDS = ("node_id", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -727,7 +735,8 @@ class EndQuorumEpochResponse(Message):
     DECODERS = {0: _read_end_quorum_epoch_response_0, 1: _read_end_quorum_epoch_response_1}
     ENCODERS = {0: _write_end_quorum_epoch_response_0, 1: _write_end_quorum_epoch_response_1}
 
-    __slots__ = ("error_code", "topics", "node_endpoints", "unknown_tags")
+    FIELDS = ("error_code", "topics", "node_endpoints", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

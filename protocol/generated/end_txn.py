@@ -104,7 +104,8 @@ class EndTxnRequest(Message):
         5: _write_end_txn_request_3,
     }
 
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "committed", "unknown_tags")
+    FIELDS = ("transactional_id", "producer_id", "producer_epoch", "committed", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -191,7 +192,8 @@ class EndTxnResponse(Message):
         5: _write_end_txn_response_5,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -34,7 +34,8 @@ class EndTxnMarker(Message):
     DECODERS = {0: _read_end_txn_marker_0}
     ENCODERS = {0: _write_end_txn_marker_0}
 
-    __slots__ = ("coordinator_epoch",)
+    FIELDS = ("coordinator_epoch",)
+    __slots__ = FIELDS
 
     def __init__(self, coordinator_epoch: int = 0) -> None:
         self.coordinator_epoch = coordinator_epoch

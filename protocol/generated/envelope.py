@@ -83,7 +83,8 @@ class EnvelopeRequest(Message):
     DECODERS = {0: _read_envelope_request_0}
     ENCODERS = {0: _write_envelope_request_0}
 
-    __slots__ = ("request_data", "request_principal", "client_host_address", "unknown_tags")
+    FIELDS = ("request_data", "request_principal", "client_host_address", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -139,7 +140,8 @@ class EnvelopeResponse(Message):
     DECODERS = {0: _read_envelope_response_0}
     ENCODERS = {0: _write_envelope_response_0}
 
-    __slots__ = ("response_data", "error_code", "unknown_tags")
+    FIELDS = ("response_data", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

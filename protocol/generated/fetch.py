@@ -83,7 +83,8 @@ _pack_qq = Struct(">qq").pack
 class ReplicaState(Structure):
     """The value of FetchRequest.ReplicaState."""
 
-    __slots__ = ("replica_id", "replica_epoch", "unknown_tags")
+    FIELDS = ("replica_id", "replica_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -99,7 +100,8 @@ class ReplicaState(Structure):
 class FetchTopic(Structure):
     """An element of FetchRequest.Topics."""
 
-    __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic", "topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -117,7 +119,7 @@ class FetchTopic(Structure):
 class FetchPartition(Structure):
     """An element of FetchTopic.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition",
         "current_leader_epoch",
         "fetch_offset",
@@ -128,6 +130,7 @@ class FetchPartition(Structure):
         "high_watermark",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -155,7 +158,8 @@ class FetchPartition(Structure):
 class ForgottenTopic(Structure):
     """An element of FetchRequest.ForgottenTopicsData."""
 
-    __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic", "topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1584,7 +1588,7 @@ class FetchRequest(Message):
         18: _write_fetch_request_18,
     }
 
-    __slots__ = (
+    FIELDS = (
         "cluster_id",
         "replica_id",
         "replica_state",
@@ -1599,6 +1603,7 @@ class FetchRequest(Message):
         "rack_id",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1634,7 +1639,8 @@ class FetchRequest(Message):
 class FetchableTopicResponse(Structure):
     """An element of FetchResponse.Responses."""
 
-    __slots__ = ("topic", "topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic", "topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1652,7 +1658,7 @@ class FetchableTopicResponse(Structure):
 class PartitionData(Structure):
     """An element of FetchableTopicResponse.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition_index",
         "error_code",
         "high_watermark",
@@ -1666,6 +1672,7 @@ class PartitionData(Structure):
         "records",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1699,7 +1706,8 @@ class PartitionData(Structure):
 class EpochEndOffset(Structure):
     """The value of PartitionData.DivergingEpoch."""
 
-    __slots__ = ("epoch", "end_offset", "unknown_tags")
+    FIELDS = ("epoch", "end_offset", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1715,7 +1723,8 @@ class EpochEndOffset(Structure):
 class LeaderIdAndEpoch(Structure):
     """The value of PartitionData.CurrentLeader."""
 
-    __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
+    FIELDS = ("leader_id", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1731,7 +1740,8 @@ class LeaderIdAndEpoch(Structure):
 class SnapshotId(Structure):
     """The value of PartitionData.SnapshotId."""
 
-    __slots__ = ("end_offset", "epoch", "unknown_tags")
+    FIELDS = ("end_offset", "epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1747,7 +1757,8 @@ class SnapshotId(Structure):
 class AbortedTransaction(Structure):
     """An element of PartitionData.AbortedTransactions."""
 
-    __slots__ = ("producer_id", "first_offset", "unknown_tags")
+    FIELDS = ("producer_id", "first_offset", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1763,7 +1774,8 @@ class AbortedTransaction(Structure):
 class NodeEndpoint(Structure):
     """An element of FetchResponse.NodeEndpoints."""
 
-    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
+    FIELDS = ("node_id", "host", "port", "rack", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -2628,7 +2640,8 @@ class FetchResponse(Message):
         18: _write_fetch_response_16,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses", "node_endpoints", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "session_id", "responses", "node_endpoints", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

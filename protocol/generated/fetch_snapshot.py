@@ -54,7 +54,8 @@ _pack_qq = Struct(">qq").pack
 class FetchSnapshotRequestTopicSnapshot(Structure):
     """An element of FetchSnapshotRequest.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -70,7 +71,8 @@ class FetchSnapshotRequestTopicSnapshot(Structure):
 class FetchSnapshotRequestPartitionSnapshot(Structure):
     """An element of TopicSnapshot.Partitions."""
 
-    __slots__ = ("partition", "current_leader_epoch", "snapshot_id", "position", "replica_directory_id", "unknown_tags")
+    FIELDS = ("partition", "current_leader_epoch", "snapshot_id", "position", "replica_directory_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -92,7 +94,8 @@ class FetchSnapshotRequestPartitionSnapshot(Structure):
 class FetchSnapshotRequestSnapshotId(Structure):
     """The value of PartitionSnapshot.SnapshotId."""
 
-    __slots__ = ("end_offset", "epoch", "unknown_tags")
+    FIELDS = ("end_offset", "epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -430,7 +433,8 @@ class FetchSnapshotRequest(Message):
     DECODERS = {0: _read_fetch_snapshot_request_0, 1: _read_fetch_snapshot_request_1}
     ENCODERS = {0: _write_fetch_snapshot_request_0, 1: _write_fetch_snapshot_request_1}
 
-    __slots__ = ("cluster_id", "replica_id", "max_bytes", "topics", "unknown_tags")
+    FIELDS = ("cluster_id", "replica_id", "max_bytes", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -450,7 +454,8 @@ class FetchSnapshotRequest(Message):
 class FetchSnapshotResponseTopicSnapshot(Structure):
     """An element of FetchSnapshotResponse.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -466,7 +471,7 @@ class FetchSnapshotResponseTopicSnapshot(Structure):
 class FetchSnapshotResponsePartitionSnapshot(Structure):
     """An element of TopicSnapshot.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "index",
         "error_code",
         "snapshot_id",
@@ -476,6 +481,7 @@ class FetchSnapshotResponsePartitionSnapshot(Structure):
         "unaligned_records",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -501,7 +507,8 @@ class FetchSnapshotResponsePartitionSnapshot(Structure):
 class FetchSnapshotResponseSnapshotId(Structure):
     """The value of PartitionSnapshot.SnapshotId."""
 
-    __slots__ = ("end_offset", "epoch", "unknown_tags")
+    FIELDS = ("end_offset", "epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -517,7 +524,8 @@ class FetchSnapshotResponseSnapshotId(Structure):
 class LeaderIdAndEpoch(Structure):
     """The value of PartitionSnapshot.CurrentLeader."""
 
-    __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
+    FIELDS = ("leader_id", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -533,7 +541,8 @@ class LeaderIdAndEpoch(Structure):
 class NodeEndpoint(Structure):
     """An element of FetchSnapshotResponse.NodeEndpoints."""
 
-    __slots__ = ("node_id", "host", "port", "unknown_tags")
+    FIELDS = ("node_id", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -821,7 +830,8 @@ class FetchSnapshotResponse(Message):
     DECODERS = {0: _read_fetch_snapshot_response_0, 1: _read_fetch_snapshot_response_1}
     ENCODERS = {0: _write_fetch_snapshot_response_0, 1: _write_fetch_snapshot_response_1}
 
-    __slots__ = ("throttle_time_ms", "error_code", "topics", "node_endpoints", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "topics", "node_endpoints", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -173,7 +173,8 @@ class FindCoordinatorRequest(Message):
         6: _write_find_coordinator_request_4,
     }
 
-    __slots__ = ("key", "key_type", "coordinator_keys", "unknown_tags")
+    FIELDS = ("key", "key_type", "coordinator_keys", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -191,7 +192,8 @@ class FindCoordinatorRequest(Message):
 class Coordinator(Structure):
     """An element of FindCoordinatorResponse.Coordinators."""
 
-    __slots__ = ("key", "node_id", "host", "port", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("key", "node_id", "host", "port", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -432,7 +434,7 @@ class FindCoordinatorResponse(Message):
         6: _write_find_coordinator_response_4,
     }
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "error_message",
@@ -442,6 +444,7 @@ class FindCoordinatorResponse(Message):
         "coordinators",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

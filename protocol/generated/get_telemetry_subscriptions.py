@@ -62,7 +62,8 @@ class GetTelemetrySubscriptionsRequest(Message):
     DECODERS = {0: _read_get_telemetry_subscriptions_request_0}
     ENCODERS = {0: _write_get_telemetry_subscriptions_request_0}
 
-    __slots__ = ("client_instance_id", "unknown_tags")
+    FIELDS = ("client_instance_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, client_instance_id: bytes = ZERO_UUID, unknown_tags: Tags = ()) -> None:
         self.client_instance_id = client_instance_id
@@ -130,7 +131,7 @@ class GetTelemetrySubscriptionsResponse(Message):
     DECODERS = {0: _read_get_telemetry_subscriptions_response_0}
     ENCODERS = {0: _write_get_telemetry_subscriptions_response_0}
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "client_instance_id",
@@ -142,6 +143,7 @@ class GetTelemetrySubscriptionsResponse(Message):
         "requested_metrics",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

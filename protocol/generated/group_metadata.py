@@ -72,7 +72,8 @@ class GroupMetadataKey(Message):
     DECODERS = {0: _read_group_metadata_key_0}
     ENCODERS = {0: _write_group_metadata_key_0}
 
-    __slots__ = ("group",)
+    FIELDS = ("group",)
+    __slots__ = FIELDS
 
     def __init__(self, group: str = "") -> None:
         self.group = group
@@ -81,7 +82,7 @@ class GroupMetadataKey(Message):
 class MemberMetadata(Structure):
     """An element of GroupMetadataValue.members."""
 
-    __slots__ = (
+    FIELDS = (
         "member_id",
         "group_instance_id",
         "client_id",
@@ -92,6 +93,7 @@ class MemberMetadata(Structure):
         "assignment",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -742,15 +744,8 @@ class GroupMetadataValue(Message):
         4: _write_group_metadata_value_4,
     }
 
-    __slots__ = (
-        "protocol_type",
-        "generation",
-        "protocol",
-        "leader",
-        "current_state_timestamp",
-        "members",
-        "unknown_tags",
-    )
+    FIELDS = ("protocol_type", "generation", "protocol", "leader", "current_state_timestamp", "members", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -175,7 +175,8 @@ class HeartbeatRequest(Message):
         4: _write_heartbeat_request_4,
     }
 
-    __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "unknown_tags")
+    FIELDS = ("group_id", "generation_id", "member_id", "group_instance_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -258,7 +259,8 @@ class HeartbeatResponse(Message):
         4: _write_heartbeat_response_4,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -219,7 +219,7 @@ class InitProducerIdRequest(Message):
         6: _write_init_producer_id_request_6,
     }
 
-    __slots__ = (
+    FIELDS = (
         "transactional_id",
         "transaction_timeout_ms",
         "producer_id",
@@ -228,6 +228,7 @@ class InitProducerIdRequest(Message):
         "keep_prepared_txn",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -352,7 +353,7 @@ class InitProducerIdResponse(Message):
         6: _write_init_producer_id_response_6,
     }
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "producer_id",
@@ -361,6 +362,7 @@ class InitProducerIdResponse(Message):
         "ongoing_txn_producer_epoch",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

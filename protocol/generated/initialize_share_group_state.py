@@ -37,7 +37,8 @@ _pack_iiq = Struct(">iiq").pack
 class InitializeStateData(Structure):
     """An element of InitializeShareGroupStateRequest.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -53,7 +54,8 @@ class InitializeStateData(Structure):
 class PartitionData(Structure):
     """An element of InitializeStateData.Partitions."""
 
-    __slots__ = ("partition", "state_epoch", "start_offset", "unknown_tags")
+    FIELDS = ("partition", "state_epoch", "start_offset", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -163,7 +165,8 @@ class InitializeShareGroupStateRequest(Message):
     DECODERS = {0: _read_initialize_share_group_state_request_0}
     ENCODERS = {0: _write_initialize_share_group_state_request_0}
 
-    __slots__ = ("group_id", "topics", "unknown_tags")
+    FIELDS = ("group_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -179,7 +182,8 @@ class InitializeShareGroupStateRequest(Message):
 class InitializeStateResult(Structure):
     """An element of InitializeShareGroupStateResponse.Results."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -195,7 +199,8 @@ class InitializeStateResult(Structure):
 class PartitionResult(Structure):
     """An element of InitializeStateResult.Partitions."""
 
-    __slots__ = ("partition", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("partition", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -312,7 +317,8 @@ class InitializeShareGroupStateResponse(Message):
     DECODERS = {0: _read_initialize_share_group_state_response_0}
     ENCODERS = {0: _write_initialize_share_group_state_response_0}
 
-    __slots__ = ("results", "unknown_tags")
+    FIELDS = ("results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, results: list[InitializeStateResult] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.results = [] if results is EMPTY else results

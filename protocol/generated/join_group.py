@@ -51,7 +51,8 @@ _pack_iih = Struct(">iih").pack
 class JoinGroupRequestProtocol(Structure):
     """An element of JoinGroupRequest.Protocols."""
 
-    __slots__ = ("name", "metadata", "unknown_tags")
+    FIELDS = ("name", "metadata", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -495,7 +496,7 @@ class JoinGroupRequest(Message):
         9: _write_join_group_request_8,
     }
 
-    __slots__ = (
+    FIELDS = (
         "group_id",
         "session_timeout_ms",
         "rebalance_timeout_ms",
@@ -506,6 +507,7 @@ class JoinGroupRequest(Message):
         "reason",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -533,7 +535,8 @@ class JoinGroupRequest(Message):
 class JoinGroupResponseMember(Structure):
     """An element of JoinGroupResponse.Members."""
 
-    __slots__ = ("member_id", "group_instance_id", "metadata", "unknown_tags")
+    FIELDS = ("member_id", "group_instance_id", "metadata", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1104,7 +1107,7 @@ class JoinGroupResponse(Message):
         9: _write_join_group_response_9,
     }
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "generation_id",
@@ -1116,6 +1119,7 @@ class JoinGroupResponse(Message):
         "members",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -45,7 +45,8 @@ class KRaftVersionRecord(Message):
     DECODERS = {0: _read_kraft_version_record_0}
     ENCODERS = {0: _write_kraft_version_record_0}
 
-    __slots__ = ("version", "kraft_version", "unknown_tags")
+    FIELDS = ("version", "kraft_version", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

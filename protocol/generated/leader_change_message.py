@@ -36,7 +36,8 @@ _pack_iu = Struct(">i16s").pack
 class Voter(Structure):
     """An element of LeaderChangeMessage.Voters."""
 
-    __slots__ = ("voter_id", "voter_directory_id", "unknown_tags")
+    FIELDS = ("voter_id", "voter_directory_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -170,7 +171,8 @@ class LeaderChangeMessage(Message):
     DECODERS = {0: _read_leader_change_message_0, 1: _read_leader_change_message_1}
     ENCODERS = {0: _write_leader_change_message_0, 1: _write_leader_change_message_1}
 
-    __slots__ = ("version", "leader_id", "voters", "granting_voters", "unknown_tags")
+    FIELDS = ("version", "leader_id", "voters", "granting_voters", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -41,7 +41,8 @@ _pack_ihi = Struct(">ihi").pack
 class MemberIdentity(Structure):
     """An element of LeaveGroupRequest.Members."""
 
-    __slots__ = ("member_id", "group_instance_id", "reason", "unknown_tags")
+    FIELDS = ("member_id", "group_instance_id", "reason", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -346,7 +347,8 @@ class LeaveGroupRequest(Message):
         5: _write_leave_group_request_5,
     }
 
-    __slots__ = ("group_id", "member_id", "members", "unknown_tags")
+    FIELDS = ("group_id", "member_id", "members", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -364,7 +366,8 @@ class LeaveGroupRequest(Message):
 class MemberResponse(Structure):
     """An element of LeaveGroupResponse.Members."""
 
-    __slots__ = ("member_id", "group_instance_id", "error_code", "unknown_tags")
+    FIELDS = ("member_id", "group_instance_id", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -563,7 +566,8 @@ class LeaveGroupResponse(Message):
         5: _write_leave_group_response_4,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "members", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "members", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -64,7 +64,8 @@ class LegacyOffsetCommitKey(Message):
     DECODERS = {0: _read_legacy_offset_commit_key_0}
     ENCODERS = {0: _write_legacy_offset_commit_key_0}
 
-    __slots__ = ("group", "topic", "partition")
+    FIELDS = ("group", "topic", "partition")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -108,7 +109,8 @@ class LegacyOffsetCommitValue(Message):
     DECODERS = {0: _read_legacy_offset_commit_value_0}
     ENCODERS = {0: _write_legacy_offset_commit_value_0}
 
-    __slots__ = ("offset", "metadata", "commit_timestamp")
+    FIELDS = ("offset", "metadata", "commit_timestamp")
+    __slots__ = FIELDS
 
     def __init__(
         self,

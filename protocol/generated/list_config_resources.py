@@ -85,7 +85,8 @@ class ListConfigResourcesRequest(Message):
     DECODERS = {0: _read_list_config_resources_request_0, 1: _read_list_config_resources_request_1}
     ENCODERS = {0: _write_list_config_resources_request_0, 1: _write_list_config_resources_request_1}
 
-    __slots__ = ("resource_types", "unknown_tags")
+    FIELDS = ("resource_types", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, resource_types: list[int] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.resource_types = [] if resource_types is EMPTY else resource_types
@@ -95,7 +96,8 @@ class ListConfigResourcesRequest(Message):
 class ConfigResource(Structure):
     """An element of ListConfigResourcesResponse.ConfigResources."""
 
-    __slots__ = ("resource_name", "resource_type", "unknown_tags")
+    FIELDS = ("resource_name", "resource_type", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -225,7 +227,8 @@ class ListConfigResourcesResponse(Message):
     DECODERS = {0: _read_list_config_resources_response_0, 1: _read_list_config_resources_response_1}
     ENCODERS = {0: _write_list_config_resources_response_0, 1: _write_list_config_resources_response_1}
 
-    __slots__ = ("throttle_time_ms", "error_code", "config_resources", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "config_resources", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -152,7 +152,8 @@ class ListGroupsRequest(Message):
         5: _write_list_groups_request_5,
     }
 
-    __slots__ = ("states_filter", "types_filter", "unknown_tags")
+    FIELDS = ("states_filter", "types_filter", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -168,7 +169,8 @@ class ListGroupsRequest(Message):
 class ListedGroup(Structure):
     """An element of ListGroupsResponse.Groups."""
 
-    __slots__ = ("group_id", "protocol_type", "group_state", "group_type", "unknown_tags")
+    FIELDS = ("group_id", "protocol_type", "group_state", "group_type", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -485,7 +487,8 @@ class ListGroupsResponse(Message):
         5: _write_list_groups_response_5,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "groups", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "groups", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

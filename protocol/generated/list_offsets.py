@@ -52,7 +52,8 @@ _pack_iq = Struct(">iq").pack
 class ListOffsetsTopic(Structure):
     """An element of ListOffsetsRequest.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -68,7 +69,8 @@ class ListOffsetsTopic(Structure):
 class ListOffsetsPartition(Structure):
     """An element of ListOffsetsTopic.Partitions."""
 
-    __slots__ = ("partition_index", "current_leader_epoch", "timestamp", "unknown_tags")
+    FIELDS = ("partition_index", "current_leader_epoch", "timestamp", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -379,7 +381,8 @@ class ListOffsetsRequest(Message):
         11: _write_list_offsets_request_10,
     }
 
-    __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms", "unknown_tags")
+    FIELDS = ("replica_id", "isolation_level", "topics", "timeout_ms", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -399,7 +402,8 @@ class ListOffsetsRequest(Message):
 class ListOffsetsTopicResponse(Structure):
     """An element of ListOffsetsResponse.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -415,7 +419,8 @@ class ListOffsetsTopicResponse(Structure):
 class ListOffsetsPartitionResponse(Structure):
     """An element of ListOffsetsTopicResponse.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -718,7 +723,8 @@ class ListOffsetsResponse(Message):
         11: _write_list_offsets_response_6,
     }
 
-    __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

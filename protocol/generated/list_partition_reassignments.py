@@ -36,7 +36,8 @@ _pack_ih = Struct(">ih").pack
 class ListPartitionReassignmentsTopics(Structure):
     """An element of ListPartitionReassignmentsRequest.Topics."""
 
-    __slots__ = ("name", "partition_indexes", "unknown_tags")
+    FIELDS = ("name", "partition_indexes", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -131,7 +132,8 @@ class ListPartitionReassignmentsRequest(Message):
     DECODERS = {0: _read_list_partition_reassignments_request_0}
     ENCODERS = {0: _write_list_partition_reassignments_request_0}
 
-    __slots__ = ("timeout_ms", "topics", "unknown_tags")
+    FIELDS = ("timeout_ms", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -147,7 +149,8 @@ class ListPartitionReassignmentsRequest(Message):
 class OngoingTopicReassignment(Structure):
     """An element of ListPartitionReassignmentsResponse.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -163,7 +166,8 @@ class OngoingTopicReassignment(Structure):
 class OngoingPartitionReassignment(Structure):
     """An element of OngoingTopicReassignment.Partitions."""
 
-    __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas", "unknown_tags")
+    FIELDS = ("partition_index", "replicas", "adding_replicas", "removing_replicas", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -317,7 +321,8 @@ class ListPartitionReassignmentsResponse(Message):
     DECODERS = {0: _read_list_partition_reassignments_response_0}
     ENCODERS = {0: _write_list_partition_reassignments_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "topics", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

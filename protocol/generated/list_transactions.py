@@ -170,7 +170,8 @@ class ListTransactionsRequest(Message):
         2: _write_list_transactions_request_2,
     }
 
-    __slots__ = ("state_filters", "producer_id_filters", "duration_filter", "transactional_id_pattern", "unknown_tags")
+    FIELDS = ("state_filters", "producer_id_filters", "duration_filter", "transactional_id_pattern", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -190,7 +191,8 @@ class ListTransactionsRequest(Message):
 class TransactionState(Structure):
     """An element of ListTransactionsResponse.TransactionStates."""
 
-    __slots__ = ("transactional_id", "producer_id", "transaction_state", "unknown_tags")
+    FIELDS = ("transactional_id", "producer_id", "transaction_state", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -296,7 +298,8 @@ class ListTransactionsResponse(Message):
         2: _write_list_transactions_response_0,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "unknown_state_filters", "transaction_states", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "unknown_state_filters", "transaction_states", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

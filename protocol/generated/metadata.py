@@ -66,7 +66,8 @@ _pack_ii = Struct(">ii").pack
 class MetadataRequestTopic(Structure):
     """An element of MetadataRequest.Topics."""
 
-    __slots__ = ("topic_id", "name", "unknown_tags")
+    FIELDS = ("topic_id", "name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -452,13 +453,14 @@ class MetadataRequest(Message):
         13: _write_metadata_request_11,
     }
 
-    __slots__ = (
+    FIELDS = (
         "topics",
         "allow_auto_topic_creation",
         "include_cluster_authorized_operations",
         "include_topic_authorized_operations",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -478,7 +480,8 @@ class MetadataRequest(Message):
 class MetadataResponseBroker(Structure):
     """An element of MetadataResponse.Brokers."""
 
-    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
+    FIELDS = ("node_id", "host", "port", "rack", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -498,7 +501,7 @@ class MetadataResponseBroker(Structure):
 class MetadataResponseTopic(Structure):
     """An element of MetadataResponse.Topics."""
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "name",
         "topic_id",
@@ -507,6 +510,7 @@ class MetadataResponseTopic(Structure):
         "topic_authorized_operations",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -530,7 +534,7 @@ class MetadataResponseTopic(Structure):
 class MetadataResponsePartition(Structure):
     """An element of MetadataResponseTopic.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "partition_index",
         "leader_id",
@@ -540,6 +544,7 @@ class MetadataResponsePartition(Structure):
         "offline_replicas",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1707,7 +1712,7 @@ class MetadataResponse(Message):
         13: _write_metadata_response_13,
     }
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "brokers",
         "cluster_id",
@@ -1717,6 +1722,7 @@ class MetadataResponse(Message):
         "error_code",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -103,7 +103,8 @@ class OffsetCommitKey(Message):
     DECODERS = {0: _read_offset_commit_key_0}
     ENCODERS = {0: _write_offset_commit_key_0}
 
-    __slots__ = ("group", "topic", "partition")
+    FIELDS = ("group", "topic", "partition")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -119,7 +120,8 @@ class OffsetCommitKey(Message):
 class OffsetCommitRequestTopic(Structure):
     """An element of OffsetCommitRequest.Topics."""
 
-    __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
+    FIELDS = ("name", "topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -137,7 +139,8 @@ class OffsetCommitRequestTopic(Structure):
 class OffsetCommitRequestPartition(Structure):
     """An element of OffsetCommitRequestTopic.Partitions."""
 
-    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tags")
+    FIELDS = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -715,7 +718,7 @@ class OffsetCommitRequest(Message):
         10: _write_offset_commit_request_10,
     }
 
-    __slots__ = (
+    FIELDS = (
         "group_id",
         "generation_id_or_member_epoch",
         "member_id",
@@ -724,6 +727,7 @@ class OffsetCommitRequest(Message):
         "topics",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -747,7 +751,8 @@ class OffsetCommitRequest(Message):
 class OffsetCommitResponseTopic(Structure):
     """An element of OffsetCommitResponse.Topics."""
 
-    __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
+    FIELDS = ("name", "topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -765,7 +770,8 @@ class OffsetCommitResponseTopic(Structure):
 class OffsetCommitResponsePartition(Structure):
     """An element of OffsetCommitResponseTopic.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1041,7 +1047,8 @@ class OffsetCommitResponse(Message):
         10: _write_offset_commit_response_10,
     }
 
-    __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1198,15 +1205,8 @@ class OffsetCommitValue(Message):
         4: _write_offset_commit_value_4,
     }
 
-    __slots__ = (
-        "offset",
-        "leader_epoch",
-        "metadata",
-        "commit_timestamp",
-        "expire_timestamp",
-        "topic_id",
-        "unknown_tags",
-    )
+    FIELDS = ("offset", "leader_epoch", "metadata", "commit_timestamp", "expire_timestamp", "topic_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

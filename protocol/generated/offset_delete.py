@@ -29,7 +29,8 @@ _pack_ih = Struct(">ih").pack
 class OffsetDeleteRequestTopic(Structure):
     """An element of OffsetDeleteRequest.Topics."""
 
-    __slots__ = ("name", "partitions")
+    FIELDS = ("name", "partitions")
+    __slots__ = FIELDS
 
     def __init__(self, name: str = "", partitions: list[OffsetDeleteRequestPartition] = EMPTY) -> None:
         self.name = name
@@ -39,7 +40,8 @@ class OffsetDeleteRequestTopic(Structure):
 class OffsetDeleteRequestPartition(Structure):
     """An element of OffsetDeleteRequestTopic.Partitions."""
 
-    __slots__ = ("partition_index",)
+    FIELDS = ("partition_index",)
+    __slots__ = FIELDS
 
     def __init__(self, partition_index: int = 0) -> None:
         self.partition_index = partition_index
@@ -130,7 +132,8 @@ class OffsetDeleteRequest(Message):
     DECODERS = {0: _read_offset_delete_request_0}
     ENCODERS = {0: _write_offset_delete_request_0}
 
-    __slots__ = ("group_id", "topics")
+    FIELDS = ("group_id", "topics")
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "", topics: list[OffsetDeleteRequestTopic] = EMPTY) -> None:
         self.group_id = group_id
@@ -140,7 +143,8 @@ class OffsetDeleteRequest(Message):
 class OffsetDeleteResponseTopic(Structure):
     """An element of OffsetDeleteResponse.Topics."""
 
-    __slots__ = ("name", "partitions")
+    FIELDS = ("name", "partitions")
+    __slots__ = FIELDS
 
     def __init__(self, name: str = "", partitions: list[OffsetDeleteResponsePartition] = EMPTY) -> None:
         self.name = name
@@ -150,7 +154,8 @@ class OffsetDeleteResponseTopic(Structure):
 class OffsetDeleteResponsePartition(Structure):
     """An element of OffsetDeleteResponseTopic.Partitions."""
 
-    __slots__ = ("partition_index", "error_code")
+    FIELDS = ("partition_index", "error_code")
+    __slots__ = FIELDS
 
     def __init__(self, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
@@ -232,7 +237,8 @@ class OffsetDeleteResponse(Message):
     DECODERS = {0: _read_offset_delete_response_0}
     ENCODERS = {0: _write_offset_delete_response_0}
 
-    __slots__ = ("error_code", "throttle_time_ms", "topics")
+    FIELDS = ("error_code", "throttle_time_ms", "topics")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -53,7 +53,8 @@ _pack_iqi = Struct(">iqi").pack
 class OffsetFetchRequestTopic(Structure):
     """An element of OffsetFetchRequest.Topics."""
 
-    __slots__ = ("name", "partition_indexes", "unknown_tags")
+    FIELDS = ("name", "partition_indexes", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -69,7 +70,8 @@ class OffsetFetchRequestTopic(Structure):
 class OffsetFetchRequestGroup(Structure):
     """An element of OffsetFetchRequest.Groups."""
 
-    __slots__ = ("group_id", "member_id", "member_epoch", "topics", "unknown_tags")
+    FIELDS = ("group_id", "member_id", "member_epoch", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -89,7 +91,8 @@ class OffsetFetchRequestGroup(Structure):
 class OffsetFetchRequestTopics(Structure):
     """An element of OffsetFetchRequestGroup.Topics."""
 
-    __slots__ = ("name", "topic_id", "partition_indexes", "unknown_tags")
+    FIELDS = ("name", "topic_id", "partition_indexes", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -672,7 +675,8 @@ class OffsetFetchRequest(Message):
         10: _write_offset_fetch_request_10,
     }
 
-    __slots__ = ("group_id", "topics", "groups", "require_stable", "unknown_tags")
+    FIELDS = ("group_id", "topics", "groups", "require_stable", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -692,7 +696,8 @@ class OffsetFetchRequest(Message):
 class OffsetFetchResponseTopic(Structure):
     """An element of OffsetFetchResponse.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -708,14 +713,8 @@ class OffsetFetchResponseTopic(Structure):
 class OffsetFetchResponsePartition(Structure):
     """An element of OffsetFetchResponseTopic.Partitions."""
 
-    __slots__ = (
-        "partition_index",
-        "committed_offset",
-        "committed_leader_epoch",
-        "metadata",
-        "error_code",
-        "unknown_tags",
-    )
+    FIELDS = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -737,7 +736,8 @@ class OffsetFetchResponsePartition(Structure):
 class OffsetFetchResponseGroup(Structure):
     """An element of OffsetFetchResponse.Groups."""
 
-    __slots__ = ("group_id", "topics", "error_code", "unknown_tags")
+    FIELDS = ("group_id", "topics", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -755,7 +755,8 @@ class OffsetFetchResponseGroup(Structure):
 class OffsetFetchResponseTopics(Structure):
     """An element of OffsetFetchResponseGroup.Topics."""
 
-    __slots__ = ("name", "topic_id", "partitions", "unknown_tags")
+    FIELDS = ("name", "topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -773,14 +774,8 @@ class OffsetFetchResponseTopics(Structure):
 class OffsetFetchResponsePartitions(Structure):
     """An element of OffsetFetchResponseTopics.Partitions."""
 
-    __slots__ = (
-        "partition_index",
-        "committed_offset",
-        "committed_leader_epoch",
-        "metadata",
-        "error_code",
-        "unknown_tags",
-    )
+    FIELDS = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1412,7 +1407,8 @@ class OffsetFetchResponse(Message):
         10: _write_offset_fetch_response_10,
     }
 
-    __slots__ = ("throttle_time_ms", "topics", "error_code", "groups", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "topics", "error_code", "groups", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

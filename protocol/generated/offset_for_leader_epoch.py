@@ -44,7 +44,8 @@ _pack_iii = Struct(">iii").pack
 class OffsetForLeaderTopic(Structure):
     """An element of OffsetForLeaderEpochRequest.Topics."""
 
-    __slots__ = ("topic", "partitions", "unknown_tags")
+    FIELDS = ("topic", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -60,7 +61,8 @@ class OffsetForLeaderTopic(Structure):
 class OffsetForLeaderPartition(Structure):
     """An element of OffsetForLeaderTopic.Partitions."""
 
-    __slots__ = ("partition", "current_leader_epoch", "leader_epoch", "unknown_tags")
+    FIELDS = ("partition", "current_leader_epoch", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -264,7 +266,8 @@ class OffsetForLeaderEpochRequest(Message):
         4: _write_offset_for_leader_epoch_request_4,
     }
 
-    __slots__ = ("replica_id", "topics", "unknown_tags")
+    FIELDS = ("replica_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -280,7 +283,8 @@ class OffsetForLeaderEpochRequest(Message):
 class OffsetForLeaderTopicResult(Structure):
     """An element of OffsetForLeaderEpochResponse.Topics."""
 
-    __slots__ = ("topic", "partitions", "unknown_tags")
+    FIELDS = ("topic", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -296,7 +300,8 @@ class OffsetForLeaderTopicResult(Structure):
 class EpochEndOffset(Structure):
     """An element of OffsetForLeaderTopicResult.Partitions."""
 
-    __slots__ = ("error_code", "partition", "leader_epoch", "end_offset", "unknown_tags")
+    FIELDS = ("error_code", "partition", "leader_epoch", "end_offset", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -486,7 +491,8 @@ class OffsetForLeaderEpochResponse(Message):
         4: _write_offset_for_leader_epoch_response_4,
     }
 
-    __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -58,7 +58,8 @@ _pack_ii = Struct(">ii").pack
 class TopicProduceData(Structure):
     """An element of ProduceRequest.TopicData."""
 
-    __slots__ = ("name", "topic_id", "partition_data", "unknown_tags")
+    FIELDS = ("name", "topic_id", "partition_data", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -76,7 +77,8 @@ class TopicProduceData(Structure):
 class PartitionProduceData(Structure):
     """An element of TopicProduceData.PartitionData."""
 
-    __slots__ = ("index", "records", "unknown_tags")
+    FIELDS = ("index", "records", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -398,7 +400,8 @@ class ProduceRequest(Message):
         13: _write_produce_request_13,
     }
 
-    __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data", "unknown_tags")
+    FIELDS = ("transactional_id", "acks", "timeout_ms", "topic_data", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -418,7 +421,8 @@ class ProduceRequest(Message):
 class TopicProduceResponse(Structure):
     """An element of ProduceResponse.Responses."""
 
-    __slots__ = ("name", "topic_id", "partition_responses", "unknown_tags")
+    FIELDS = ("name", "topic_id", "partition_responses", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -436,7 +440,7 @@ class TopicProduceResponse(Structure):
 class PartitionProduceResponse(Structure):
     """An element of TopicProduceResponse.PartitionResponses."""
 
-    __slots__ = (
+    FIELDS = (
         "index",
         "error_code",
         "base_offset",
@@ -447,6 +451,7 @@ class PartitionProduceResponse(Structure):
         "current_leader",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -474,7 +479,8 @@ class PartitionProduceResponse(Structure):
 class BatchIndexAndErrorMessage(Structure):
     """An element of PartitionProduceResponse.RecordErrors."""
 
-    __slots__ = ("batch_index", "batch_index_error_message", "unknown_tags")
+    FIELDS = ("batch_index", "batch_index_error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -490,7 +496,8 @@ class BatchIndexAndErrorMessage(Structure):
 class LeaderIdAndEpoch(Structure):
     """The value of PartitionProduceResponse.CurrentLeader."""
 
-    __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
+    FIELDS = ("leader_id", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -506,7 +513,8 @@ class LeaderIdAndEpoch(Structure):
 class NodeEndpoint(Structure):
     """An element of ProduceResponse.NodeEndpoints."""
 
-    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
+    FIELDS = ("node_id", "host", "port", "rack", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1358,7 +1366,8 @@ class ProduceResponse(Message):
         13: _write_produce_response_13,
     }
 
-    __slots__ = ("responses", "throttle_time_ms", "node_endpoints", "unknown_tags")
+    FIELDS = ("responses", "throttle_time_ms", "node_endpoints", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -68,7 +68,8 @@ class PushTelemetryRequest(Message):
     DECODERS = {0: _read_push_telemetry_request_0}
     ENCODERS = {0: _write_push_telemetry_request_0}
 
-    __slots__ = ("client_instance_id", "subscription_id", "terminating", "compression_type", "metrics", "unknown_tags")
+    FIELDS = ("client_instance_id", "subscription_id", "terminating", "compression_type", "metrics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -113,7 +114,8 @@ class PushTelemetryResponse(Message):
     DECODERS = {0: _read_push_telemetry_response_0}
     ENCODERS = {0: _write_push_telemetry_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -41,7 +41,8 @@ _pack_qqbh = Struct(">qqbh").pack
 class ReadStateData(Structure):
     """An element of ReadShareGroupStateRequest.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -57,7 +58,8 @@ class ReadStateData(Structure):
 class PartitionData(Structure):
     """An element of ReadStateData.Partitions."""
 
-    __slots__ = ("partition", "leader_epoch", "unknown_tags")
+    FIELDS = ("partition", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -165,7 +167,8 @@ class ReadShareGroupStateRequest(Message):
     DECODERS = {0: _read_read_share_group_state_request_0}
     ENCODERS = {0: _write_read_share_group_state_request_0}
 
-    __slots__ = ("group_id", "topics", "unknown_tags")
+    FIELDS = ("group_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -181,7 +184,8 @@ class ReadShareGroupStateRequest(Message):
 class ReadStateResult(Structure):
     """An element of ReadShareGroupStateResponse.Results."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -197,7 +201,7 @@ class ReadStateResult(Structure):
 class PartitionResult(Structure):
     """An element of ReadStateResult.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition",
         "error_code",
         "error_message",
@@ -206,6 +210,7 @@ class PartitionResult(Structure):
         "state_batches",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -229,7 +234,8 @@ class PartitionResult(Structure):
 class StateBatch(Structure):
     """An element of PartitionResult.StateBatches."""
 
-    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
+    FIELDS = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -380,7 +386,8 @@ class ReadShareGroupStateResponse(Message):
     DECODERS = {0: _read_read_share_group_state_response_0}
     ENCODERS = {0: _write_read_share_group_state_response_0}
 
-    __slots__ = ("results", "unknown_tags")
+    FIELDS = ("results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, results: list[ReadStateResult] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.results = [] if results is EMPTY else results

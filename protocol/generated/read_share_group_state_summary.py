@@ -42,7 +42,8 @@ _pack_iiqi = Struct(">iiqi").pack
 class ReadStateSummaryData(Structure):
     """An element of ReadShareGroupStateSummaryRequest.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -58,7 +59,8 @@ class ReadStateSummaryData(Structure):
 class PartitionData(Structure):
     """An element of ReadStateSummaryData.Partitions."""
 
-    __slots__ = ("partition", "leader_epoch", "unknown_tags")
+    FIELDS = ("partition", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -168,7 +170,8 @@ class ReadShareGroupStateSummaryRequest(Message):
     DECODERS = {0: _read_read_share_group_state_summary_request_0, 1: _read_read_share_group_state_summary_request_0}
     ENCODERS = {0: _write_read_share_group_state_summary_request_0, 1: _write_read_share_group_state_summary_request_0}
 
-    __slots__ = ("group_id", "topics", "unknown_tags")
+    FIELDS = ("group_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -184,7 +187,8 @@ class ReadShareGroupStateSummaryRequest(Message):
 class ReadStateSummaryResult(Structure):
     """An element of ReadShareGroupStateSummaryResponse.Results."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -200,7 +204,7 @@ class ReadStateSummaryResult(Structure):
 class PartitionResult(Structure):
     """An element of ReadStateSummaryResult.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition",
         "error_code",
         "error_message",
@@ -210,6 +214,7 @@ class PartitionResult(Structure):
         "delivery_complete_count",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -448,7 +453,8 @@ class ReadShareGroupStateSummaryResponse(Message):
         1: _write_read_share_group_state_summary_response_1,
     }
 
-    __slots__ = ("results", "unknown_tags")
+    FIELDS = ("results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, results: list[ReadStateSummaryResult] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.results = [] if results is EMPTY else results

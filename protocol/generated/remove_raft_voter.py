@@ -67,7 +67,8 @@ class RemoveRaftVoterRequest(Message):
     DECODERS = {0: _read_remove_raft_voter_request_0}
     ENCODERS = {0: _write_remove_raft_voter_request_0}
 
-    __slots__ = ("cluster_id", "voter_id", "voter_directory_id", "unknown_tags")
+    FIELDS = ("cluster_id", "voter_id", "voter_directory_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -121,7 +122,8 @@ class RemoveRaftVoterResponse(Message):
     DECODERS = {0: _read_remove_raft_voter_response_0}
     ENCODERS = {0: _write_remove_raft_voter_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -90,7 +90,8 @@ class RenewDelegationTokenRequest(Message):
     DECODERS = {1: _read_renew_delegation_token_request_1, 2: _read_renew_delegation_token_request_2}
     ENCODERS = {1: _write_renew_delegation_token_request_1, 2: _write_renew_delegation_token_request_2}
 
-    __slots__ = ("hmac", "renew_period_ms", "unknown_tags")
+    FIELDS = ("hmac", "renew_period_ms", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -143,7 +144,8 @@ class RenewDelegationTokenResponse(Message):
     DECODERS = {1: _read_renew_delegation_token_response_1, 2: _read_renew_delegation_token_response_2}
     ENCODERS = {1: _write_renew_delegation_token_response_1, 2: _write_renew_delegation_token_response_2}
 
-    __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")
+    FIELDS = ("error_code", "expiry_timestamp_ms", "throttle_time_ms", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

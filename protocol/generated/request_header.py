@@ -90,7 +90,8 @@ class RequestHeader(Message):
     DECODERS = {1: _read_request_header_1, 2: _read_request_header_2}
     ENCODERS = {1: _write_request_header_1, 2: _write_request_header_2}
 
-    __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id", "unknown_tags")
+    FIELDS = ("request_api_key", "request_api_version", "correlation_id", "client_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -61,7 +61,8 @@ class ResponseHeader(Message):
     DECODERS = {0: _read_response_header_0, 1: _read_response_header_1}
     ENCODERS = {0: _write_response_header_0, 1: _write_response_header_1}
 
-    __slots__ = ("correlation_id", "unknown_tags")
+    FIELDS = ("correlation_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, correlation_id: int = 0, unknown_tags: Tags = ()) -> None:
         self.correlation_id = correlation_id

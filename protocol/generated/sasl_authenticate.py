@@ -96,7 +96,8 @@ class SaslAuthenticateRequest(Message):
         2: _write_sasl_authenticate_request_2,
     }
 
-    __slots__ = ("auth_bytes", "unknown_tags")
+    FIELDS = ("auth_bytes", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, auth_bytes: bytes = b"", unknown_tags: Tags = ()) -> None:
         self.auth_bytes = auth_bytes
@@ -236,7 +237,8 @@ class SaslAuthenticateResponse(Message):
         2: _write_sasl_authenticate_response_2,
     }
 
-    __slots__ = ("error_code", "error_message", "auth_bytes", "session_lifetime_ms", "unknown_tags")
+    FIELDS = ("error_code", "error_message", "auth_bytes", "session_lifetime_ms", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -50,7 +50,8 @@ class SaslHandshakeRequest(Message):
     DECODERS = {0: _read_sasl_handshake_request_0, 1: _read_sasl_handshake_request_0}
     ENCODERS = {0: _write_sasl_handshake_request_0, 1: _write_sasl_handshake_request_0}
 
-    __slots__ = ("mechanism",)
+    FIELDS = ("mechanism",)
+    __slots__ = FIELDS
 
     def __init__(self, mechanism: str = "") -> None:
         self.mechanism = mechanism
@@ -79,7 +80,8 @@ class SaslHandshakeResponse(Message):
     DECODERS = {0: _read_sasl_handshake_response_0, 1: _read_sasl_handshake_response_0}
     ENCODERS = {0: _write_sasl_handshake_response_0, 1: _write_sasl_handshake_response_0}
 
-    __slots__ = ("error_code", "mechanisms")
+    FIELDS = ("error_code", "mechanisms")
+    __slots__ = FIELDS
 
     def __init__(self, error_code: int = 0, mechanisms: list[str] = EMPTY) -> None:
         self.error_code = error_code

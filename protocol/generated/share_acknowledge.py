@@ -46,7 +46,8 @@ _pack_qq = Struct(">qq").pack
 class AcknowledgeTopic(Structure):
     """An element of ShareAcknowledgeRequest.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -62,7 +63,8 @@ class AcknowledgeTopic(Structure):
 class AcknowledgePartition(Structure):
     """An element of AcknowledgeTopic.Partitions."""
 
-    __slots__ = ("partition_index", "acknowledgement_batches", "unknown_tags")
+    FIELDS = ("partition_index", "acknowledgement_batches", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -78,7 +80,8 @@ class AcknowledgePartition(Structure):
 class AcknowledgementBatch(Structure):
     """An element of AcknowledgePartition.AcknowledgementBatches."""
 
-    __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
+    FIELDS = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -299,7 +302,8 @@ class ShareAcknowledgeRequest(Message):
     DECODERS = {1: _read_share_acknowledge_request_1, 2: _read_share_acknowledge_request_2}
     ENCODERS = {1: _write_share_acknowledge_request_1, 2: _write_share_acknowledge_request_2}
 
-    __slots__ = ("group_id", "member_id", "share_session_epoch", "is_renew_ack", "topics", "unknown_tags")
+    FIELDS = ("group_id", "member_id", "share_session_epoch", "is_renew_ack", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -321,7 +325,8 @@ class ShareAcknowledgeRequest(Message):
 class ShareAcknowledgeTopicResponse(Structure):
     """An element of ShareAcknowledgeResponse.Responses."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -337,7 +342,8 @@ class ShareAcknowledgeTopicResponse(Structure):
 class PartitionData(Structure):
     """An element of ShareAcknowledgeTopicResponse.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "error_message", "current_leader", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "error_message", "current_leader", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -357,7 +363,8 @@ class PartitionData(Structure):
 class LeaderIdAndEpoch(Structure):
     """The value of PartitionData.CurrentLeader."""
 
-    __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
+    FIELDS = ("leader_id", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -373,7 +380,8 @@ class LeaderIdAndEpoch(Structure):
 class NodeEndpoint(Structure):
     """An element of ShareAcknowledgeResponse.NodeEndpoints."""
 
-    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
+    FIELDS = ("node_id", "host", "port", "rack", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -634,7 +642,7 @@ class ShareAcknowledgeResponse(Message):
     DECODERS = {1: _read_share_acknowledge_response_1, 2: _read_share_acknowledge_response_2}
     ENCODERS = {1: _write_share_acknowledge_response_1, 2: _write_share_acknowledge_response_2}
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "error_message",
@@ -643,6 +651,7 @@ class ShareAcknowledgeResponse(Message):
         "node_endpoints",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -56,7 +56,8 @@ _pack_qqh = Struct(">qqh").pack
 class FetchTopic(Structure):
     """An element of ShareFetchRequest.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -72,7 +73,8 @@ class FetchTopic(Structure):
 class FetchPartition(Structure):
     """An element of FetchTopic.Partitions."""
 
-    __slots__ = ("partition_index", "acknowledgement_batches", "unknown_tags")
+    FIELDS = ("partition_index", "acknowledgement_batches", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -88,7 +90,8 @@ class FetchPartition(Structure):
 class AcknowledgementBatch(Structure):
     """An element of FetchPartition.AcknowledgementBatches."""
 
-    __slots__ = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
+    FIELDS = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -106,7 +109,8 @@ class AcknowledgementBatch(Structure):
 class ForgottenTopic(Structure):
     """An element of ShareFetchRequest.ForgottenTopicsData."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -424,7 +428,7 @@ class ShareFetchRequest(Message):
     DECODERS = {1: _read_share_fetch_request_1, 2: _read_share_fetch_request_2}
     ENCODERS = {1: _write_share_fetch_request_1, 2: _write_share_fetch_request_2}
 
-    __slots__ = (
+    FIELDS = (
         "group_id",
         "member_id",
         "share_session_epoch",
@@ -439,6 +443,7 @@ class ShareFetchRequest(Message):
         "forgotten_topics_data",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -474,7 +479,8 @@ class ShareFetchRequest(Message):
 class ShareFetchableTopicResponse(Structure):
     """An element of ShareFetchResponse.Responses."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -490,7 +496,7 @@ class ShareFetchableTopicResponse(Structure):
 class PartitionData(Structure):
     """An element of ShareFetchableTopicResponse.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition_index",
         "error_code",
         "error_message",
@@ -501,6 +507,7 @@ class PartitionData(Structure):
         "acquired_records",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -528,7 +535,8 @@ class PartitionData(Structure):
 class LeaderIdAndEpoch(Structure):
     """The value of PartitionData.CurrentLeader."""
 
-    __slots__ = ("leader_id", "leader_epoch", "unknown_tags")
+    FIELDS = ("leader_id", "leader_epoch", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -544,7 +552,8 @@ class LeaderIdAndEpoch(Structure):
 class AcquiredRecords(Structure):
     """An element of PartitionData.AcquiredRecords."""
 
-    __slots__ = ("first_offset", "last_offset", "delivery_count", "unknown_tags")
+    FIELDS = ("first_offset", "last_offset", "delivery_count", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -562,7 +571,8 @@ class AcquiredRecords(Structure):
 class NodeEndpoint(Structure):
     """An element of ShareFetchResponse.NodeEndpoints."""
 
-    __slots__ = ("node_id", "host", "port", "rack", "unknown_tags")
+    FIELDS = ("node_id", "host", "port", "rack", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -842,7 +852,7 @@ class ShareFetchResponse(Message):
     DECODERS = {1: _read_share_fetch_response_1, 2: _read_share_fetch_response_1}
     ENCODERS = {1: _write_share_fetch_response_1, 2: _write_share_fetch_response_1}
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "error_message",
@@ -851,6 +861,7 @@ class ShareFetchResponse(Message):
         "node_endpoints",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -78,7 +78,8 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
     DECODERS = {0: _read_share_group_current_member_assignment_key_0}
     ENCODERS = {0: _write_share_group_current_member_assignment_key_0}
 
-    __slots__ = ("group_id", "member_id")
+    FIELDS = ("group_id", "member_id")
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "", member_id: str = "") -> None:
         self.group_id = group_id
@@ -88,7 +89,8 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
 class TopicPartitions(Structure):
     """An element of ShareGroupCurrentMemberAssignmentValue.AssignedPartitions."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -174,7 +176,8 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
     DECODERS = {0: _read_share_group_current_member_assignment_value_0}
     ENCODERS = {0: _write_share_group_current_member_assignment_value_0}
 
-    __slots__ = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions", "unknown_tags")
+    FIELDS = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -76,7 +76,8 @@ class ShareGroupDescribeRequest(Message):
     DECODERS = {1: _read_share_group_describe_request_1}
     ENCODERS = {1: _write_share_group_describe_request_1}
 
-    __slots__ = ("group_ids", "include_authorized_operations", "unknown_tags")
+    FIELDS = ("group_ids", "include_authorized_operations", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -92,7 +93,8 @@ class ShareGroupDescribeRequest(Message):
 class TopicPartitions(Structure):
     """An element of Assignment.TopicPartitions."""
 
-    __slots__ = ("topic_id", "topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -110,7 +112,8 @@ class TopicPartitions(Structure):
 class Assignment(Structure):
     """The value of Member.Assignment."""
 
-    __slots__ = ("topic_partitions", "unknown_tags")
+    FIELDS = ("topic_partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, topic_partitions: list[TopicPartitions] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
@@ -120,7 +123,7 @@ class Assignment(Structure):
 class DescribedGroup(Structure):
     """An element of ShareGroupDescribeResponse.Groups."""
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "error_message",
         "group_id",
@@ -132,6 +135,7 @@ class DescribedGroup(Structure):
         "authorized_operations",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -161,7 +165,7 @@ class DescribedGroup(Structure):
 class Member(Structure):
     """An element of DescribedGroup.Members."""
 
-    __slots__ = (
+    FIELDS = (
         "member_id",
         "rack_id",
         "member_epoch",
@@ -171,6 +175,7 @@ class Member(Structure):
         "assignment",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -443,7 +448,8 @@ class ShareGroupDescribeResponse(Message):
     DECODERS = {1: _read_share_group_describe_response_1}
     ENCODERS = {1: _write_share_group_describe_response_1}
 
-    __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "groups", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -109,7 +109,8 @@ class ShareGroupHeartbeatRequest(Message):
     DECODERS = {1: _read_share_group_heartbeat_request_1}
     ENCODERS = {1: _write_share_group_heartbeat_request_1}
 
-    __slots__ = ("group_id", "member_id", "member_epoch", "rack_id", "subscribed_topic_names", "unknown_tags")
+    FIELDS = ("group_id", "member_id", "member_epoch", "rack_id", "subscribed_topic_names", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -131,7 +132,8 @@ class ShareGroupHeartbeatRequest(Message):
 class TopicPartitions(Structure):
     """An element of Assignment.TopicPartitions."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -147,7 +149,8 @@ class TopicPartitions(Structure):
 class Assignment(Structure):
     """The value of ShareGroupHeartbeatResponse.Assignment."""
 
-    __slots__ = ("topic_partitions", "unknown_tags")
+    FIELDS = ("topic_partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, topic_partitions: list[TopicPartitions] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions
@@ -282,7 +285,7 @@ class ShareGroupHeartbeatResponse(Message):
     DECODERS = {1: _read_share_group_heartbeat_response_1}
     ENCODERS = {1: _write_share_group_heartbeat_response_1}
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "error_message",
@@ -292,6 +295,7 @@ class ShareGroupHeartbeatResponse(Message):
         "assignment",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -67,7 +67,8 @@ class ShareGroupMemberMetadataKey(Message):
     DECODERS = {0: _read_share_group_member_metadata_key_0}
     ENCODERS = {0: _write_share_group_member_metadata_key_0}
 
-    __slots__ = ("group_id", "member_id")
+    FIELDS = ("group_id", "member_id")
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "", member_id: str = "") -> None:
         self.group_id = group_id
@@ -136,7 +137,8 @@ class ShareGroupMemberMetadataValue(Message):
     DECODERS = {0: _read_share_group_member_metadata_value_0}
     ENCODERS = {0: _write_share_group_member_metadata_value_0}
 
-    __slots__ = ("rack_id", "client_id", "client_host", "subscribed_topic_names", "unknown_tags")
+    FIELDS = ("rack_id", "client_id", "client_host", "subscribed_topic_names", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -51,7 +51,8 @@ class ShareGroupMetadataKey(Message):
     DECODERS = {0: _read_share_group_metadata_key_0}
     ENCODERS = {0: _write_share_group_metadata_key_0}
 
-    __slots__ = ("group_id",)
+    FIELDS = ("group_id",)
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "") -> None:
         self.group_id = group_id
@@ -83,7 +84,8 @@ class ShareGroupMetadataValue(Message):
     DECODERS = {0: _read_share_group_metadata_value_0}
     ENCODERS = {0: _write_share_group_metadata_value_0}
 
-    __slots__ = ("epoch", "metadata_hash", "unknown_tags")
+    FIELDS = ("epoch", "metadata_hash", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -68,7 +68,8 @@ class ShareGroupStatePartitionMetadataKey(Message):
     DECODERS = {0: _read_share_group_state_partition_metadata_key_0}
     ENCODERS = {0: _write_share_group_state_partition_metadata_key_0}
 
-    __slots__ = ("group_id",)
+    FIELDS = ("group_id",)
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "") -> None:
         self.group_id = group_id
@@ -77,7 +78,8 @@ class ShareGroupStatePartitionMetadataKey(Message):
 class TopicPartitionsInfo(Structure):
     """An element of ShareGroupStatePartitionMetadataValue.InitializingTopics."""
 
-    __slots__ = ("topic_id", "topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -95,7 +97,8 @@ class TopicPartitionsInfo(Structure):
 class TopicInfo(Structure):
     """An element of ShareGroupStatePartitionMetadataValue.DeletingTopics."""
 
-    __slots__ = ("topic_id", "topic_name", "unknown_tags")
+    FIELDS = ("topic_id", "topic_name", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -234,7 +237,8 @@ class ShareGroupStatePartitionMetadataValue(Message):
     DECODERS = {0: _read_share_group_state_partition_metadata_value_0}
     ENCODERS = {0: _write_share_group_state_partition_metadata_value_0}
 
-    __slots__ = ("initializing_topics", "initialized_topics", "deleting_topics", "unknown_tags")
+    FIELDS = ("initializing_topics", "initialized_topics", "deleting_topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -76,7 +76,8 @@ class ShareGroupTargetAssignmentMemberKey(Message):
     DECODERS = {0: _read_share_group_target_assignment_member_key_0}
     ENCODERS = {0: _write_share_group_target_assignment_member_key_0}
 
-    __slots__ = ("group_id", "member_id")
+    FIELDS = ("group_id", "member_id")
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "", member_id: str = "") -> None:
         self.group_id = group_id
@@ -86,7 +87,8 @@ class ShareGroupTargetAssignmentMemberKey(Message):
 class TopicPartition(Structure):
     """An element of ShareGroupTargetAssignmentMemberValue.TopicPartitions."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -168,7 +170,8 @@ class ShareGroupTargetAssignmentMemberValue(Message):
     DECODERS = {0: _read_share_group_target_assignment_member_value_0}
     ENCODERS = {0: _write_share_group_target_assignment_member_value_0}
 
-    __slots__ = ("topic_partitions", "unknown_tags")
+    FIELDS = ("topic_partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, topic_partitions: list[TopicPartition] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.topic_partitions = [] if topic_partitions is EMPTY else topic_partitions

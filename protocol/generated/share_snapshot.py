@@ -71,7 +71,8 @@ class ShareSnapshotKey(Message):
     DECODERS = {0: _read_share_snapshot_key_0}
     ENCODERS = {0: _write_share_snapshot_key_0}
 
-    __slots__ = ("group_id", "topic_id", "partition")
+    FIELDS = ("group_id", "topic_id", "partition")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -87,7 +88,8 @@ class ShareSnapshotKey(Message):
 class StateBatch(Structure):
     """An element of ShareSnapshotValue.StateBatches."""
 
-    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
+    FIELDS = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -200,7 +202,7 @@ class ShareSnapshotValue(Message):
     DECODERS = {0: _read_share_snapshot_value_0}
     ENCODERS = {0: _write_share_snapshot_value_0}
 
-    __slots__ = (
+    FIELDS = (
         "snapshot_epoch",
         "state_epoch",
         "leader_epoch",
@@ -211,6 +213,7 @@ class ShareSnapshotValue(Message):
         "state_batches",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

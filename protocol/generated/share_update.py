@@ -71,7 +71,8 @@ class ShareUpdateKey(Message):
     DECODERS = {0: _read_share_update_key_0}
     ENCODERS = {0: _write_share_update_key_0}
 
-    __slots__ = ("group_id", "topic_id", "partition")
+    FIELDS = ("group_id", "topic_id", "partition")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -87,7 +88,8 @@ class ShareUpdateKey(Message):
 class StateBatch(Structure):
     """An element of ShareUpdateValue.StateBatches."""
 
-    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
+    FIELDS = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -183,7 +185,7 @@ class ShareUpdateValue(Message):
     DECODERS = {0: _read_share_update_value_0}
     ENCODERS = {0: _write_share_update_value_0}
 
-    __slots__ = (
+    FIELDS = (
         "snapshot_epoch",
         "leader_epoch",
         "start_offset",
@@ -191,6 +193,7 @@ class ShareUpdateValue(Message):
         "state_batches",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -45,7 +45,8 @@ class SnapshotFooterRecord(Message):
     DECODERS = {0: _read_snapshot_footer_record_0}
     ENCODERS = {0: _write_snapshot_footer_record_0}
 
-    __slots__ = ("version", "unknown_tags")
+    FIELDS = ("version", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, version: int = 0, unknown_tags: Tags = ()) -> None:
         self.version = version

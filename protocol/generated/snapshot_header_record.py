@@ -45,7 +45,8 @@ class SnapshotHeaderRecord(Message):
     DECODERS = {0: _read_snapshot_header_record_0}
     ENCODERS = {0: _write_snapshot_header_record_0}
 
-    __slots__ = ("version", "last_contained_log_timestamp", "unknown_tags")
+    FIELDS = ("version", "last_contained_log_timestamp", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

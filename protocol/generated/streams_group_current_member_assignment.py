@@ -77,7 +77,8 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
     DECODERS = {0: _read_streams_group_current_member_assignment_key_0}
     ENCODERS = {0: _write_streams_group_current_member_assignment_key_0}
 
-    __slots__ = ("group_id", "member_id")
+    FIELDS = ("group_id", "member_id")
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "", member_id: str = "") -> None:
         self.group_id = group_id
@@ -87,7 +88,8 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
 class TaskIds(Structure):
     """An element of StreamsGroupCurrentMemberAssignmentValue.ActiveTasks."""
 
-    __slots__ = ("subtopology_id", "partitions", "assignment_epochs", "unknown_tags")
+    FIELDS = ("subtopology_id", "partitions", "assignment_epochs", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -262,7 +264,7 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
     DECODERS = {0: _read_streams_group_current_member_assignment_value_0}
     ENCODERS = {0: _write_streams_group_current_member_assignment_value_0}
 
-    __slots__ = (
+    FIELDS = (
         "member_epoch",
         "previous_member_epoch",
         "state",
@@ -274,6 +276,7 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         "warmup_tasks_pending_revocation",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

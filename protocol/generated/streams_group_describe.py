@@ -79,7 +79,8 @@ class StreamsGroupDescribeRequest(Message):
     DECODERS = {0: _read_streams_group_describe_request_0}
     ENCODERS = {0: _write_streams_group_describe_request_0}
 
-    __slots__ = ("group_ids", "include_authorized_operations", "unknown_tags")
+    FIELDS = ("group_ids", "include_authorized_operations", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -95,7 +96,8 @@ class StreamsGroupDescribeRequest(Message):
 class Endpoint(Structure):
     """The value of Member.UserEndpoint."""
 
-    __slots__ = ("host", "port", "unknown_tags")
+    FIELDS = ("host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -111,7 +113,8 @@ class Endpoint(Structure):
 class TaskOffset(Structure):
     """An element of Member.TaskOffsets."""
 
-    __slots__ = ("subtopology_id", "partition", "offset", "unknown_tags")
+    FIELDS = ("subtopology_id", "partition", "offset", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -129,7 +132,8 @@ class TaskOffset(Structure):
 class Assignment(Structure):
     """The value of Member.Assignment."""
 
-    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
+    FIELDS = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -147,7 +151,8 @@ class Assignment(Structure):
 class TaskIds(Structure):
     """An element of Assignment.ActiveTasks."""
 
-    __slots__ = ("subtopology_id", "partitions", "unknown_tags")
+    FIELDS = ("subtopology_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -163,7 +168,8 @@ class TaskIds(Structure):
 class KeyValue(Structure):
     """An element of TopicInfo.TopicConfigs."""
 
-    __slots__ = ("key", "value", "unknown_tags")
+    FIELDS = ("key", "value", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -179,7 +185,8 @@ class KeyValue(Structure):
 class TopicInfo(Structure):
     """An element of Subtopology.StateChangelogTopics."""
 
-    __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
+    FIELDS = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -199,7 +206,7 @@ class TopicInfo(Structure):
 class DescribedGroup(Structure):
     """An element of StreamsGroupDescribeResponse.Groups."""
 
-    __slots__ = (
+    FIELDS = (
         "error_code",
         "error_message",
         "group_id",
@@ -211,6 +218,7 @@ class DescribedGroup(Structure):
         "authorized_operations",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -240,7 +248,8 @@ class DescribedGroup(Structure):
 class Topology(Structure):
     """The value of DescribedGroup.Topology."""
 
-    __slots__ = ("epoch", "subtopologies", "unknown_tags")
+    FIELDS = ("epoch", "subtopologies", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -256,7 +265,7 @@ class Topology(Structure):
 class Subtopology(Structure):
     """An element of Topology.Subtopologies."""
 
-    __slots__ = (
+    FIELDS = (
         "subtopology_id",
         "source_topics",
         "repartition_sink_topics",
@@ -264,6 +273,7 @@ class Subtopology(Structure):
         "repartition_source_topics",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -285,7 +295,7 @@ class Subtopology(Structure):
 class Member(Structure):
     """An element of DescribedGroup.Members."""
 
-    __slots__ = (
+    FIELDS = (
         "member_id",
         "member_epoch",
         "instance_id",
@@ -303,6 +313,7 @@ class Member(Structure):
         "is_classic",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -899,7 +910,8 @@ class StreamsGroupDescribeResponse(Message):
     DECODERS = {0: _read_streams_group_describe_response_0}
     ENCODERS = {0: _write_streams_group_describe_response_0}
 
-    __slots__ = ("throttle_time_ms", "groups", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "groups", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -51,7 +51,8 @@ _pack_iq = Struct(">iq").pack
 class KeyValue(Structure):
     """An element of StreamsGroupHeartbeatRequest.ClientTags."""
 
-    __slots__ = ("key", "value", "unknown_tags")
+    FIELDS = ("key", "value", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -67,7 +68,8 @@ class KeyValue(Structure):
 class TopicInfo(Structure):
     """An element of Subtopology.StateChangelogTopics."""
 
-    __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
+    FIELDS = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -87,7 +89,8 @@ class TopicInfo(Structure):
 class StreamsGroupHeartbeatRequestEndpoint(Structure):
     """The value of StreamsGroupHeartbeatRequest.UserEndpoint."""
 
-    __slots__ = ("host", "port", "unknown_tags")
+    FIELDS = ("host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -103,7 +106,8 @@ class StreamsGroupHeartbeatRequestEndpoint(Structure):
 class TaskOffset(Structure):
     """An element of StreamsGroupHeartbeatRequest.TaskOffsets."""
 
-    __slots__ = ("subtopology_id", "partition", "offset", "unknown_tags")
+    FIELDS = ("subtopology_id", "partition", "offset", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -121,7 +125,8 @@ class TaskOffset(Structure):
 class StreamsGroupHeartbeatRequestTaskIds(Structure):
     """An element of StreamsGroupHeartbeatRequest.ActiveTasks."""
 
-    __slots__ = ("subtopology_id", "partitions", "unknown_tags")
+    FIELDS = ("subtopology_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -137,7 +142,8 @@ class StreamsGroupHeartbeatRequestTaskIds(Structure):
 class Topology(Structure):
     """The value of StreamsGroupHeartbeatRequest.Topology."""
 
-    __slots__ = ("epoch", "subtopologies", "unknown_tags")
+    FIELDS = ("epoch", "subtopologies", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -153,7 +159,7 @@ class Topology(Structure):
 class Subtopology(Structure):
     """An element of Topology.Subtopologies."""
 
-    __slots__ = (
+    FIELDS = (
         "subtopology_id",
         "source_topics",
         "source_topic_regex",
@@ -163,6 +169,7 @@ class Subtopology(Structure):
         "copartition_groups",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -188,7 +195,8 @@ class Subtopology(Structure):
 class CopartitionGroup(Structure):
     """An element of Subtopology.CopartitionGroups."""
 
-    __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tags")
+    FIELDS = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -734,7 +742,7 @@ class StreamsGroupHeartbeatRequest(Message):
     DECODERS = {0: _read_streams_group_heartbeat_request_0}
     ENCODERS = {0: _write_streams_group_heartbeat_request_0}
 
-    __slots__ = (
+    FIELDS = (
         "group_id",
         "member_id",
         "member_epoch",
@@ -754,6 +762,7 @@ class StreamsGroupHeartbeatRequest(Message):
         "shutdown_application",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -799,7 +808,8 @@ class StreamsGroupHeartbeatRequest(Message):
 class Status(Structure):
     """An element of StreamsGroupHeartbeatResponse.Status."""
 
-    __slots__ = ("status_code", "status_detail", "unknown_tags")
+    FIELDS = ("status_code", "status_detail", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -815,7 +825,8 @@ class Status(Structure):
 class TopicPartition(Structure):
     """An element of EndpointToPartitions.ActivePartitions."""
 
-    __slots__ = ("topic", "partitions", "unknown_tags")
+    FIELDS = ("topic", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -831,7 +842,8 @@ class TopicPartition(Structure):
 class StreamsGroupHeartbeatResponseTaskIds(Structure):
     """An element of StreamsGroupHeartbeatResponse.ActiveTasks."""
 
-    __slots__ = ("subtopology_id", "partitions", "unknown_tags")
+    FIELDS = ("subtopology_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -847,7 +859,8 @@ class StreamsGroupHeartbeatResponseTaskIds(Structure):
 class StreamsGroupHeartbeatResponseEndpoint(Structure):
     """The value of EndpointToPartitions.UserEndpoint."""
 
-    __slots__ = ("host", "port", "unknown_tags")
+    FIELDS = ("host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -863,7 +876,8 @@ class StreamsGroupHeartbeatResponseEndpoint(Structure):
 class EndpointToPartitions(Structure):
     """An element of StreamsGroupHeartbeatResponse.PartitionsByUserEndpoint."""
 
-    __slots__ = ("user_endpoint", "active_partitions", "standby_partitions", "unknown_tags")
+    FIELDS = ("user_endpoint", "active_partitions", "standby_partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -1192,7 +1206,7 @@ class StreamsGroupHeartbeatResponse(Message):
     DECODERS = {0: _read_streams_group_heartbeat_response_0}
     ENCODERS = {0: _write_streams_group_heartbeat_response_0}
 
-    __slots__ = (
+    FIELDS = (
         "throttle_time_ms",
         "error_code",
         "error_message",
@@ -1209,6 +1223,7 @@ class StreamsGroupHeartbeatResponse(Message):
         "partitions_by_user_endpoint",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -73,7 +73,8 @@ class StreamsGroupMemberMetadataKey(Message):
     DECODERS = {0: _read_streams_group_member_metadata_key_0}
     ENCODERS = {0: _write_streams_group_member_metadata_key_0}
 
-    __slots__ = ("group_id", "member_id")
+    FIELDS = ("group_id", "member_id")
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "", member_id: str = "") -> None:
         self.group_id = group_id
@@ -83,7 +84,8 @@ class StreamsGroupMemberMetadataKey(Message):
 class Endpoint(Structure):
     """The value of StreamsGroupMemberMetadataValue.UserEndpoint."""
 
-    __slots__ = ("host", "port", "unknown_tags")
+    FIELDS = ("host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -99,7 +101,8 @@ class Endpoint(Structure):
 class KeyValue(Structure):
     """An element of StreamsGroupMemberMetadataValue.ClientTags."""
 
-    __slots__ = ("key", "value", "unknown_tags")
+    FIELDS = ("key", "value", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -279,7 +282,7 @@ class StreamsGroupMemberMetadataValue(Message):
     DECODERS = {0: _read_streams_group_member_metadata_value_0}
     ENCODERS = {0: _write_streams_group_member_metadata_value_0}
 
-    __slots__ = (
+    FIELDS = (
         "instance_id",
         "rack_id",
         "client_id",
@@ -291,6 +294,7 @@ class StreamsGroupMemberMetadataValue(Message):
         "client_tags",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -62,7 +62,8 @@ class StreamsGroupMetadataKey(Message):
     DECODERS = {0: _read_streams_group_metadata_key_0}
     ENCODERS = {0: _write_streams_group_metadata_key_0}
 
-    __slots__ = ("group_id",)
+    FIELDS = ("group_id",)
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "") -> None:
         self.group_id = group_id
@@ -71,7 +72,8 @@ class StreamsGroupMetadataKey(Message):
 class LastAssignmentConfig(Structure):
     """An element of StreamsGroupMetadataValue.LastAssignmentConfigs."""
 
-    __slots__ = ("key", "value", "unknown_tags")
+    FIELDS = ("key", "value", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -190,7 +192,8 @@ class StreamsGroupMetadataValue(Message):
     DECODERS = {0: _read_streams_group_metadata_value_0}
     ENCODERS = {0: _write_streams_group_metadata_value_0}
 
-    __slots__ = ("epoch", "metadata_hash", "validated_topology_epoch", "last_assignment_configs", "unknown_tags")
+    FIELDS = ("epoch", "metadata_hash", "validated_topology_epoch", "last_assignment_configs", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

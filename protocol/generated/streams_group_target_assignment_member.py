@@ -74,7 +74,8 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
     DECODERS = {0: _read_streams_group_target_assignment_member_key_0}
     ENCODERS = {0: _write_streams_group_target_assignment_member_key_0}
 
-    __slots__ = ("group_id", "member_id")
+    FIELDS = ("group_id", "member_id")
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "", member_id: str = "") -> None:
         self.group_id = group_id
@@ -84,7 +85,8 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
 class TaskIds(Structure):
     """An element of StreamsGroupTargetAssignmentMemberValue.ActiveTasks."""
 
-    __slots__ = ("subtopology_id", "partitions", "unknown_tags")
+    FIELDS = ("subtopology_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -187,7 +189,8 @@ class StreamsGroupTargetAssignmentMemberValue(Message):
     DECODERS = {0: _read_streams_group_target_assignment_member_value_0}
     ENCODERS = {0: _write_streams_group_target_assignment_member_value_0}
 
-    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
+    FIELDS = ("active_tasks", "standby_tasks", "warmup_tasks", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -59,7 +59,8 @@ class StreamsGroupTargetAssignmentMetadataKey(Message):
     DECODERS = {0: _read_streams_group_target_assignment_metadata_key_0}
     ENCODERS = {0: _write_streams_group_target_assignment_metadata_key_0}
 
-    __slots__ = ("group_id",)
+    FIELDS = ("group_id",)
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "") -> None:
         self.group_id = group_id
@@ -120,7 +121,8 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
     DECODERS = {0: _read_streams_group_target_assignment_metadata_value_0}
     ENCODERS = {0: _write_streams_group_target_assignment_metadata_value_0}
 
-    __slots__ = ("assignment_epoch", "assignment_timestamp", "unknown_tags")
+    FIELDS = ("assignment_epoch", "assignment_timestamp", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

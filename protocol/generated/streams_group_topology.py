@@ -65,7 +65,8 @@ class StreamsGroupTopologyKey(Message):
     DECODERS = {0: _read_streams_group_topology_key_0}
     ENCODERS = {0: _write_streams_group_topology_key_0}
 
-    __slots__ = ("group_id",)
+    FIELDS = ("group_id",)
+    __slots__ = FIELDS
 
     def __init__(self, group_id: str = "") -> None:
         self.group_id = group_id
@@ -74,7 +75,8 @@ class StreamsGroupTopologyKey(Message):
 class TopicConfig(Structure):
     """An element of TopicInfo.TopicConfigs."""
 
-    __slots__ = ("key", "value", "unknown_tags")
+    FIELDS = ("key", "value", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -90,7 +92,8 @@ class TopicConfig(Structure):
 class TopicInfo(Structure):
     """An element of Subtopology.StateChangelogTopics."""
 
-    __slots__ = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
+    FIELDS = ("name", "partitions", "replication_factor", "topic_configs", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -110,7 +113,7 @@ class TopicInfo(Structure):
 class Subtopology(Structure):
     """An element of StreamsGroupTopologyValue.Subtopologies."""
 
-    __slots__ = (
+    FIELDS = (
         "subtopology_id",
         "source_topics",
         "source_topic_regex",
@@ -120,6 +123,7 @@ class Subtopology(Structure):
         "copartition_groups",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -145,7 +149,8 @@ class Subtopology(Structure):
 class CopartitionGroup(Structure):
     """An element of Subtopology.CopartitionGroups."""
 
-    __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tags")
+    FIELDS = ("source_topics", "source_topic_regex", "repartition_source_topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -401,7 +406,8 @@ class StreamsGroupTopologyValue(Message):
     DECODERS = {0: _read_streams_group_topology_value_0}
     ENCODERS = {0: _write_streams_group_topology_value_0}
 
-    __slots__ = ("epoch", "subtopologies", "unknown_tags")
+    FIELDS = ("epoch", "subtopologies", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

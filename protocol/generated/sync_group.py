@@ -44,7 +44,8 @@ _pack_ihi = Struct(">ihi").pack
 class SyncGroupRequestAssignment(Structure):
     """An element of SyncGroupRequest.Assignments."""
 
-    __slots__ = ("member_id", "assignment", "unknown_tags")
+    FIELDS = ("member_id", "assignment", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -387,7 +388,7 @@ class SyncGroupRequest(Message):
         5: _write_sync_group_request_5,
     }
 
-    __slots__ = (
+    FIELDS = (
         "group_id",
         "generation_id",
         "member_id",
@@ -397,6 +398,7 @@ class SyncGroupRequest(Message):
         "assignments",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -561,7 +563,8 @@ class SyncGroupResponse(Message):
         5: _write_sync_group_response_5,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "protocol_type", "protocol_name", "assignment", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "protocol_type", "protocol_name", "assignment", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -71,7 +71,8 @@ class TransactionLogKey(Message):
     DECODERS = {0: _read_transaction_log_key_0}
     ENCODERS = {0: _write_transaction_log_key_0}
 
-    __slots__ = ("transactional_id",)
+    FIELDS = ("transactional_id",)
+    __slots__ = FIELDS
 
     def __init__(self, transactional_id: str = "") -> None:
         self.transactional_id = transactional_id
@@ -80,7 +81,8 @@ class TransactionLogKey(Message):
 class PartitionsSchema(Structure):
     """An element of TransactionLogValue.TransactionPartitions."""
 
-    __slots__ = ("topic", "partition_ids", "unknown_tags")
+    FIELDS = ("topic", "partition_ids", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -307,7 +309,7 @@ class TransactionLogValue(Message):
     DECODERS = {0: _read_transaction_log_value_0, 1: _read_transaction_log_value_1}
     ENCODERS = {0: _write_transaction_log_value_0, 1: _write_transaction_log_value_1}
 
-    __slots__ = (
+    FIELDS = (
         "producer_id",
         "previous_producer_id",
         "next_producer_id",
@@ -321,6 +323,7 @@ class TransactionLogValue(Message):
         "client_transaction_version",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -49,7 +49,8 @@ _pack_qhi = Struct(">qhi").pack
 class TxnOffsetCommitRequestTopic(Structure):
     """An element of TxnOffsetCommitRequest.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -65,7 +66,8 @@ class TxnOffsetCommitRequestTopic(Structure):
 class TxnOffsetCommitRequestPartition(Structure):
     """An element of TxnOffsetCommitRequestTopic.Partitions."""
 
-    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tags")
+    FIELDS = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -488,7 +490,7 @@ class TxnOffsetCommitRequest(Message):
         5: _write_txn_offset_commit_request_3,
     }
 
-    __slots__ = (
+    FIELDS = (
         "transactional_id",
         "group_id",
         "producer_id",
@@ -499,6 +501,7 @@ class TxnOffsetCommitRequest(Message):
         "topics",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -526,7 +529,8 @@ class TxnOffsetCommitRequest(Message):
 class TxnOffsetCommitResponseTopic(Structure):
     """An element of TxnOffsetCommitResponse.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -542,7 +546,8 @@ class TxnOffsetCommitResponseTopic(Structure):
 class TxnOffsetCommitResponsePartition(Structure):
     """An element of TxnOffsetCommitResponseTopic.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -742,7 +747,8 @@ class TxnOffsetCommitResponse(Message):
         5: _write_txn_offset_commit_response_3,
     }
 
-    __slots__ = ("throttle_time_ms", "topics", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

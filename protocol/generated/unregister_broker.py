@@ -50,7 +50,8 @@ class UnregisterBrokerRequest(Message):
     DECODERS = {0: _read_unregister_broker_request_0}
     ENCODERS = {0: _write_unregister_broker_request_0}
 
-    __slots__ = ("broker_id", "unknown_tags")
+    FIELDS = ("broker_id", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, broker_id: int = 0, unknown_tags: Tags = ()) -> None:
         self.broker_id = broker_id
@@ -96,7 +97,8 @@ class UnregisterBrokerResponse(Message):
     DECODERS = {0: _read_unregister_broker_response_0}
     ENCODERS = {0: _write_unregister_broker_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

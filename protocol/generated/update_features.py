@@ -42,7 +42,8 @@ _pack_ih = Struct(">ih").pack
 class FeatureUpdateKey(Structure):
     """An element of UpdateFeaturesRequest.FeatureUpdates."""
 
-    __slots__ = ("feature", "max_version_level", "allow_downgrade", "upgrade_type", "unknown_tags")
+    FIELDS = ("feature", "max_version_level", "allow_downgrade", "upgrade_type", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -192,7 +193,8 @@ class UpdateFeaturesRequest(Message):
         2: _write_update_features_request_1,
     }
 
-    __slots__ = ("timeout_ms", "feature_updates", "validate_only", "unknown_tags")
+    FIELDS = ("timeout_ms", "feature_updates", "validate_only", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -210,7 +212,8 @@ class UpdateFeaturesRequest(Message):
 class UpdatableFeatureResult(Structure):
     """An element of UpdateFeaturesResponse.Results."""
 
-    __slots__ = ("feature", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("feature", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -354,7 +357,8 @@ class UpdateFeaturesResponse(Message):
         2: _write_update_features_response_2,
     }
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "error_message", "results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

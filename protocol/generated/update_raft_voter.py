@@ -44,7 +44,8 @@ _pack_iiu = Struct(">ii16s").pack
 class Listener(Structure):
     """An element of UpdateRaftVoterRequest.Listeners."""
 
-    __slots__ = ("name", "host", "port", "unknown_tags")
+    FIELDS = ("name", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -62,7 +63,8 @@ class Listener(Structure):
 class KRaftVersionFeature(Structure):
     """The value of UpdateRaftVoterRequest.KRaftVersionFeature."""
 
-    __slots__ = ("min_supported_version", "max_supported_version", "unknown_tags")
+    FIELDS = ("min_supported_version", "max_supported_version", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -183,7 +185,7 @@ class UpdateRaftVoterRequest(Message):
     DECODERS = {0: _read_update_raft_voter_request_0}
     ENCODERS = {0: _write_update_raft_voter_request_0}
 
-    __slots__ = (
+    FIELDS = (
         "cluster_id",
         "current_leader_epoch",
         "voter_id",
@@ -192,6 +194,7 @@ class UpdateRaftVoterRequest(Message):
         "kraft_version_feature",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -215,7 +218,8 @@ class UpdateRaftVoterRequest(Message):
 class CurrentLeader(Structure):
     """The value of UpdateRaftVoterResponse.CurrentLeader."""
 
-    __slots__ = ("leader_id", "leader_epoch", "host", "port", "unknown_tags")
+    FIELDS = ("leader_id", "leader_epoch", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -305,7 +309,8 @@ class UpdateRaftVoterResponse(Message):
     DECODERS = {0: _read_update_raft_voter_response_0}
     ENCODERS = {0: _write_update_raft_voter_response_0}
 
-    __slots__ = ("throttle_time_ms", "error_code", "current_leader", "unknown_tags")
+    FIELDS = ("throttle_time_ms", "error_code", "current_leader", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

@@ -48,7 +48,8 @@ _pack_iiiiq = Struct(">iiiiq").pack
 class VoteRequestTopicData(Structure):
     """An element of VoteRequest.Topics."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -64,7 +65,7 @@ class VoteRequestTopicData(Structure):
 class VoteRequestPartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition_index",
         "replica_epoch",
         "replica_id",
@@ -75,6 +76,7 @@ class VoteRequestPartitionData(Structure):
         "pre_vote",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -485,7 +487,8 @@ class VoteRequest(Message):
     DECODERS = {0: _read_vote_request_0, 1: _read_vote_request_1, 2: _read_vote_request_2}
     ENCODERS = {0: _write_vote_request_0, 1: _write_vote_request_1, 2: _write_vote_request_2}
 
-    __slots__ = ("cluster_id", "voter_id", "topics", "unknown_tags")
+    FIELDS = ("cluster_id", "voter_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -503,7 +506,8 @@ class VoteRequest(Message):
 class VoteResponseTopicData(Structure):
     """An element of VoteResponse.Topics."""
 
-    __slots__ = ("topic_name", "partitions", "unknown_tags")
+    FIELDS = ("topic_name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -519,7 +523,8 @@ class VoteResponseTopicData(Structure):
 class VoteResponsePartitionData(Structure):
     """An element of TopicData.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "vote_granted", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "leader_id", "leader_epoch", "vote_granted", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -541,7 +546,8 @@ class VoteResponsePartitionData(Structure):
 class NodeEndpoint(Structure):
     """An element of VoteResponse.NodeEndpoints."""
 
-    __slots__ = ("node_id", "host", "port", "unknown_tags")
+    FIELDS = ("node_id", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -753,7 +759,8 @@ class VoteResponse(Message):
     DECODERS = {0: _read_vote_response_0, 1: _read_vote_response_1, 2: _read_vote_response_1}
     ENCODERS = {0: _write_vote_response_0, 1: _write_vote_response_1, 2: _write_vote_response_1}
 
-    __slots__ = ("error_code", "topics", "node_endpoints", "unknown_tags")
+    FIELDS = ("error_code", "topics", "node_endpoints", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

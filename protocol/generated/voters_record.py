@@ -39,7 +39,8 @@ _pack_iu = Struct(">i16s").pack
 class Voter(Structure):
     """An element of VotersRecord.Voters."""
 
-    __slots__ = ("voter_id", "voter_directory_id", "endpoints", "kraft_version_feature", "unknown_tags")
+    FIELDS = ("voter_id", "voter_directory_id", "endpoints", "kraft_version_feature", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -59,7 +60,8 @@ class Voter(Structure):
 class Endpoint(Structure):
     """An element of Voter.Endpoints."""
 
-    __slots__ = ("name", "host", "port", "unknown_tags")
+    FIELDS = ("name", "host", "port", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -77,7 +79,8 @@ class Endpoint(Structure):
 class KRaftVersionFeature(Structure):
     """The value of Voter.KRaftVersionFeature."""
 
-    __slots__ = ("min_supported_version", "max_supported_version", "unknown_tags")
+    FIELDS = ("min_supported_version", "max_supported_version", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -211,7 +214,8 @@ class VotersRecord(Message):
     DECODERS = {0: _read_voters_record_0}
     ENCODERS = {0: _write_voters_record_0}
 
-    __slots__ = ("version", "voters", "unknown_tags")
+    FIELDS = ("version", "voters", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,

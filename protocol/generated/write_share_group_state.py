@@ -41,7 +41,8 @@ _pack_qqbh = Struct(">qqbh").pack
 class WriteStateData(Structure):
     """An element of WriteShareGroupStateRequest.Topics."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class WriteStateData(Structure):
 class PartitionData(Structure):
     """An element of WriteStateData.Partitions."""
 
-    __slots__ = (
+    FIELDS = (
         "partition",
         "state_epoch",
         "leader_epoch",
@@ -66,6 +67,7 @@ class PartitionData(Structure):
         "state_batches",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -89,7 +91,8 @@ class PartitionData(Structure):
 class StateBatch(Structure):
     """An element of PartitionData.StateBatches."""
 
-    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
+    FIELDS = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -329,7 +332,8 @@ class WriteShareGroupStateRequest(Message):
     DECODERS = {0: _read_write_share_group_state_request_0, 1: _read_write_share_group_state_request_1}
     ENCODERS = {0: _write_write_share_group_state_request_0, 1: _write_write_share_group_state_request_1}
 
-    __slots__ = ("group_id", "topics", "unknown_tags")
+    FIELDS = ("group_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -345,7 +349,8 @@ class WriteShareGroupStateRequest(Message):
 class WriteStateResult(Structure):
     """An element of WriteShareGroupStateResponse.Results."""
 
-    __slots__ = ("topic_id", "partitions", "unknown_tags")
+    FIELDS = ("topic_id", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -361,7 +366,8 @@ class WriteStateResult(Structure):
 class PartitionResult(Structure):
     """An element of WriteStateResult.Partitions."""
 
-    __slots__ = ("partition", "error_code", "error_message", "unknown_tags")
+    FIELDS = ("partition", "error_code", "error_message", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -476,7 +482,8 @@ class WriteShareGroupStateResponse(Message):
     DECODERS = {0: _read_write_share_group_state_response_0, 1: _read_write_share_group_state_response_0}
     ENCODERS = {0: _write_write_share_group_state_response_0, 1: _write_write_share_group_state_response_0}
 
-    __slots__ = ("results", "unknown_tags")
+    FIELDS = ("results", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, results: list[WriteStateResult] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.results = [] if results is EMPTY else results

@@ -41,7 +41,7 @@ _pack_qht = Struct(">qh?").pack
 class WritableTxnMarker(Structure):
     """An element of WriteTxnMarkersRequest.Markers."""
 
-    __slots__ = (
+    FIELDS = (
         "producer_id",
         "producer_epoch",
         "transaction_result",
@@ -50,6 +50,7 @@ class WritableTxnMarker(Structure):
         "transaction_version",
         "unknown_tags",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -73,7 +74,8 @@ class WritableTxnMarker(Structure):
 class WritableTxnMarkerTopic(Structure):
     """An element of WritableTxnMarker.Topics."""
 
-    __slots__ = ("name", "partition_indexes", "unknown_tags")
+    FIELDS = ("name", "partition_indexes", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -255,7 +257,8 @@ class WriteTxnMarkersRequest(Message):
     DECODERS = {1: _read_write_txn_markers_request_1, 2: _read_write_txn_markers_request_2}
     ENCODERS = {1: _write_write_txn_markers_request_1, 2: _write_write_txn_markers_request_2}
 
-    __slots__ = ("markers", "unknown_tags")
+    FIELDS = ("markers", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, markers: list[WritableTxnMarker] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.markers = [] if markers is EMPTY else markers
@@ -265,7 +268,8 @@ class WriteTxnMarkersRequest(Message):
 class WritableTxnMarkerResult(Structure):
     """An element of WriteTxnMarkersResponse.Markers."""
 
-    __slots__ = ("producer_id", "topics", "unknown_tags")
+    FIELDS = ("producer_id", "topics", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -281,7 +285,8 @@ class WritableTxnMarkerResult(Structure):
 class WritableTxnMarkerTopicResult(Structure):
     """An element of WritableTxnMarkerResult.Topics."""
 
-    __slots__ = ("name", "partitions", "unknown_tags")
+    FIELDS = ("name", "partitions", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -297,7 +302,8 @@ class WritableTxnMarkerTopicResult(Structure):
 class WritableTxnMarkerPartitionResult(Structure):
     """An element of WritableTxnMarkerTopicResult.Partitions."""
 
-    __slots__ = ("partition_index", "error_code", "unknown_tags")
+    FIELDS = ("partition_index", "error_code", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -440,7 +446,8 @@ class WriteTxnMarkersResponse(Message):
     DECODERS = {1: _read_write_txn_markers_response_1, 2: _read_write_txn_markers_response_1}
     ENCODERS = {1: _write_write_txn_markers_response_1, 2: _write_write_txn_markers_response_1}
 
-    __slots__ = ("markers", "unknown_tags")
+    FIELDS = ("markers", "unknown_tags")
+    __slots__ = FIELDS
 
     def __init__(self, markers: list[WritableTxnMarkerResult] = EMPTY, unknown_tags: Tags = ()) -> None:
         self.markers = [] if markers is EMPTY else markers

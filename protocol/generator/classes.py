@@ -54,7 +54,8 @@ def _emit_slots_and_init(out: CodeBuffer, codec: MessageCodec, struct: StructSpe
         names.append("unknown_tags")
         parameters.append(f"unknown_tags: {codec.module.use('Tags')} = ()")
     slots = [f'"{name}"' for name in names]
-    out.bracketed("__slots__ = (", [f"{slots[0]},"] if len(slots) == 1 else slots, ")", display=True)
+    out.bracketed("FIELDS = (", [f"{slots[0]},"] if len(slots) == 1 else slots, ")", display=True)
+    out.line("__slots__ = FIELDS")
     if not names:
         return
     out.line()
