@@ -1,7 +1,7 @@
 """One Apache Kafka 4.3.1 broker (KRaft, broker and controller in one process) as a child process.
 
 The judge of the differential tests and the other column of the benchmark. Needs Java 17 and Maven, which fetches the
-jars once into `.cache/jars`; `why_unavailable()` says what is missing.
+jars once into `.cache/jars` (another cache folder: SHAREQ_CACHE); `why_unavailable()` says what is missing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from pathlib import Path
 
 KAFKA_VERSION = "4.3.1"
 ROOT = Path(__file__).resolve().parents[2]
-JARS = ROOT / ".cache" / "jars"
+CACHE = Path(os.environ.get("SHAREQ_CACHE", ROOT / ".cache"))
+JARS = CACHE / "jars"
 POM = Path(__file__).with_name("apache_kafka.pom.xml")
 
 # bin/kafka-server-start.sh's own flags; logging goes to standard error, warnings only.
@@ -44,7 +45,7 @@ def why_unavailable() -> str | None:
     if shutil.which("java") is None:
         return "java (17 or later) is not on the PATH"
     if not _stamp().exists() and shutil.which("mvn") is None:
-        return "mvn is not on the PATH and the jars are not in .cache/jars"
+        return f"mvn is not on the PATH and the jars are not in {JARS}"
     return None
 
 
@@ -174,7 +175,7 @@ def _stamp() -> Path:
 
 
 def unused_folder(name: str) -> Path:
-    """A fresh folder for one broker under .cache/apache-kafka; the caller removes it."""
-    folder = ROOT / ".cache" / "apache-kafka" / f"{name}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+    """A fresh folder for one broker under the cache folder; the caller removes it."""
+    folder = CACHE / "apache-kafka" / f"{name}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
     folder.mkdir(parents=True)
     return folder

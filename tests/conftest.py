@@ -1,0 +1,27 @@
+"""Options and fixtures that every test shares."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--broker",
+        choices=["ours", "apache"],
+        default="ours",
+        help="which broker the interop tests run against: shareq, or Apache Kafka as the judge of the tests",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the end of the broker's log with a failed test that has a `broker` fixture."""
+    report = yield
+    broker: Any = getattr(item, "funcargs", {}).get("broker")
+    if report.failed and hasattr(broker, "log_tail"):
+        report.sections.append(("broker log", broker.log_tail()))
+    return report

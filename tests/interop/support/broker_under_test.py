@@ -1,0 +1,164 @@
+"""The broker that the interop tests talk to: shareq, or Apache Kafka 4.3.1 as their judge."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from tests.support.apache_kafka import ApacheKafka, answers, free_port, why_unavailable
+
+Kind = Literal["ours", "apache"]
+
+# Small and quick, for tests only: no thread pools for hundreds of clients, few internal partitions, short heartbeats.
+APACHE_JVM = (
+    "-Xms128M",
+    "-Xmx384M",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Djava.awt.headless=true",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+)
+APACHE_SETTINGS = {
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.num.partitions": "4",
+    "share.coordinator.state.topic.num.partitions": "4",
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.heartbeat.interval.ms": "500",
+    "broker.heartbeat.interval.ms": "500",
+    "broker.session.timeout.ms": "2000",  # how long a killed broker's registration stands in the way of the next
+}
+
+
+@dataclass(slots=True)
+class OurProcess:
+    """`python -m shareq.broker serve` as a child process. `start` again after an end: same data, same port."""
+
+    folder: Path
+    settings: Mapping[str, str]
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self, timeout_s: float = 20) -> float:
+        """Start and wait for the first answer; seconds that took. RuntimeError with the log when it does not come."""
+        command = [sys.executable, "-m", "shareq.broker", "serve", "--listen", f"127.0.0.1:{self.port}"]
+        command += ["--data-dir", str(self.folder / "data")]
+        for name, value in self.settings.items():
+            command += ["--set", f"{name}={value}"]
+        with (self.folder / "broker.log").open("ab") as log:
+            started = time.perf_counter()
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        while not answers(self.port):
+            if self.process.poll() is not None or time.perf_counter() - started > timeout_s:
+                self.kill()
+                raise RuntimeError(f"shareq did not start:\n{self.log_tail()}")
+            time.sleep(0.005)
+        return time.perf_counter() - started
+
+    def stop(self, timeout_s: float = 20) -> None:
+        """SIGTERM, and SIGKILL when that takes too long."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def log_tail(self, size: int = 4000) -> str:
+        """The end of what the process wrote."""
+        return (self.folder / "broker.log").read_text(errors="replace")[-size:]
+
+
+class BrokerUnderTest:
+    """One broker process on 127.0.0.1 with a data folder of its own, which can be killed and started again."""
+
+    def __init__(self, kind: Kind, settings: Mapping[str, str] | None = None) -> None:
+        self.kind: Kind = kind
+        self.folder = Path(tempfile.mkdtemp(prefix=f"shareq-interop-{kind}-"))
+        given = dict(settings or {})
+        self._process: OurProcess | ApacheKafka = (
+            OurProcess(self.folder, given)
+            if kind == "ours"
+            else ApacheKafka(self.folder, {**APACHE_SETTINGS, **given}, APACHE_JVM)
+        )
+
+    @property
+    def port(self) -> int:
+        return self._process.port
+
+    @property
+    def bootstrap(self) -> str:
+        """`host:port` for a client's bootstrap.servers."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def data_dir(self) -> Path:
+        """Where the partition folders are."""
+        return self.folder / "data"
+
+    @property
+    def last_exit_code(self) -> int | None:
+        """Of the last process that ended; None while it runs. Negative: the signal that ended it."""
+        process = self._process.process
+        return None if process is None else process.poll()
+
+    def start(self) -> float:
+        """Seconds until the first answer."""
+        return self._process.start()
+
+    def stop(self) -> None:
+        """SIGTERM, and wait until the process has ended."""
+        self._process.stop()
+
+    def kill(self) -> None:
+        """SIGKILL: nothing is flushed, no client is told."""
+        self._process.kill()
+
+    def restart(self, *, kill: bool = False) -> float:
+        """Stop (or kill) and start on the same data folder and port; seconds that the start took."""
+        if kill:
+            self.kill()
+        else:
+            self.stop()
+        return self.start()
+
+    def restart_while(self, work: Callable[[], object], *, kill: bool) -> None:
+        """Restart in the middle of whatever `work` is doing; it is called again and again until the broker is back."""
+        restart = threading.Thread(target=self.restart, kwargs={"kill": kill})
+        restart.start()
+        try:
+            while restart.is_alive():
+                work()
+        finally:
+            restart.join()
+
+    def log_tail(self) -> str:
+        """The end of the broker's output, of all its starts."""
+        return self._process.log_tail()
+
+    def remove(self) -> None:
+        """Stop, and delete the folder (kept when SHAREQ_KEEP_DATA is set)."""
+        self.stop()
+        if os.environ.get("SHAREQ_KEEP_DATA"):
+            print(f"data kept in {self.folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def why_unavailable_here(kind: Kind) -> str | None:
+    """Why this kind of broker cannot run on this machine; None when it can."""
+    return why_unavailable() if kind == "apache" else None
