@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
+from typing import Final
 
 from shareq.protocol.generated.index import APIS, ApiKey
 from shareq.protocol.primitives import Message
@@ -26,9 +26,18 @@ class ApiCodec:
     listeners: tuple[str, ...]
 
 
-@cache
+_CODECS: Final[dict[int, ApiCodec]] = {}
+
+
 def codec(api_key: int) -> ApiCodec:
     """The codec of an API, whose module is imported on the first call. KeyError for a key without versions."""
+    found = _CODECS.get(api_key)
+    if found is None:
+        found = _CODECS[api_key] = _load(api_key)
+    return found
+
+
+def _load(api_key: int) -> ApiCodec:
     module, name, lowest, highest, flexible, unstable, listeners = APIS[api_key]
     classes = import_module(f"shareq.protocol.generated.{module}")
     return ApiCodec(

@@ -11,6 +11,7 @@ complete (`Message.decode`), because the position only moves forward.
 from __future__ import annotations
 
 import base64
+import re
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, Self
@@ -69,13 +70,16 @@ class Structure:
     __hash__ = None  # type: ignore[assignment]  # mutable
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={_shown(getattr(self, name))}" for name in self.FIELDS)
+        fields = ", ".join(f"{name}={_shown(name, getattr(self, name))}" for name in self.FIELDS)
         return f"{type(self).__name__}({fields})"
 
 
-def _shown(value: object) -> str:
+def _shown(name: str, value: object) -> str:
+    """A value in a repr: bytes may be records or secrets, so only ids are spelled out."""
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return repr(bytes(value)) if len(value) <= 16 else f"<{len(value)} bytes>"
+        return uuid_to_text(bytes(value)) if len(value) == 16 and name.endswith("id") else f"<{len(value)} bytes>"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_shown(name, element) for element in value)}]"
     return repr(value)
 
 
@@ -435,6 +439,8 @@ def bad_uuid(value: bytes) -> UnencodableMessage:
 
 # Text form of ids.
 
+_UUID_TEXT: Final = re.compile("[A-Za-z0-9_-]{22}")
+
 
 def uuid_to_text(uuid: bytes) -> str:
     """URL-safe base64 without padding, 22 characters, as Kafka's tools print ids."""
@@ -445,13 +451,9 @@ def uuid_to_text(uuid: bytes) -> str:
 
 def uuid_from_text(text: str) -> bytes:
     """The 16 bytes of an id in its text form. ValueError if it is not one."""
-    try:
-        uuid = base64.b64decode(text.encode("ascii") + b"==", altchars=b"-_", validate=True)
-    except ValueError as error:
-        raise ValueError(f"not an id: {text!r}") from error
-    if len(uuid) != 16:
+    if not _UUID_TEXT.fullmatch(text):
         raise ValueError(f"not an id: {text!r}")
-    return uuid
+    return base64.urlsafe_b64decode(text + "==")
 
 
 # Signed variable-length numbers, as record batches have them.
