@@ -23,6 +23,8 @@ NO_EPOCH: Final = -1
 class GroupKind(Enum):
     """The kinds of group; one namespace of group ids for all. The value is the type name ListGroups gives."""
 
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
     SHARE = "share"
 
 
