@@ -121,6 +121,7 @@ class Listener:
         self._next_id = next_id
         self._sockets: set[SocketConnection] = set()
         self._per_ip: Counter[str] = Counter()
+        self.on_forget: Callable[[], None] | None = None  # called after a connection is gone
 
     def __len__(self) -> int:
         return len(self._sockets)
@@ -158,6 +159,8 @@ class Listener:
         self._per_ip[connection.client_host] -= 1
         if not self._per_ip[connection.client_host]:
             del self._per_ip[connection.client_host]
+        if self.on_forget is not None:
+            self.on_forget()
 
     def sweep_interval_ms(self) -> int | None:
         """How often `close_idle` is to be called; None when connections may be silent for ever."""

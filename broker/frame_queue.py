@@ -16,17 +16,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
+from shareq.protocol.framing import SIZE_BYTES
+
 if TYPE_CHECKING:
-    from shareq.broker.context import RequestContext
+    from shareq.broker.dispatch import BoundRoute
 
 logger = logging.getLogger(__name__)
 
 _read_size: Final = struct.Struct(">i").unpack_from
 
-SIZE_BYTES: Final = 4
-COPY_BELOW_BYTES: Final = 16 * 1024  # smaller frames are cut as bytes: copying them costs less than a view does
+LARGE_FRAME_BYTES: Final = 64 * 1024  # frames from here on are collected apart and joined once
 
-Frame = bytes | memoryview
 Buffer = bytes | bytearray | memoryview
 
 
@@ -84,13 +84,13 @@ class AnswerSlot:
 
 
 Reply = Buffer | AnswerSlot | None
-FrameHandler = Callable[["Connection", Frame], Reply]
+FrameHandler = Callable[["Connection", bytes], Reply]
 
 
 class Connection:
     """What the broker knows of a client connection.
 
-    `contexts` and `memo` belong to the dispatcher: what it looked up for earlier requests of this connection.
+    `routes` and `memo` belong to the dispatcher: what it looked up for earlier requests of this connection.
     Everything runs on the loop's thread. Logs why it closes, once.
     """
 
@@ -100,25 +100,26 @@ class Connection:
         "_handle",
         "_handling",
         "_limits",
+        "_missing",
         "_needed",
         "_on_close",
         "_out",
         "_outlet",
         "_output_paused",
         "_parked",
+        "_parts",
         "_reading_paused",
         "_rest",
         "_scheduled",
         "_slots",
         "_unanswered_bytes",
         "client_host",
-        "client_id",
         "closed",
-        "contexts",
         "finishing",
         "id",
         "listener",
         "memo",
+        "routes",
     )
 
     def __init__(
@@ -135,8 +136,7 @@ class Connection:
         self.id = connection_id
         self.client_host = client_host
         self.listener = listener
-        self.client_id: bytes | None = None
-        self.contexts: dict[int, RequestContext] = {}
+        self.routes: dict[int, BoundRoute] = {}
         self.memo: object = None
         self.closed = False
         self.finishing = False
@@ -146,6 +146,8 @@ class Connection:
         self._limits = limits
         self._rest: bytes | bytearray = b""  # what was read; from _at on not yet handled, beginning at a frame's size
         self._at = 0
+        self._parts: list[bytes | memoryview] = []  # of a large frame, from its size on
+        self._missing = 0  # bytes of that frame which were not read yet
         self._needed = SIZE_BYTES  # bytes from _at that make the next step possible
         self._slots: deque[AnswerSlot] = deque()
         self._out: list[Buffer] = []
@@ -168,16 +170,22 @@ class Connection:
     @property
     def buffered_input(self) -> int:
         """Bytes that were read and wait to be handled."""
-        return len(self._rest) - self._at
+        return len(self._rest) - self._at + sum(map(len, self._parts))
 
     def receive(self, data: bytes) -> None:
         """Take what was read and handle every complete frame in it."""
         if self.closed or self.finishing:
             return
+        if self._missing:
+            data = self._collect(data)
+            if not data:
+                return
         if self._at < len(self._rest):
             rest = self._rest
-            if self._at or isinstance(rest, bytes):  # cut frames may be views of it: never grown, copied once
+            if isinstance(rest, bytes):
                 rest = bytearray(memoryview(rest)[self._at :])
+            elif self._at:
+                del rest[: self._at]
             rest += data
             self._rest, self._at = rest, 0
         else:
@@ -218,7 +226,7 @@ class Connection:
         self._slots.clear()
         self._out = []
         self.memo = None
-        self.contexts = {}
+        self.routes = {}
         callbacks, self._on_close = self._on_close, []
         for callback in callbacks:
             callback()
@@ -249,12 +257,23 @@ class Connection:
 
     def _drop_input(self) -> None:
         self._rest, self._at, self._needed = b"", 0, SIZE_BYTES
+        self._parts, self._missing = [], 0
 
     def _stopped(self) -> bool:
         if self._parked is not None or self._output_paused:
             return True
         limits = self._limits
         return len(self._slots) >= limits.max_unanswered or self._unanswered_bytes >= limits.max_unanswered_bytes
+
+    def _collect(self, data: bytes) -> bytes:
+        """Add to a large frame; once it is complete, that frame with its size and what follows it."""
+        self._parts.append(data)
+        if len(data) < self._missing:
+            self._missing -= len(data)
+            return b""
+        self._missing = 0
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
 
     def _handle_frames(self) -> None:
         """Handle what was read as far as it goes, and write the answers that are ready."""
@@ -273,7 +292,8 @@ class Connection:
         """Handle frames until none is complete or the connection has to wait. Returns the position after the last."""
         handle, slots, out = self._handle, self._slots, self._out  # nobody writes, and so replaces _out, meanwhile
         max_frame_bytes, room = self._limits.max_frame_bytes, self._limits.max_output_bytes
-        cut = data.__getitem__ if isinstance(data, bytes) else _cutter(data)
+        if isinstance(data, bytearray):
+            data = bytes(data)
         end = len(data)
         self._needed = SIZE_BYTES
         while end - position >= SIZE_BYTES and not self.finishing:
@@ -283,9 +303,11 @@ class Connection:
             stop = position + SIZE_BYTES + size
             if stop > end:
                 self._needed = SIZE_BYTES + size
+                if size >= LARGE_FRAME_BYTES:
+                    self._parts, self._missing = [memoryview(data)[position:]], stop - end
+                    position = end
                 break
-            where = slice(position + SIZE_BYTES, stop)
-            frame: Frame = cut(where) if size < COPY_BELOW_BYTES else memoryview(data)[where]
+            frame = data[position + SIZE_BYTES : stop]
             position = stop
             reply = handle(self, frame)
             if reply is None:
@@ -343,7 +365,7 @@ class Connection:
             return
         if self.buffered_input >= self._needed:
             self._handle_frames()
-        if self._reading_paused and not self._stopped() and self.buffered_input <= self._limits.max_input_bytes:
+        if self._reading_paused and not self._scheduled and not self._stopped():
             self._reading_paused = False
             self._outlet.resume_reading()
 
@@ -352,8 +374,3 @@ def _filled(connection: Connection, frame: Buffer) -> AnswerSlot:
     slot = AnswerSlot(connection, parks=False)
     slot.frame, slot.filled = frame, True
     return slot
-
-
-def _cutter(data: bytearray) -> Callable[[slice], bytes]:
-    view = memoryview(data)
-    return lambda where: bytes(view[where])

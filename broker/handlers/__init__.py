@@ -59,6 +59,8 @@ HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: HandlerRow("describe_topic_partitions", 0, 0),
     ApiKey.SHARE_GROUP_HEARTBEAT: HandlerRow("share_group_heartbeat", 1, 1),
     ApiKey.SHARE_GROUP_DESCRIBE: HandlerRow("share_group_describe", 1, 1),
+    ApiKey.SHARE_FETCH: HandlerRow("share_fetch", 1, 2),
+    ApiKey.SHARE_ACKNOWLEDGE: HandlerRow("share_acknowledge", 1, 2),
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: HandlerRow("initialize_share_group_state", 0, 0),
     ApiKey.READ_SHARE_GROUP_STATE: HandlerRow("read_share_group_state", 0, 0),
     ApiKey.WRITE_SHARE_GROUP_STATE: HandlerRow("write_share_group_state", 0, 1),

@@ -1,0 +1,132 @@
+"""The broker: everything of one process but its sockets, wired together. Runs on `env.clock`; knows no event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.config_service import BROKER, TOPIC, ConfigService
+from shareq.broker.dispatch import Dispatcher
+from shareq.broker.endpoint import Endpoint, advertised_endpoints
+from shareq.broker.environment import Environment
+from shareq.broker.fetch_sessions import FetchSessions
+from shareq.broker.fetch_wait import FetchWaits
+from shareq.broker.group_coordinator import GroupCoordinatorService
+from shareq.broker.log.manager import LogManager
+from shareq.broker.meta_db import MetaDb, ResourceName
+from shareq.broker.metadata import MetadataStore
+from shareq.broker.producer_ids import ProducerIds
+from shareq.broker.share_coordinator import ShareCoordinatorService
+from shareq.broker.share_partitions import SharePartitionManager
+from shareq.broker.share_sessions import ShareSessionService
+from shareq.coordinator.group.shard import GroupCoordinatorSettings
+from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.share.shard import ShareCoordinatorSettings
+
+
+class Broker:
+    """One broker. Construct, `start`, hand it frames, `stop_waiting`, `close`.
+
+    Attributes are the services that handlers use. Everything runs on the thread that runs `env.clock`. `release_lock`
+    is the data folder's lock if the caller has taken it already; without it `start` does.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        config: BrokerConfig,
+        meta_db: MetaDb,
+        *,
+        endpoints: Mapping[str, Endpoint] | None = None,
+        features: Mapping[str, int] | None = None,
+        release_lock: Callable[[], None] | None = None,
+    ) -> None:
+        self.env = env
+        self.config = config
+        self.endpoints = dict(endpoints) if endpoints is not None else advertised_endpoints(config, {})
+        self.metadata = MetadataStore(meta_db, env, features={**config.requested_features, **(features or {})})
+        self.configs = ConfigService(config, self.metadata)
+        self.logs = LogManager(
+            env,
+            config.data_dir,
+            self.configs.log_settings,
+            self.configs.flush_every_message,
+            retention_check_ms=config.log_retention_check_interval_ms,
+            release_lock=release_lock,
+        )
+        self.producer_ids = ProducerIds(self.metadata)
+        self.fetch_sessions = FetchSessions(
+            config.max_incremental_fetch_session_cache_slots, lambda: env.rng.randint(1, 2**31 - 1)
+        )
+        self.fetch_waits = FetchWaits(env.clock)
+        self.share_coordinator = ShareCoordinatorService(self, _share_coordinator_settings(config))
+        self.group_coordinator = GroupCoordinatorService(
+            self, self.share_coordinator, _group_coordinator_settings(config)
+        )
+        self.share_partitions = SharePartitionManager(self, self.share_coordinator)
+        self.share_sessions = ShareSessionService(self, config.group_share_max_share_sessions)
+        self.handle_frame = Dispatcher(self).handle_frame
+
+    def start(self) -> None:
+        """Recover every log and replay the coordinators' topics.
+
+        Raises OSError, CorruptLogError, DataFolderInUseError, CoordinatorLoadError; `close` is to be called then, too.
+        """
+        self.logs.open_all(self.metadata)
+        self.share_coordinator.partitions.load()
+        self.group_coordinator.partitions.load()
+        self.logs.add_listener(self.fetch_waits.on_high_watermark)
+        self.logs.add_listener(self.share_partitions.on_high_watermark)
+        self.metadata.on_topic_created(self.group_coordinator.topic_created)
+        self.metadata.on_topic_grown(lambda topic, _before: self.group_coordinator.topic_created(topic))
+        self.metadata.on_topic_deleted(self._topic_deleted)
+        self.configs.on_change(self._config_changed)
+
+    def stop_waiting(self) -> None:
+        """The broker is about to stop: answer long polls with what there is."""
+        self.fetch_waits.finish_all()
+
+    def close(self, *, clean: bool = True) -> None:
+        """Write everything out and close the files; unless `clean`, close them as they are."""
+        self.share_partitions.close()
+        self.group_coordinator.partitions.close()
+        self.share_coordinator.partitions.close()
+        self.logs.close(clean=clean)
+        self.metadata.close()
+
+    def _topic_deleted(self, topic: TopicImage) -> None:
+        """Metadata has forgotten the topic; now everybody else does. Its folders go first: the rest can be repeated."""
+        self.logs.delete_topic(topic.name, topic.topic_id)
+        self.share_partitions.topic_deleted(topic.topic_id)
+        self.group_coordinator.topic_deleted(topic)
+        self.share_coordinator.topics_deleted(frozenset({topic.topic_id}))
+
+    def _config_changed(self, resource: ResourceName) -> None:
+        if resource.kind == TOPIC:
+            self.logs.reload_settings(resource.name)
+        elif resource.kind == BROKER:
+            self.logs.reload_settings()
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where clients of the first listener are told to connect."""
+        return next(iter(self.endpoints.values()))
+
+    def endpoint_for(self, listener: str) -> Endpoint:
+        """Where clients of this listener are told to connect."""
+        return self.endpoints.get(listener) or self.endpoint
+
+
+def _share_coordinator_settings(config: BrokerConfig) -> ShareCoordinatorSettings:
+    return ShareCoordinatorSettings(
+        snapshot_update_records_per_snapshot=config.share_coordinator_snapshot_update_records_per_snapshot,
+        cold_partition_snapshot_interval_ms=config.share_coordinator_cold_partition_snapshot_interval_ms,
+    )
+
+
+def _group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings:
+    return GroupCoordinatorSettings(
+        share_max_size=config.group_share_max_size,
+        share_max_groups=config.group_share_max_groups,
+        initialize_retry_interval_ms=config.group_share_initialize_retry_interval_ms,
+    )

@@ -1,0 +1,140 @@
+"""The command line. Reads options and the property file; everything else is imported when it is needed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import NoReturn
+
+import click
+
+from shareq import __version__
+
+USAGE_ERROR = 2  # bad usage or configuration
+FAILURE = 1  # the broker could not start or go on
+
+EPILOG = """\b
+Examples:
+  shareq serve
+      Listen on 127.0.0.1:9092, keep data in ./shareq-data.
+  shareq serve --listen 0.0.0.0:9092 --data-dir /var/lib/shareq
+      Serve other machines, which are told this machine's name.
+  shareq serve --set log.flush.interval.messages=1
+      Answer a write only when it survives power loss.
+  shareq serve --config server.properties --set group.share.record.lock.duration.ms=60000
+      Kafka's own property file; options win over it.
+
+\b
+Then point any Kafka client at the address, for example:
+  kcat -b 127.0.0.1:9092 -L
+
+\b
+Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
+"""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="shareq", message="%(prog)s %(version)s")
+def main() -> None:
+    """A Kafka-wire-compatible broker for queues: share groups in one process."""
+
+
+@main.command(epilog=EPILOG)
+@click.option("--listen", metavar="HOST:PORT", help="Address to listen on [default: 127.0.0.1:9092]. Port 0: any free.")
+@click.option("--data-dir", metavar="DIR", help="Folder of all data, created if absent [default: ./shareq-data].")
+@click.option("--config", "config_file", metavar="FILE", help="A server.properties file with Apache Kafka's names.")
+@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="One property, over the file. Repeatable.")
+@click.option("--feature", "features", metavar="NAME=LEVEL", multiple=True, help="A feature's level. Repeatable.")
+def serve(
+    listen: str | None,
+    data_dir: str | None,
+    config_file: str | None,
+    settings: tuple[str, ...],
+    features: tuple[str, ...],
+) -> None:
+    """Run the broker until SIGTERM or SIGINT.
+
+    Prints one line with the address and the data folder once it listens; that is when every log has been recovered. On
+    a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.
+    """
+    from shareq.broker import logging_setup
+    from shareq.broker.config.broker_config import BrokerConfig
+    from shareq.broker.config.config_def import ConfigError
+
+    logging_setup.configure()
+    try:
+        properties = _read_properties(config_file) if config_file is not None else {}
+        overrides = _pairs("--set", settings)
+        _apply_options(properties, overrides, listen, data_dir)
+        config = BrokerConfig.load(properties, overrides)
+    except ConfigError as error:
+        _exit(USAGE_ERROR, str(error))
+    levels = {**config.requested_features, **_levels(features)}
+
+    from shareq.broker.server import ServeError, serve_forever
+
+    try:
+        serve_forever(config, levels, ready=_say_ready)
+    except ServeError as error:
+        _exit(USAGE_ERROR if error.usage else FAILURE, str(error))
+
+
+def _say_ready(addresses: Iterable[str], data_dir: str) -> None:
+    click.echo(f"shareq {__version__} listening on {', '.join(addresses)}, data in {data_dir}")
+    sys.stdout.flush()
+
+
+def _exit(code: int, message: str) -> NoReturn:
+    click.echo(f"shareq: {message}", err=True)
+    raise SystemExit(code)
+
+
+def _read_properties(path: str) -> dict[str, str]:
+    import javaproperties
+
+    try:
+        with open(path, "rb") as file:
+            loaded: dict[str, str] = javaproperties.load(file)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        _exit(USAGE_ERROR, f"--config {path}: {reason}")
+    return loaded
+
+
+def _pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
+    """KEY=VALUE texts; the last of a key wins."""
+    result: dict[str, str] = {}
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not separator or not key.strip():
+            _exit(USAGE_ERROR, f"{option} {text}: must be KEY=VALUE")
+        result[key.strip()] = value.strip()
+    return result
+
+
+def _levels(texts: Iterable[str]) -> dict[str, int]:
+    result: dict[str, int] = {}
+    for name, level in _pairs("--feature", texts).items():
+        if not level.isdecimal():
+            _exit(USAGE_ERROR, f"--feature {name}={level}: the level must be a whole number from 0 on")
+        result[name] = int(level)
+    return result
+
+
+def _apply_options(
+    properties: dict[str, str], overrides: dict[str, str], listen: str | None, data_dir: str | None
+) -> None:
+    """Put --listen and --data-dir over whatever the file and --set say about the same things."""
+    if listen is not None:
+        host, separator, port = listen.rpartition(":")
+        if not separator or not port.isdecimal():
+            _exit(USAGE_ERROR, f"--listen {listen}: must be HOST:PORT, for example 127.0.0.1:9092")
+        overrides["listeners"] = f"PLAINTEXT://{host}:{port}"
+        advertised = [text.strip() for text in properties.pop("advertised.listeners", "").split(",")]
+        kept = [text for text in advertised if text.upper().startswith("PLAINTEXT://")]
+        if kept:  # what other listeners of the file advertise has no meaning here
+            properties["advertised.listeners"] = ",".join(kept)
+    if data_dir is not None:
+        for names in (properties, overrides):
+            names.pop("log.dirs", None)
+        overrides["log.dir"] = data_dir

@@ -1,0 +1,199 @@
+"""From a frame to its answer: header -> table row -> codec -> handler -> codec.
+
+Three kinds of failure stay apart: bytes that cannot be read, or an RPC that is not served, close the connection (one
+log line); what the client did wrong is an error code that the handler returns; what we did wrong is logged once and
+answered with UNKNOWN_SERVER_ERROR where the response has a place for it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from shareq.broker.context import RequestContext
+from shareq.broker.frame_queue import AnswerSlot, CloseConnection, Connection, Reply
+from shareq.broker.handlers import HANDLERS
+from shareq.broker.pending import Pending
+from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.headers import decode_request_header, response_header
+from shareq.protocol.primitives import Message
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+logger = logging.getLogger(__name__)
+
+# int16 key and int16 version read as one number, int32 correlation id: the part of a header every version has
+_FIXED: Final = struct.Struct(">Ii")
+_SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
+_API: Final = struct.Struct(">hh")
+
+Failed = Callable[[Message, ErrorCode], Message]
+
+
+class Route:
+    """One RPC in one version: how to read, handle and answer it."""
+
+    __slots__ = ("api_key", "decode", "failed", "handle", "prefix", "version")
+
+    def __init__(self, api_key: ApiKey, version: int) -> None:
+        row = HANDLERS[api_key]
+        module = importlib.import_module(f"shareq.broker.handlers.{row.module}")
+        messages = codec(api_key)
+        self.api_key = api_key
+        self.version = version
+        self.decode: Callable[[bytes, int, int], tuple[Message, int]] = messages.request_class.decode
+        # A response, a pending one, or None where the request gets no answer (Produce with acks=0).
+        self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = module.handle
+        self.failed: Failed | None = getattr(module, "failed", None) or _top_level_failure(messages.response_class)
+        self.prefix = bytes(4) + response_header(api_key, version, 0)
+
+    def __str__(self) -> str:
+        return f"{self.api_key.name} v{self.version}"
+
+    def frame(self, response: Message, correlation_id: int) -> bytearray:
+        """The whole response frame, size included."""
+        out = bytearray(self.prefix)
+        response.encode_into(out, self.version)
+        _SIZE_AND_CORRELATION.pack_into(out, 0, len(out) - 4, correlation_id)
+        return out
+
+
+class BoundRoute:
+    """A route as one connection uses it.
+
+    `tail` are the header's bytes behind the correlation id: the client id and, in flexible versions, the tags. A
+    connection repeats them in every request, so that the header is parsed once and compared from then on.
+    """
+
+    __slots__ = ("body", "context", "route", "tail")
+
+    def __init__(self, route: Route, context: RequestContext, tail: bytes, body: int) -> None:
+        self.route = route
+        self.context = context
+        self.tail = tail
+        self.body = body
+
+
+class Dispatcher:
+    """Handles the frames of all connections of a broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._routes: dict[int, Route] = {}
+
+    def handle_frame(self, connection: Connection, frame: bytes) -> Reply:
+        """Handle one request frame, without its size. Raises CloseConnection."""
+        if len(frame) < _FIXED.size:
+            raise CloseConnection(f"request header of {len(frame)} bytes")
+        api, correlation_id = _FIXED.unpack_from(frame)
+        bound = connection.routes.get(api)
+        if bound is None or frame[_FIXED.size : bound.body] != bound.tail:
+            api_key, version = _API.unpack_from(frame)
+            if api_key == ApiKey.API_VERSIONS and version not in HANDLERS[ApiKey.API_VERSIONS].served:
+                return _unsupported_api_versions(correlation_id)
+            bound = self._bind(connection, frame, api, api_key, version)
+        route = bound.route
+        try:
+            request, _ = route.decode(frame, route.version, bound.body)
+        except MalformedMessage as error:
+            raise CloseConnection(f"{route} request cannot be read: {error}") from error
+        try:
+            answer = route.handle(bound.context, request)
+            if answer is None:
+                return None
+            if not isinstance(answer, Pending):
+                return route.frame(answer, correlation_id)
+        except CloseConnection:
+            raise
+        except Exception as error:
+            return _failure(route, bound.context, request, correlation_id, error)
+        slot = AnswerSlot(connection, parks=answer.parks)
+        answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
+        return slot
+
+    def _bind(self, connection: Connection, frame: bytes, api: int, api_key: int, version: int) -> BoundRoute:
+        """Look up what serves this RPC, and remember it for the connection."""
+        route = self._routes.get(api)
+        if route is None:
+            route = self._routes[api] = _route(api_key, version)
+        try:
+            header = decode_request_header(frame)
+        except MalformedMessage as error:
+            raise CloseConnection(f"{route} request header cannot be read: {error}") from error
+        context = RequestContext(self._broker, connection, version, header.client_id)
+        body = header.body_offset
+        bound = BoundRoute(route, context, frame[_FIXED.size : body], body)
+        connection.routes[api] = bound
+        return bound
+
+
+def _route(api_key: int, version: int) -> Route:
+    try:
+        known = ApiKey(api_key)
+    except ValueError:
+        raise CloseConnection(f"unknown API key {api_key} (version {version})") from None
+    row = HANDLERS.get(known)
+    if row is None:
+        raise CloseConnection(f"API key {api_key} ({known.name}) is not served")
+    if version not in row.served:
+        raise CloseConnection(
+            f"{known.name} version {version} is not served, only {row.served.first} to {row.served.last}"
+        )
+    return Route(known, version)
+
+
+def _unsupported_api_versions(correlation_id: int) -> Reply:
+    """The answer to an ApiVersions request in a version we do not know.
+
+    Always version 0 with exactly one entry: the client asks again with the maximum in it (KIP-511).
+    """
+    from shareq.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
+
+    served = HANDLERS[ApiKey.API_VERSIONS].served
+    entry = ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=served.first, max_version=served.last)
+    response = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[entry])
+    out = bytearray(_SIZE_AND_CORRELATION.size)
+    response.encode_into(out, 0)
+    _SIZE_AND_CORRELATION.pack_into(out, 0, len(out) - 4, correlation_id)
+    return out
+
+
+def _fill(slot: AnswerSlot, bound: BoundRoute, response: Message | None, correlation_id: int) -> None:
+    """Put a response that came later into its place."""
+    if response is None:
+        slot.fill(None)
+        return
+    try:
+        frame = bound.route.frame(response, correlation_id)
+    except Exception:
+        connection = bound.context.connection
+        logger.exception("%s: the %s response cannot be written", connection, bound.route)
+        slot.fill(None)
+        connection.close(f"internal error in {bound.route}")
+        return
+    slot.fill(frame)
+
+
+def _failure(
+    route: Route, context: RequestContext, request: Message, correlation_id: int, error: Exception
+) -> bytearray:
+    """Our own fault: one log entry with its traceback, and an answer if the RPC has a place for it."""
+    logger.error("%s: %s failed", context.connection, route, exc_info=error)
+    if route.failed is not None:
+        try:
+            return route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), correlation_id)
+        except Exception:
+            logger.exception("%s: no error answer for %s", context.connection, route)
+    raise CloseConnection(f"internal error in {route}")
+
+
+def _top_level_failure(response_class: type[Message]) -> Failed | None:
+    """The error answer of an RPC whose response begins with its own error code."""
+    if "error_code" not in response_class.__slots__:
+        return None
+    return lambda _request, error: response_class(error_code=error)  # type: ignore[call-arg]

@@ -1,0 +1,27 @@
+"""Where clients are told to connect."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+
+from shareq.broker.config.broker_config import BrokerConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """This broker as one listener's clients see it."""
+
+    node_id: int
+    host: str
+    port: int
+
+
+def advertised_endpoints(config: BrokerConfig, bound_ports: dict[str, int]) -> dict[str, Endpoint]:
+    """The endpoint of each listener, by name. `bound_ports` say which ports were taken where 0 was asked for."""
+    result: dict[str, Endpoint] = {}
+    for listener in config.endpoints:
+        host = listener.advertised_host or socket.gethostname()
+        port = listener.advertised_port or bound_ports.get(listener.name, listener.port)
+        result[listener.name] = Endpoint(config.node_id, host, port)
+    return result

@@ -1,0 +1,233 @@
+"""Fetch sessions (KIP-227): a client names its partitions once, then only what changes; the answer too.
+
+Pure: time and session ids come from outside. A session is known by its id alone and outlives its connection; the cache
+holds `max.incremental.fetch.session.cache.slots` of them.
+
+    request epoch   0      full fetch; opens a session
+                   -1      full fetch without a session; closes the one it names
+                    n > 0  incremental: must be the session's next epoch
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, Protocol, TypeVar
+
+from shareq.protocol.errors import ErrorCode
+
+NO_SESSION: Final = 0
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+MAX_EPOCH: Final = 2**31 - 1
+PROTECTED_MS: Final = 120_000  # Apache Kafka: a session is not evicted in the first two minutes after use or creation
+
+TopicKey = str | bytes  # the name, or from Fetch version 13 on the 16 bytes of the id
+PartitionKey = tuple[TopicKey, int]
+
+
+@dataclass(slots=True)
+class SessionPartition:
+    """One partition a client fetches. The last two are what the client was told; -1 when nothing."""
+
+    topic: TopicKey
+    partition: int
+    fetch_offset: int
+    max_bytes: int
+    current_leader_epoch: int = -1
+    last_fetched_epoch: int = -1
+    high_watermark: int = -1
+    log_start_offset: int = -1
+
+    @property
+    def key(self) -> PartitionKey:
+        return (self.topic, self.partition)
+
+
+class Fetched(Protocol):
+    """What the session looks at in a partition's answer."""
+
+    error_code: int
+    high_watermark: int
+    log_start_offset: int
+    records: bytes | memoryview | None
+
+
+T = TypeVar("T", bound=Fetched)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionAnswer(Generic[T]):
+    """The session part of a response: partitions in the order to answer them; empty when there is an error."""
+
+    error: ErrorCode
+    session_id: int
+    partitions: Sequence[tuple[SessionPartition, T]]
+
+
+class FetchSession:
+    """The partitions of one client, in the order in which they are read. Owned by `FetchSessions`."""
+
+    __slots__ = ("created_ms", "epoch", "id", "partitions", "used_ms", "uses_topic_ids")
+
+    def __init__(
+        self, session_id: int, partitions: dict[PartitionKey, SessionPartition], ids: bool, now_ms: int
+    ) -> None:
+        self.id = session_id
+        self.epoch = next_epoch(INITIAL_EPOCH)
+        self.partitions = partitions
+        self.uses_topic_ids = ids
+        self.created_ms = now_ms
+        self.used_ms = now_ms
+
+    def update(self, requested: Iterable[SessionPartition], forgotten: Iterable[PartitionKey]) -> None:
+        """Add and change partitions, then drop the forgotten ones."""
+        for partition in requested:
+            cached = self.partitions.get(partition.key)
+            if cached is None:
+                self.partitions[partition.key] = partition
+            else:
+                cached.fetch_offset = partition.fetch_offset
+                cached.max_bytes = partition.max_bytes
+                cached.current_leader_epoch = partition.current_leader_epoch
+                cached.last_fetched_epoch = partition.last_fetched_epoch
+        for key in forgotten:
+            self.partitions.pop(key, None)
+
+
+class FetchSessions:
+    """The cache of sessions. `new_id` gives random numbers from 1 to 2^31-1; repetition is handled here."""
+
+    def __init__(self, max_slots: int, new_id: Callable[[], int]) -> None:
+        self._max_slots = max_slots
+        self._new_id = new_id
+        self._sessions: dict[int, FetchSession] = {}  # least recently used first
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def open(
+        self,
+        session_id: int,
+        epoch: int,
+        *,
+        uses_topic_ids: bool,
+        requested: Sequence[SessionPartition],
+        forgotten: Sequence[PartitionKey],
+        now_ms: int,
+    ) -> FetchContext | ErrorCode:
+        """What to read for a request, or the error of the whole response (KIP-227)."""
+        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            self._sessions.pop(session_id, None)
+            partitions = {partition.key: partition for partition in requested}
+            return FetchContext(self, partitions, epoch, None, uses_topic_ids)
+        session = self._sessions.get(session_id)
+        if session is None:
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        if session.epoch != epoch:
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        if session.uses_topic_ids != uses_topic_ids:
+            return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        session.update(requested, forgotten)
+        if not session.partitions:
+            del self._sessions[session_id]
+            return FetchContext(self, {}, FINAL_EPOCH, None, uses_topic_ids)
+        session.epoch = next_epoch(epoch)
+        session.used_ms = now_ms
+        self._sessions[session_id] = self._sessions.pop(session_id)
+        return FetchContext(self, session.partitions, epoch, session, uses_topic_ids)
+
+    def create(self, partitions: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int) -> int:
+        """Keep the partitions as a new session; its id, or 0 when the cache is full of better ones."""
+        if not partitions or (len(self._sessions) >= self._max_slots and not self._evict(len(partitions), now_ms)):
+            return NO_SESSION
+        session_id = self._new_id()
+        while session_id in self._sessions:
+            session_id = self._new_id()
+        self._sessions[session_id] = FetchSession(session_id, partitions, uses_topic_ids, now_ms)
+        return session_id
+
+    def _evict(self, size: int, now_ms: int) -> bool:
+        """Make room for a session of `size` partitions: drop a stale one, else an old one that is smaller."""
+        oldest = next(iter(self._sessions.values()), None)
+        if oldest is None:
+            return False
+        if now_ms - oldest.used_ms > PROTECTED_MS:
+            del self._sessions[oldest.id]
+            return True
+        old = [session for session in self._sessions.values() if now_ms - session.created_ms > PROTECTED_MS]
+        smallest = min(old, key=lambda session: len(session.partitions), default=None)
+        if smallest is None or len(smallest.partitions) >= size:
+            return False
+        del self._sessions[smallest.id]
+        return True
+
+
+class FetchContext:
+    """One request under way: what to read, and how to answer."""
+
+    __slots__ = ("_cache", "_epoch", "_partitions", "_session", "_uses_topic_ids")
+
+    def __init__(
+        self,
+        cache: FetchSessions,
+        partitions: dict[PartitionKey, SessionPartition],
+        epoch: int,
+        session: FetchSession | None,
+        uses_topic_ids: bool,
+    ) -> None:
+        self._cache = cache
+        self._partitions = partitions
+        self._epoch = epoch
+        self._session = session
+        self._uses_topic_ids = uses_topic_ids
+
+    @property
+    def partitions(self) -> list[SessionPartition]:
+        """What to read, in this order."""
+        return list(self._partitions.values())
+
+    def answer(self, results: Sequence[tuple[SessionPartition, T]], now_ms: int) -> SessionAnswer[T]:
+        """The answer to `results`, which hold every partition once.
+
+        An incremental answer has only the partitions with something new; those with records are read last next time,
+        so that no partition starves under `max_bytes`.
+        """
+        session = self._session
+        if session is None:
+            for partition, fetched in results:
+                _remember(partition, fetched)
+            session_id = NO_SESSION
+            if self._epoch == INITIAL_EPOCH:
+                session_id = self._cache.create(self._partitions, self._uses_topic_ids, now_ms)
+            return SessionAnswer(ErrorCode.NONE, session_id, results)
+        if session.epoch != next_epoch(self._epoch):
+            return SessionAnswer(ErrorCode.INVALID_FETCH_SESSION_EPOCH, session.id, ())
+        changed = [(partition, fetched) for partition, fetched in results if _is_news(partition, fetched)]
+        for partition, fetched in changed:
+            _remember(partition, fetched)
+            if fetched.records and partition.key in session.partitions:
+                session.partitions[partition.key] = session.partitions.pop(partition.key)
+        return SessionAnswer(ErrorCode.NONE, session.id, changed)
+
+
+def next_epoch(epoch: int) -> int:
+    """The epoch after this one; 2^31-1 wraps to 1."""
+    if epoch < 0:
+        return FINAL_EPOCH
+    return 1 if epoch == MAX_EPOCH else epoch + 1
+
+
+def _is_news(partition: SessionPartition, fetched: Fetched) -> bool:
+    return (
+        bool(fetched.records)
+        or fetched.error_code != ErrorCode.NONE
+        or fetched.high_watermark != partition.high_watermark
+        or fetched.log_start_offset != partition.log_start_offset
+    )
+
+
+def _remember(partition: SessionPartition, fetched: Fetched) -> None:
+    # An error is told again until it is over: nothing counts as told with it.
+    partition.high_watermark = -1 if fetched.error_code != ErrorCode.NONE else fetched.high_watermark
+    partition.log_start_offset = fetched.log_start_offset

@@ -1,0 +1,163 @@
+"""Produce: v3-13; v0-2 are advertised and not served (KAFKA-18659).
+
+Behaviour: each partition carries exactly one batch, checked and appended as it came; an error concerns its partition
+alone. acks 1 and -1 are answered when the tick's appends are written (and synced if so configured), acks 0 not at all:
+there an error closes the connection. Does not hold later requests of the connection back.
+v7: zstd. v8: error messages. v10: CurrentLeader, sent only with NOT_LEADER_OR_FOLLOWER, which one broker never has.
+v13: topic ids instead of names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shareq.broker.context import RequestContext
+from shareq.broker.frame_queue import CloseConnection
+from shareq.broker.handlers import VersionRange
+from shareq.broker.log.partition_log import Origin
+from shareq.broker.pending import Pending
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from shareq.protocol.records.batch import CODEC_MASK, TRANSACTIONAL, Compression
+
+VERSIONS = VersionRange(3, 13)
+ADVERTISED = VersionRange(0, 13)
+
+_IDS_FROM = 13
+_ZSTD_FROM = 7
+_ATTRIBUTES_AT = 22  # low byte of a batch's attributes
+_ADMIN_CLIENT = "__admin_client"  # the only client that may write internal topics (Apache Kafka: AdminUtils)
+
+
+def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
+    """Append every batch of the request."""
+    produce = _Produce(ctx, request.acks)
+    responses = [produce.topic(topic) for topic in request.topic_data]
+    if request.acks == 0:
+        if produce.failed:
+            raise CloseConnection("a Produce request with acks=0 failed, and can be told so in no other way")
+        return None
+    response = ProduceResponse(responses=responses)
+    if not produce.missing:
+        return response
+    produce.response = response
+    produce.pending = Pending(parks=False)
+    return produce.pending
+
+
+def failed(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
+    """The answer when the request could not be handled at all."""
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(topic.name, topic.topic_id, [_refused(part, error) for part in topic.partition_data])
+            for topic in request.topic_data
+        ]
+    )
+
+
+class _Produce:
+    """One request under way: counts the batches that are not durable yet."""
+
+    __slots__ = ("_acks", "_broker", "_ctx", "_now_ms", "failed", "missing", "pending", "response")
+
+    def __init__(self, ctx: RequestContext, acks: int) -> None:
+        self._ctx = ctx
+        self._broker = ctx.broker
+        self._acks = acks
+        self._now_ms = ctx.broker.env.clock.wall_ms()
+        self.failed = False
+        self.missing = 0
+        self.response: ProduceResponse | None = None
+        self.pending: Pending[ProduceResponse] | None = None
+
+    def topic(self, data: TopicProduceData) -> TopicProduceResponse:
+        image = self._image(data)
+        if isinstance(image, ErrorCode):
+            self.failed = True
+            parts = [_refused(part, image) for part in data.partition_data]
+        else:
+            parts = [self._partition(image, part) for part in data.partition_data]
+        return TopicProduceResponse(data.name, data.topic_id, parts)
+
+    def _image(self, data: TopicProduceData) -> TopicImage | ErrorCode:
+        """The topic, or the error of all its partitions."""
+        if self._acks not in (-1, 0, 1):
+            return ErrorCode.INVALID_REQUIRED_ACKS
+        metadata = self._broker.metadata
+        if self._ctx.api_version >= _IDS_FROM:
+            image = metadata.topic_by_id(data.topic_id)
+            missing = ErrorCode.UNKNOWN_TOPIC_ID
+        else:
+            image = metadata.topic(data.name)
+            missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if image is None:
+            return missing
+        if image.internal and self._ctx.client_id != _ADMIN_CLIENT:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        return image
+
+    def _partition(self, image: TopicImage, data: PartitionProduceData) -> PartitionProduceResponse:
+        if not 0 <= data.index < image.partitions:
+            return self._refuse(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        records = data.records
+        error = ErrorCode.INVALID_RECORD if records is None else self._unacceptable(records)
+        if records is None or error is not ErrorCode.NONE:
+            return self._refuse(data, error)
+        response = PartitionProduceResponse(data.index)
+        log = self._broker.logs.get(image.name, data.index)
+        on_durable = self._durable(response) if self._acks else None
+        outcome = log.append(records, origin=Origin.CLIENT, now_wall_ms=self._now_ms, on_durable=on_durable)
+        if isinstance(outcome, ErrorCode):
+            return self._refuse(data, outcome)
+        self.missing += 1
+        response.base_offset = outcome.base_offset
+        response.log_append_time_ms = outcome.log_append_time_ms
+        response.log_start_offset = log.log_start_offset
+        return response
+
+    def _unacceptable(self, records: bytes | memoryview) -> ErrorCode:
+        """What this request's version, or this broker, does not take, beyond what every append checks."""
+        if len(records) <= _ATTRIBUTES_AT:
+            return ErrorCode.INVALID_RECORD
+        attributes = records[_ATTRIBUTES_AT]
+        if attributes & TRANSACTIONAL:
+            return ErrorCode.INVALID_TXN_STATE  # no transaction is ever open here
+        if attributes & CODEC_MASK == Compression.ZSTD and self._ctx.api_version < _ZSTD_FROM:
+            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        return ErrorCode.NONE
+
+    def _durable(self, response: PartitionProduceResponse) -> Callable[[ErrorCode], None]:
+        def on_durable(error: ErrorCode) -> None:
+            if error is not ErrorCode.NONE:
+                _refuse(response, error)
+            self.missing -= 1
+            if not self.missing and self.pending is not None and self.response is not None:
+                self.pending.complete(self.response)
+
+        return on_durable
+
+    def _refuse(self, data: PartitionProduceData, error: ErrorCode) -> PartitionProduceResponse:
+        self.failed = True
+        return _refused(data, error)
+
+
+def _refused(data: PartitionProduceData, error: ErrorCode) -> PartitionProduceResponse:
+    response = PartitionProduceResponse(data.index)
+    _refuse(response, error)
+    return response
+
+
+def _refuse(response: PartitionProduceResponse, error: ErrorCode) -> None:
+    response.error_code = error
+    response.error_message = text_of(error)
+    response.base_offset = -1
+    response.log_append_time_ms = -1
+    response.log_start_offset = -1

@@ -1,0 +1,311 @@
+"""The process around a broker: sockets, signals, and the order of starting and stopping.
+
+Start: bind (a taken port is noticed before anything is touched), data folder, lock, recovery, then listen.
+Stop: listen no more, answer what is in flight, flush, release the folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gc
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from itertools import count
+from random import Random, SystemRandom
+from typing import Final
+
+from shareq.broker.broker import Broker
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.config_def import ConfigError
+from shareq.broker.config.listeners import Listener as ListenerConfig
+from shareq.broker.connection import Listener, ListenerLimits
+from shareq.broker.coordinators import CoordinatorLoadError
+from shareq.broker.endpoint import advertised_endpoints
+from shareq.broker.environment import Environment
+from shareq.broker.frame_queue import ConnectionLimits
+from shareq.broker.log.manager import CorruptLogError, DataFolderInUseError, lock_data_folder
+from shareq.broker.os_clock import LoopClock
+from shareq.broker.os_fs import OsFs
+from shareq.broker.sqlite_db import SqliteMetaDb
+
+logger = logging.getLogger(__name__)
+
+META_DB: Final = "meta.db"
+ANSWER_IN_FLIGHT_S: Final = 5.0  # how long a stop waits for clients that do not take their answers
+
+
+class ServeError(Exception):
+    """The broker cannot run; one sentence for the user. `usage`: because of its options or configuration."""
+
+    def __init__(self, message: str, *, usage: bool = False) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class Server:
+    """A broker and its listeners on one event loop."""
+
+    def __init__(self, config: BrokerConfig, features: Mapping[str, int] | None = None) -> None:
+        self._config = config
+        self._features = features or {}
+        self._sockets: dict[str, socket.socket] = {}
+        self._asyncio_servers: list[asyncio.Server] = []
+        self._listeners: list[Listener] = []
+        self._ids = count(1)
+        self._sweeps: list[asyncio.TimerHandle] = []
+        self._finished = asyncio.Event()
+        self._broker: Broker | None = None
+        self._fs: OsFs | None = None
+
+    @property
+    def addresses(self) -> list[str]:
+        """HOST:PORT of every listener, as bound. Empty after a stop."""
+        return [_address_text(bound.getsockname()) for bound in self._sockets.values()]
+
+    @property
+    def data_dir(self) -> str:
+        return os.path.abspath(self._config.data_dir)
+
+    @property
+    def broker(self) -> Broker:
+        """The running broker. RuntimeError before `start`."""
+        if self._broker is None:
+            raise RuntimeError("the broker has not been started")
+        return self._broker
+
+    async def start(self) -> None:
+        """Recover everything, then listen. Raises ServeError, and leaves nothing open then."""
+        try:
+            for listener in self._config.endpoints:
+                self._sockets[listener.name] = _bind(listener)
+            self._broker = self._start_broker()
+            await self._listen(self._broker)
+        except BaseException:
+            await self.stop(clean=False)
+            raise
+
+    def hurry(self) -> None:
+        """Cut a stop short: do not wait for clients to take their answers."""
+        self._finished.set()
+
+    async def stop(self, *, clean: bool = True) -> None:
+        """Answer what is in flight and close everything. Harmless the second time.
+
+        `clean` False leaves everything on disk as a crash would: the next start recovers.
+        """
+        for server in self._asyncio_servers:
+            server.close()
+        self._asyncio_servers.clear()
+        for handle in self._sweeps:
+            handle.cancel()
+        self._sweeps.clear()
+        if self._broker is not None:
+            self._broker.stop_waiting()
+            await self._finish_connections()
+            broker, self._broker = self._broker, None
+            broker.close(clean=clean)
+        if self._fs is not None:
+            self._fs.close()
+            self._fs = None
+        for bound in self._sockets.values():
+            bound.close()
+        self._sockets.clear()
+
+    def _start_broker(self) -> Broker:
+        """Lock the data folder before anything in it is opened, then recover it."""
+        loop = asyncio.get_running_loop()
+        fs = OsFs(loop.call_soon_threadsafe)
+        data_dir = self.data_dir
+        env = Environment(LoopClock(loop), Random(SystemRandom().getrandbits(128)), fs)
+        ports = {name: bound.getsockname()[1] for name, bound in self._sockets.items()}
+        endpoints = advertised_endpoints(self._config, ports)
+        with ExitStack() as undo:
+            try:
+                release_lock = lock_data_folder(fs, data_dir)
+                undo.callback(release_lock)
+                meta_db = SqliteMetaDb(f"{data_dir}/{META_DB}")
+                undo.callback(meta_db.close)
+                broker = Broker(
+                    env,
+                    self._config,
+                    meta_db,
+                    endpoints=endpoints,
+                    features=self._features,
+                    release_lock=release_lock,
+                )
+                undo.pop_all()
+                undo.callback(broker.close, clean=False)
+                broker.start()
+            except ConfigError as error:
+                raise ServeError(str(error), usage=True) from error
+            except (DataFolderInUseError, CorruptLogError, CoordinatorLoadError) as error:
+                raise ServeError(str(error)) from error
+            except OSError as error:
+                raise ServeError(f"data folder {data_dir} cannot be used: {error}") from error
+            undo.pop_all()
+        self._fs = fs
+        return broker
+
+    async def _listen(self, broker: Broker) -> None:
+        loop = asyncio.get_running_loop()
+        limits = _listener_limits(self._config)
+        for name, bound in self._sockets.items():
+            listener = Listener(
+                name,
+                clock=broker.env.clock,
+                handle=broker.handle_frame,
+                limits=limits,
+                next_id=lambda: next(self._ids),
+            )
+            self._listeners.append(listener)
+            server = await loop.create_server(
+                listener.protocol, sock=bound, backlog=self._config.socket_listen_backlog_size
+            )
+            self._asyncio_servers.append(server)
+            self._sweep(listener)
+
+    def _sweep(self, listener: Listener) -> None:
+        interval_ms = listener.sweep_interval_ms()
+        if interval_ms is None:
+            return
+        position = len(self._sweeps)
+
+        def sweep() -> None:
+            listener.close_idle()
+            self._sweeps[position] = loop.call_later(interval_ms / 1000, sweep)
+
+        loop = asyncio.get_running_loop()
+        self._sweeps.append(loop.call_later(interval_ms / 1000, sweep))
+
+    async def _finish_connections(self) -> None:
+        """Let every connection take its answers; those that do not in time are cut off."""
+
+        def check() -> None:
+            if not any(map(len, self._listeners)):
+                self._finished.set()
+
+        for listener in self._listeners:
+            listener.on_forget = check
+            listener.finish()
+        check()
+        try:
+            await asyncio.wait_for(self._finished.wait(), ANSWER_IN_FLIGHT_S)
+        except TimeoutError:
+            logger.warning("%d connections did not take their answers", sum(map(len, self._listeners)))
+        for listener in self._listeners:
+            listener.on_forget = None
+            listener.abort()
+        self._listeners.clear()
+
+
+def serve_forever(
+    config: BrokerConfig,
+    features: Mapping[str, int],
+    *,
+    ready: Callable[[Iterable[str], str], None],
+) -> None:
+    """Run a broker until SIGTERM or SIGINT; `ready` gets its addresses and data folder. Raises ServeError."""
+    for warning in config.warnings:
+        logger.warning("%s", warning)
+    _raise_file_limit()
+    loop = new_event_loop()
+    try:
+        loop.run_until_complete(_serve(config, features, ready))
+    finally:
+        loop.close()
+
+
+async def _serve(
+    config: BrokerConfig, features: Mapping[str, int], ready: Callable[[Iterable[str], str], None]
+) -> None:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    server = Server(config, features)
+
+    def on_signal(number: int) -> None:
+        if stopping.is_set():
+            server.hurry()  # asked twice: whoever does not take its answer is cut off
+        else:
+            logger.info("%s: stopping", signal.Signals(number).name)
+            stopping.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, on_signal, number)
+    loop.set_exception_handler(_on_loop_error)
+    await server.start()
+    # What is there now stays: the collector need not look at it again.
+    gc.collect()
+    gc.freeze()
+    ready(server.addresses, server.data_dir)
+    await stopping.wait()
+    await server.stop()
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's event loop, or asyncio's own where there is no uvloop (Windows)."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+def _bind(listener: ListenerConfig) -> socket.socket:
+    """A bound socket that does not listen yet: connecting to it is refused until the broker is ready."""
+    host = listener.host or "0.0.0.0"
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+        except OSError:
+            bound.close()
+            raise
+    except OSError as error:
+        in_use = error.errno == errno.EADDRINUSE
+        reason = "the port is in use by another process" if in_use else error.strerror or str(error)
+        raise ServeError(f"cannot listen on {host}:{listener.port}: {reason}") from error
+    return bound
+
+
+def _listener_limits(config: BrokerConfig) -> ListenerLimits:
+    return ListenerLimits(
+        max_connections=config.max_connections,
+        max_per_ip=config.max_connections_per_ip,
+        per_ip_overrides=config.connection_overrides(),
+        max_idle_ms=config.connections_max_idle_ms,
+        connection=ConnectionLimits(max_frame_bytes=config.socket_request_max_bytes),
+    )
+
+
+def _address_text(address: tuple[object, ...]) -> str:
+    host, port = address[:2]
+    return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
+
+
+def _raise_file_limit() -> None:
+    """Take as many file descriptors as the system lets this process have: connections and segments need them."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (OSError, ValueError):
+            logger.debug("the limit of open files stays at %d", soft)
+
+
+def _on_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    error = context.get("exception")
+    logger.error("%s", context.get("message"), exc_info=error if isinstance(error, BaseException) else None)

@@ -1,0 +1,107 @@
+"""A small blocking Kafka client on the generated codecs: any request in any version, pipelined or raw.
+
+It checks nothing and repeats nothing, so that a test sees exactly what the broker sends.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections import deque
+from types import TracebackType
+from typing import Self, TypeVar, cast
+
+from shareq.protocol.api_keys import codec
+from shareq.protocol.framing import frame
+from shareq.protocol.headers import decode_response_header, encode_request
+from shareq.protocol.primitives import Message
+
+R = TypeVar("R", bound=Message)
+
+
+class ConnectionClosed(Exception):
+    """The broker closed the connection."""
+
+
+def decode_response(payload: bytes, api_key: int, version: int) -> tuple[int, Message]:
+    """Correlation id and response of one response frame (without its size); the whole frame must be used up."""
+    header = decode_response_header(payload, api_key, version)
+    response, end = codec(api_key).response_class.decode(payload, version, header.body_offset)
+    assert end == len(payload), f"{len(payload) - end} bytes behind the response"
+    return header.correlation_id, response
+
+
+class WireClient:
+    """One connection. Answers are matched to requests by order, as Apache Kafka's own client does."""
+
+    def __init__(self, address: tuple[str, int], *, client_id: str | None = "wire-test", timeout_s: float = 10) -> None:
+        self.client_id = client_id
+        self._socket = socket.create_connection(address, timeout=timeout_s)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._in_flight: deque[tuple[int, int, int]] = deque()
+        self._correlation_id = 0
+
+    def call(self, request: Message, version: int, response_class: type[R]) -> R:
+        """Send a request and wait for its answer."""
+        self.send(request, version)
+        return cast(R, self.receive())
+
+    def send(self, request: Message, version: int) -> None:
+        """Send a request; its answer is received later."""
+        self.send_raw(self.frame_of(request, version))
+
+    def frame_of(self, request: Message, version: int) -> bytes:
+        """The request's frame, counted as sent."""
+        self._correlation_id += 1
+        self._in_flight.append((request.API_KEY, version, self._correlation_id))
+        return frame(encode_request(version, self._correlation_id, self.client_id, request))
+
+    def forget_last(self) -> None:
+        """The request sent last gets no answer."""
+        self._in_flight.pop()
+
+    def receive(self) -> Message:
+        """The answer to the oldest request in flight. Raises ConnectionClosed."""
+        api_key, version, correlation_id = self._in_flight.popleft()
+        answered, response = decode_response(self.receive_frame(), api_key, version)
+        assert answered == correlation_id, f"answer {answered} where {correlation_id} was due"
+        return response
+
+    def send_raw(self, data: bytes) -> None:
+        self._socket.sendall(data)
+
+    def receive_frame(self) -> bytes:
+        """The next frame without its size. Raises ConnectionClosed."""
+        (size,) = struct.unpack(">i", self._exactly(4))
+        return self._exactly(size)
+
+    def is_closed(self) -> bool:
+        """Wait for the broker to close the connection; False when it answers instead."""
+        try:
+            return self._socket.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _exactly(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size:
+            try:
+                part = self._socket.recv(min(size, 1 << 20))
+            except ConnectionResetError:
+                part = b""
+            if not part:
+                raise ConnectionClosed
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)

@@ -1,0 +1,46 @@
+"""One broker process for all tests of a module; each test makes topics of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import pytest
+
+from shareq.testing import Broker
+from tests.support.wire import WireClient
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    """A broker in a process of its own."""
+    with Broker() as running:
+        yield running
+
+
+@pytest.fixture
+def connect(broker: Broker) -> Iterator[Callable[[], WireClient]]:
+    """Opens connections, and closes them after the test."""
+    clients: list[WireClient] = []
+
+    def open_one() -> WireClient:
+        clients.append(WireClient(broker.address))
+        return clients[-1]
+
+    yield open_one
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def client(connect: Callable[[], WireClient]) -> WireClient:
+    """One connection."""
+    return connect()
+
+
+@pytest.fixture
+def topic() -> str:
+    """A topic name nobody has used yet."""
+    return f"topic-{next(_numbers)}"

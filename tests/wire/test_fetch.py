@@ -1,0 +1,226 @@
+"""Fetch over a socket: every version, limits, long polls, sessions, errors by partition."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from shareq.broker.handlers.fetch import VERSIONS
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
+from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from shareq.protocol.records.batch import batch_headers, decode_records
+from tests.support.requests import batch, create_topic, fetch, fetch_request, only_partition, produce
+from tests.support.wire import WireClient
+
+LONG_MS = 20_000  # no test waits for that
+
+
+def values(records: bytes | memoryview | None) -> list[bytes | None]:
+    """The values of all records in a fetched partition."""
+    assert records is not None
+    data = bytes(records)
+    return [
+        record.value
+        for position, header in batch_headers(data)
+        for record in decode_records(data[position : position + header.size])
+    ]
+
+
+@pytest.mark.parametrize("version", range(VERSIONS.first, VERSIONS.last + 1))
+def test_every_version_reads_what_was_produced(client: WireClient, topic: str, version: int) -> None:
+    topic_id = create_topic(client, topic)
+    sent = [batch(b"a", b"b"), batch(b"c")]
+    for records in sent:
+        produce(client, topic, records)
+    request = fetch_request(topic, topic_id=topic_id)
+    response = client.call(request, version, FetchResponse)
+    (answer,) = response.responses
+    assert answer.topic_id == topic_id if version >= 13 else answer.topic == topic
+    (part,) = answer.partitions
+    assert (part.error_code, part.high_watermark, part.last_stable_offset) == (ErrorCode.NONE, 3, 3)
+    assert part.aborted_transactions is None
+    assert values(part.records) == [b"a", b"b", b"c"]
+    headers = [header for _, header in batch_headers(bytes(part.records or b""))]
+    assert [header.base_offset for header in headers] == [0, 2]
+    assert [header.leader_epoch for header in headers] == [0, 0]
+
+
+def test_reading_starts_with_the_batch_that_holds_the_offset(client: WireClient, topic: str) -> None:
+    create_topic(client, topic)
+    produce(client, topic, batch(b"a", b"b", b"c"))
+    produce(client, topic, batch(b"d"))
+    assert values(fetch(client, fetch_request(topic, 1)).records) == [b"a", b"b", b"c", b"d"]
+    assert values(fetch(client, fetch_request(topic, 3)).records) == [b"d"]
+
+
+def test_at_the_end_there_are_empty_records_and_never_null(client: WireClient, topic: str) -> None:
+    """librdkafka drops the whole answer for null records."""
+    create_topic(client, topic)
+    part = fetch(client, fetch_request(topic, 0))
+    assert (part.error_code, part.high_watermark, part.log_start_offset) == (ErrorCode.NONE, 0, 0)
+    assert part.records is not None
+    assert len(part.records) == 0
+
+
+def test_the_first_batch_comes_whatever_the_limits(client: WireClient, topic: str) -> None:
+    """KIP-74: else a consumer with small limits never goes on."""
+    create_topic(client, topic)
+    for _ in range(2):
+        produce(client, topic, batch(b"x" * 1000))
+    part = fetch(client, fetch_request(topic, partition_max_bytes=1, max_bytes=1))
+    assert len(values(part.records)) == 1
+
+
+def test_limits_hold_over_all_partitions(client: WireClient, topic: str) -> None:
+    create_topic(client, topic, partitions=3)
+    for partition in range(3):
+        for _ in range(10):
+            produce(client, topic, batch(b"x" * 1000), partition=partition)
+    parts = [FetchPartition(index, partition_max_bytes=3500) for index in range(3)]
+    request = FetchRequest(max_bytes=6000, topics=[FetchTopic(topic, partitions=parts)])
+    response = client.call(request, 12, FetchResponse)
+    assert [len(values(part.records)) for part in response.responses[0].partitions] == [3, 2, 0]
+
+
+def test_a_long_poll_is_answered_by_the_next_record(connect: Callable[[], WireClient], topic: str) -> None:
+    consumer, producer = connect(), connect()
+    create_topic(producer, topic)
+    consumer.send(fetch_request(topic, max_wait_ms=LONG_MS), 12)
+    produce(producer, topic, batch(b"a"))
+    response = consumer.receive()
+    assert isinstance(response, FetchResponse)
+    assert values(only_partition(response).records) == [b"a"]
+
+
+def test_a_long_poll_is_answered_empty_when_the_time_is_up(client: WireClient, topic: str) -> None:
+    create_topic(client, topic)
+    before = time.monotonic()
+    part = fetch(client, fetch_request(topic, max_wait_ms=60))
+    assert len(part.records or b"") == 0
+    assert 0.05 <= time.monotonic() - before < 5
+
+
+def test_a_long_poll_waits_for_min_bytes(connect: Callable[[], WireClient], topic: str) -> None:
+    consumer, producer = connect(), connect()
+    create_topic(producer, topic)
+    produce(producer, topic, batch(b"a" * 100))
+    consumer.send(fetch_request(topic, max_wait_ms=LONG_MS, min_bytes=500), 12)
+    for letter in (b"b", b"c", b"d"):
+        produce(producer, topic, batch(letter * 100))
+    response = consumer.receive()
+    assert isinstance(response, FetchResponse)
+    assert len(values(only_partition(response).records)) >= 3
+
+
+def test_a_long_poll_holds_only_its_own_connection_back(connect: Callable[[], WireClient], topic: str) -> None:
+    consumer, other = connect(), connect()
+    create_topic(other, topic)
+    consumer.send(fetch_request(topic, max_wait_ms=LONG_MS), 12)
+    consumer.send(ListOffsetsRequest(), 7)
+    assert other.call(ListOffsetsRequest(), 7, ListOffsetsResponse).topics == []
+    produce(other, topic, batch(b"a"))
+    assert isinstance(consumer.receive(), FetchResponse)
+    assert isinstance(consumer.receive(), ListOffsetsResponse)
+
+
+def test_a_consumer_that_goes_away_while_it_waits_leaves_nothing(connect: Callable[[], WireClient], topic: str) -> None:
+    consumer, other = connect(), connect()
+    create_topic(other, topic)
+    consumer.send(fetch_request(topic, max_wait_ms=LONG_MS), 12)
+    consumer.close()
+    assert produce(other, topic, batch(b"a")).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("offset", [2, -1, 2**62])
+def test_an_offset_out_of_range(client: WireClient, topic: str, offset: int) -> None:
+    create_topic(client, topic)
+    produce(client, topic, batch(b"a"))
+    part = fetch(client, fetch_request(topic, offset, max_wait_ms=LONG_MS))
+    assert (part.error_code, part.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
+    assert part.records is not None
+
+
+def test_unknown_partitions_are_answered_at_once_and_alone(client: WireClient, topic: str) -> None:
+    create_topic(client, topic)
+    produce(client, topic, batch(b"a"))
+    parts = [FetchPartition(index, partition_max_bytes=1000) for index in (0, 1)]
+    request = FetchRequest(
+        max_wait_ms=LONG_MS,
+        min_bytes=10_000,
+        topics=[FetchTopic(topic, partitions=parts), FetchTopic("nowhere", partitions=[FetchPartition(0)])],
+    )
+    response = client.call(request, 11, FetchResponse)
+    codes = [[part.error_code for part in answer.partitions] for answer in response.responses]
+    assert codes == [[0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION], [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]]
+
+
+def test_an_unknown_topic_id(client: WireClient) -> None:
+    part = fetch(client, fetch_request(topic_id=b"\1" * 16), version=13)
+    assert part.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_a_leader_epoch_from_the_future(client: WireClient, topic: str) -> None:
+    create_topic(client, topic)
+    assert fetch(client, fetch_request(topic, leader_epoch=1)).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert fetch(client, fetch_request(topic, leader_epoch=0)).error_code == ErrorCode.NONE
+
+
+def test_read_committed_names_no_aborted_transactions(client: WireClient, topic: str) -> None:
+    create_topic(client, topic)
+    assert fetch(client, fetch_request(topic, isolation_level=1)).aborted_transactions == []
+
+
+def session_request(
+    session_id: int, epoch: int, *partitions: FetchPartition, topic: str, forget: int | None = None
+) -> FetchRequest:
+    return FetchRequest(
+        max_bytes=1 << 20,
+        session_id=session_id,
+        session_epoch=epoch,
+        topics=[FetchTopic(topic, partitions=list(partitions))] if partitions else [],
+        forgotten_topics_data=[] if forget is None else [ForgottenTopic(topic, partitions=[forget])],
+    )
+
+
+def test_a_session_tells_only_what_is_new(client: WireClient, topic: str) -> None:
+    """KIP-227."""
+    create_topic(client, topic, partitions=2)
+    parts = [FetchPartition(index, partition_max_bytes=1000) for index in (0, 1)]
+    full = client.call(session_request(0, 0, *parts, topic=topic), 12, FetchResponse)
+    assert full.session_id > 0
+    assert len(full.responses[0].partitions) == 2
+
+    def incremental(epoch: int, *changed: FetchPartition, forget: int | None = None) -> dict[int, list[bytes | None]]:
+        request = session_request(full.session_id, epoch, *changed, topic=topic, forget=forget)
+        response = client.call(request, 12, FetchResponse)
+        assert (response.error_code, response.session_id) == (0, full.session_id)
+        return {part.partition_index: values(part.records) for each in response.responses for part in each.partitions}
+
+    assert incremental(1) == {}
+    produce(client, topic, batch(b"a"), partition=1)
+    assert incremental(2) == {1: [b"a"]}
+    assert incremental(3, FetchPartition(1, fetch_offset=1, partition_max_bytes=1000)) == {}
+    produce(client, topic, batch(b"b"), partition=1)
+    assert incremental(4, forget=1) == {}
+    closed = client.call(session_request(full.session_id, -1, *parts, topic=topic), 12, FetchResponse)
+    assert closed.session_id == 0
+    gone = client.call(session_request(full.session_id, 5, topic=topic), 12, FetchResponse)
+    assert gone.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_session_waits_for_all_its_partitions(connect: Callable[[], WireClient], topic: str) -> None:
+    consumer, producer = connect(), connect()
+    create_topic(producer, topic, partitions=2)
+    parts = [FetchPartition(index, partition_max_bytes=1000) for index in (0, 1)]
+    full = consumer.call(session_request(0, 0, *parts, topic=topic), 12, FetchResponse)
+    request = session_request(full.session_id, 1, topic=topic)
+    request.max_wait_ms, request.min_bytes = LONG_MS, 1
+    consumer.send(request, 12)
+    produce(producer, topic, batch(b"a"), partition=1)
+    response = consumer.receive()
+    assert isinstance(response, FetchResponse)
+    part = only_partition(response)
+    assert (part.partition_index, values(part.records)) == (1, [b"a"])
