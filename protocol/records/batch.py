@@ -50,6 +50,7 @@ __all__ = [
     "NO_PRODUCER_ID",
     "NO_SEQUENCE",
     "NO_TIMESTAMP",
+    "PREFIX_SIZE",
     "TRANSACTIONAL",
     "BatchHeader",
     "Compression",
@@ -72,6 +73,7 @@ __all__ = [
 HEADER_SIZE: Final = 61
 LENGTH_OVERHEAD: Final = 12  # BaseOffset and Length themselves
 MAGIC: Final = 2
+PREFIX_SIZE: Final = 16  # the part that `stamped_prefix` makes
 CRC_START: Final = 21
 
 CODEC_MASK: Final = 0x07

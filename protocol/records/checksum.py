@@ -13,7 +13,7 @@ from typing import Final, cast
 
 __all__ = ["crc32c"]
 
-Checksum = Callable[[bytes | bytearray | memoryview], int]
+Checksum = Callable[..., int]
 
 
 def _load() -> Checksum:

@@ -60,8 +60,8 @@ def decompress(
 ) -> bytes:
     """The records of a batch, uncompressed; at most `max_bytes` bytes of them.
 
-    Raises `MalformedMessage` for bytes that the codec cannot read and for more output than allowed; memory beyond
-    `max_bytes` is never taken.
+    Raises `MalformedMessage` for bytes that the codec cannot read and for more output than allowed; what is beyond
+    `max_bytes` is never produced.
     """
     if codec is Compression.NONE:
         if len(data) > max_bytes:
@@ -114,7 +114,7 @@ def _snappy_decompress(data: memoryview, max_bytes: int) -> bytes:
     if bytes(data[:8]) != _XERIAL_MAGIC:
         return _snappy_block(data, max_bytes)
     parts: list[bytes] = []
-    left = max_bytes
+    total = 0
     pos = len(_XERIAL_HEADER)
     while pos < len(data):
         if pos + 4 > len(data):
@@ -123,16 +123,16 @@ def _snappy_decompress(data: memoryview, max_bytes: int) -> bytes:
         pos += 4
         if length < 0 or length > len(data) - pos:
             raise MalformedMessage(f"snappy block of {length} bytes where {len(data) - pos} are left")
-        part = _snappy_block(data[pos : pos + length], left)
+        part = _snappy_block(data[pos : pos + length], max_bytes, total)
         parts.append(part)
-        left -= len(part)
+        total += len(part)
         pos += length
     return b"".join(parts)
 
 
-def _snappy_block(block: memoryview, max_bytes: int) -> bytes:
+def _snappy_block(block: memoryview, max_bytes: int, before: int = 0) -> bytes:
     size: int = cramjam.snappy.decompress_raw_len(block)  # from the block's own preamble: nothing is decompressed
-    if size > max_bytes:
+    if before + size > max_bytes:
         raise _too_large(max_bytes)
     out = bytearray(size)
     written: int = cramjam.snappy.decompress_raw_into(block, out)

@@ -1,0 +1,59 @@
+"""The words of appending: who appends, what the answer is, and what a log needs of its manager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from shareq.broker.environment import Fs
+from shareq.broker.log.files import FilePool, Segment
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.log.partition_log import PartitionLog
+
+__all__ = ["AppendInfo", "Batch", "LogHost", "OnDurable", "Origin"]
+
+Batch = bytes | bytearray | memoryview
+OnDurable = Callable[[ErrorCode], None]
+
+
+class Origin(Enum):
+    """Who appends: a client's batch is checked, the broker's own is not."""
+
+    CLIENT = 0
+    COORDINATOR = 1
+
+
+class AppendInfo(NamedTuple):
+    """Where a batch went; offsets inclusive. `log_append_time_ms` is -1 unless the topic stamps its own time.
+
+    `duplicate`: the producer had sent it before, and these are the offsets it has got then.
+    """
+
+    base_offset: int
+    last_offset: int
+    log_append_time_ms: int
+    log_start_offset: int
+    duplicate: bool
+
+
+class LogHost(Protocol):
+    """What a log needs of its manager."""
+
+    fs: Fs
+    pool: FilePool
+
+    def flush_soon(self, log: PartitionLog) -> None:
+        """`log` has something to write: flush it in the next tick."""
+
+    def syncs_every_flush(self, settings: LogSettings) -> bool:
+        """Whether an append counts only once it is on stable storage."""
+
+    def sealed(self, log: PartitionLog, segment: Segment) -> None:
+        """`segment` gets no more batches: sync it in the background."""
+
+    def save_log_start(self, log: PartitionLog) -> None:
+        """Persist the log start offset. OSError when that failed."""

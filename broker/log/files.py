@@ -1,0 +1,275 @@
+"""Segments as files, and how many of them are open. The only part of the log that knows paths.
+
+A partition's folder:
+
+    partition.metadata            the topic's id; there before anything else
+    leader-epoch-checkpoint
+    <base offset>.log             record batches
+    <base offset>.index .timeindex    written when the segment is sealed or the log is closed
+    <offset>.snapshot             producers as they were at that log end offset
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Final
+
+from shareq.broker.environment import File, Fs
+from shareq.broker.log.index import OffsetIndex, SegmentMap, TimeIndex
+from shareq.broker.log.segment import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    BatchWalk,
+    file_name,
+    offset_of_file,
+)
+
+__all__ = [
+    "LEADER_EPOCH_FILE",
+    "PARTITION_METADATA_FILE",
+    "TEMPORARY_SUFFIX",
+    "FilePool",
+    "Segment",
+    "list_offsets",
+    "remove_quietly",
+    "snapshot_path",
+]
+
+logger = logging.getLogger(__name__)
+
+PARTITION_METADATA_FILE: Final = "partition.metadata"
+LEADER_EPOCH_FILE: Final = "leader-epoch-checkpoint"
+
+TEMPORARY_SUFFIX: Final = ".tmp"  # what `Fs.write_atomic` writes before it renames
+DEFAULT_OPEN_FILES: Final = 256
+_INDEX_SLACK_BYTES: Final = 64 * 1024
+
+
+class FilePool:
+    """At most `limit` open segment files; the one not used for the longest time is closed for the next one.
+
+    Files that may not be closed now (a sync is under way) are left open even beyond the limit.
+    """
+
+    def __init__(self, fs: Fs, limit: int = DEFAULT_OPEN_FILES) -> None:
+        self.fs = fs
+        self._limit = limit
+        self._open: deque[Segment] = deque()
+
+    def opened(self, segment: Segment) -> None:
+        """`segment` has opened its file: close another one if that was one too many."""
+        self._open.append(segment)
+        for _ in range(2 * len(self._open)):
+            if len(self._open) <= self._limit:
+                return
+            oldest = self._open.popleft()
+            if oldest.used or oldest.pins or oldest is segment:  # used since it came round last: once more
+                oldest.used = False
+                self._open.append(oldest)
+            else:
+                oldest.close_file()
+
+    def closed(self, segment: Segment) -> None:
+        """`segment` has closed its file by itself."""
+        with suppress(ValueError):
+            self._open.remove(segment)
+
+
+class Segment:
+    """One segment of a log: a `.log` file and its indexes. Owned by its log.
+
+    `size` is what is written and believed of the file; bytes behind it are about to be truncated. `dirty`: something
+    was written since the last sync. While `pins` > 0 the file stays open. `map_proven`: the map was made from the log's
+    bytes, not read from index files.
+    """
+
+    __slots__ = (
+        "_file",
+        "_folder",
+        "_interval",
+        "_map",
+        "_pool",
+        "base_offset",
+        "dirty",
+        "exists",
+        "map_proven",
+        "pins",
+        "size",
+        "used",
+    )
+
+    def __init__(self, pool: FilePool, folder: str, base_offset: int, size: int, interval_bytes: int) -> None:
+        self._pool = pool
+        self._folder = folder
+        self._interval = interval_bytes
+        self._file: File | None = None
+        self._map: SegmentMap | None = None
+        self.base_offset = base_offset
+        self.size = size
+        self.map_proven = False
+        self.exists = False  # a new segment has no file before its first write
+        self.dirty = False
+        self.pins = 0
+        self.used = False
+
+    @classmethod
+    def found(cls, pool: FilePool, folder: str, base_offset: int, interval_bytes: int) -> Segment:
+        """A segment whose file is there already; all its bytes are believed for now."""
+        segment = cls(pool, folder, base_offset, 0, interval_bytes)
+        segment.exists = True
+        segment.size = segment.file().size()
+        return segment
+
+    @property
+    def log_path(self) -> str:
+        return self.path(LOG_SUFFIX)
+
+    def path(self, suffix: str) -> str:
+        return f"{self._folder}/{file_name(self.base_offset, suffix)}"
+
+    def file(self) -> File:
+        """The open `.log` file. OSError when it cannot be opened."""
+        self.used = True
+        file = self._file
+        if file is None:
+            file = self._file = self._pool.fs.open(self.log_path, create=not self.exists)
+            self.exists = True
+            self._pool.opened(self)
+        return file
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes from `position`, never beyond what is believed of the file."""
+        return self.file().read_at(position, min(size, self.size - position))
+
+    def append(self, buffers: Sequence[bytes | bytearray | memoryview], size: int) -> None:
+        """Write the buffers, `size` bytes in all. After an OSError `cut_back` is due."""
+        self.dirty = True
+        self.file().append(buffers)
+        self.size += size
+
+    def cut_back(self) -> None:
+        """Remove what a failed write left behind `size`."""
+        if self.exists:
+            self.file().truncate(self.size)
+
+    def cut_at(self, size: int) -> None:
+        """Keep the first `size` bytes."""
+        self.dirty = True
+        self.size = size
+        self.file().truncate(size)
+
+    def sync(self) -> None:
+        """Return when what was written is on stable storage."""
+        if self.dirty:
+            self.file().sync()
+            self.dirty = False
+
+    def close_file(self) -> None:
+        """Give the file back; the next use opens it again."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
+
+    def close(self) -> None:
+        """As `close_file`, for good."""
+        if self._file is not None:
+            self._pool.closed(self)
+            self.close_file()
+
+    # What is where in the file.
+
+    @property
+    def map(self) -> SegmentMap:
+        """Where its batches are; loaded at first use, made anew from the log when the index files are no good."""
+        if self._map is None:
+            self._map = self._load_map() or self.rebuild_map()
+        return self._map
+
+    def set_map(self, segment_map: SegmentMap, *, proven: bool) -> None:
+        self._map = segment_map
+        self.map_proven = proven
+
+    def new_map(self) -> SegmentMap:
+        """An empty map, to be filled by whoever walks the file."""
+        return SegmentMap(self.base_offset, self._interval)
+
+    def rebuild_map(self) -> SegmentMap:
+        """Walk the batch headers and note where they are."""
+        segment_map = self.new_map()
+        walk = BatchWalk(self.read_at, self.size, next_offset=self.base_offset, check_crc=False)
+        for position, header in walk:
+            segment_map.add(header.last_offset, position, header.size, header.max_timestamp)
+        self.set_map(segment_map, proven=True)
+        return segment_map
+
+    def load_indexes(self) -> SegmentMap | None:
+        """The map in the index files; None when one is missing or does not belong to this log. Not `map`'s cache."""
+        fs = self._pool.fs
+        try:
+            offsets = OffsetIndex.from_bytes(fs.read_bytes(self.path(INDEX_SUFFIX)), self.base_offset, self.size)
+            times = TimeIndex.from_bytes(fs.read_bytes(self.path(TIME_INDEX_SUFFIX)), self.base_offset)
+        except FileNotFoundError:
+            return None
+        if offsets is None or times is None:
+            logger.warning("%s: index files are no good, making them anew", self.log_path)
+            return None
+        return SegmentMap(self.base_offset, self._interval, offsets, times)
+
+    def _load_map(self) -> SegmentMap | None:
+        segment_map = self.load_indexes()
+        if segment_map is None:
+            return None
+        # An index of a time when the segment was shorter is valid, but walking from its last entry would take long.
+        start = segment_map.offsets.last_position()
+        if self.size - start > self._interval + _INDEX_SLACK_BYTES:
+            walk = BatchWalk(self.read_at, self.size, position=start, next_offset=self.base_offset, check_crc=False)
+            for position, header in walk:
+                if self.size - position - header.size > self._interval + _INDEX_SLACK_BYTES:
+                    return None
+                break
+        if segment_map.max_timestamp < 0:
+            return None  # without a single time entry: Apache Kafka writes one whenever there is a timestamp
+        return segment_map
+
+    def write_indexes(self, *, sync: bool) -> None:
+        """Write both index files, for a segment that is sealed or at rest. Failing costs a rebuild, nothing else."""
+        segment_map = self.map
+        segment_map.finish_times()
+        fs = self._pool.fs
+        try:
+            fs.write_atomic(self.path(INDEX_SUFFIX), segment_map.offsets.to_bytes(), sync=sync)
+            fs.write_atomic(self.path(TIME_INDEX_SUFFIX), segment_map.times.to_bytes(), sync=sync)
+        except OSError as error:
+            logger.warning("%s: indexes not written, they will be made anew: %s", self.log_path, error)
+
+    def remove(self) -> None:
+        """Remove the segment's files, the log first: what is left behind without it is swept at the next start."""
+        self.dirty = False
+        self.close()
+        for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+            remove_quietly(self._pool.fs, self.path(suffix))
+
+
+def list_offsets(names: Sequence[str], suffix: str) -> list[int]:
+    """Offsets in the names of files with that suffix, ascending."""
+    return sorted(offset for name in names if (offset := offset_of_file(name, suffix)) is not None)
+
+
+def remove_quietly(fs: Fs, path: str) -> None:
+    """Remove a file that nothing depends on any more; a failure is logged."""
+    try:
+        fs.remove(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        logger.warning("%s: not removed: %s", path, error)
+
+
+def snapshot_path(folder: str, offset: int) -> str:
+    """Where the producers' snapshot for that log end offset is."""
+    return f"{folder}/{file_name(offset, SNAPSHOT_SUFFIX)}"

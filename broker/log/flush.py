@@ -1,0 +1,229 @@
+"""The tick's flush: write every log's buffer, sync where appends count only then, move watermarks, tell who waits.
+
+Group commit: while one sync is under way, everything that is written waits for the next one, together. Of one log, who
+waits is told in the order of the appends, whatever became of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from shareq.broker.environment import Clock, Fs
+from shareq.broker.log.files import Segment
+from shareq.broker.log.partition_log import OnDurable, PartitionLog
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.errors import ErrorCode
+
+__all__ = ["Flusher"]
+
+
+class _Waiting(NamedTuple):
+    """Written, and to be synced: `callbacks` may be told once everything below `end_offset` is on stable storage."""
+
+    log: PartitionLog
+    segment: Segment
+    end_offset: int
+    callbacks: list[OnDurable]
+
+
+class Flusher:
+    """Owned by the manager. `listeners` are called with each log whose high watermark moved."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        fs: Fs,
+        syncs_every_flush: Callable[[LogSettings], bool],
+        on_sealed_synced: Callable[[Iterable[PartitionLog]], None],
+    ) -> None:
+        self._clock = clock
+        self._fs = fs
+        self._syncs_every_flush = syncs_every_flush
+        self._on_sealed_synced = on_sealed_synced
+        self._dirty: list[PartitionLog] = []
+        self._hooks: list[Callable[[], None]] = []
+        self._scheduled = False
+        self._to_sync: list[_Waiting] = []
+        self._syncing: list[_Waiting] = []
+        self._sealed_to_sync: list[tuple[PartitionLog, Segment]] = []
+        self._sealed_syncing: list[tuple[PartitionLog, Segment]] = []
+        self._closed = False
+        self.listeners: list[Callable[[PartitionLog], None]] = []
+
+    def add(self, log: PartitionLog) -> None:
+        """Flush `log` in the next tick."""
+        self._dirty.append(log)
+        self._schedule()
+
+    def before_flush(self, callback: Callable[[], None]) -> None:
+        """Call back once, before the next flush writes."""
+        self._hooks.append(callback)
+        self._schedule()
+
+    def sync_sealed(self, log: PartitionLog, segment: Segment) -> None:
+        """Sync a segment that gets no more batches, without anybody waiting for it."""
+        segment.pins += 1
+        self._sealed_to_sync.append((log, segment))
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            self._clock.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Write every buffer; tell who waits, or start a sync that will."""
+        if self._closed:
+            return
+        calls = _Calls()
+        while self._hooks:
+            hooks, self._hooks = self._hooks, []
+            for hook in hooks:
+                calls.run(hook)
+        self._scheduled = False
+        dirty, self._dirty = self._dirty, []
+        durable: list[tuple[PartitionLog, int, list[OnDurable]]] = []
+        failed: list[tuple[PartitionLog, list[OnDurable]]] = []
+        for log in dirty:
+            end_offset, done, lost = log.flush()
+            segment = log.active_segment
+            if segment is not None and self._must_sync(log, end_offset, done):
+                segment.pins += 1
+                log.waiting_for_sync += 1
+                self._to_sync.append(_Waiting(log, segment, end_offset, done))
+            else:
+                durable.append((log, end_offset, done))
+            if lost:
+                failed.append((log, lost))
+        self._tell(durable, calls)
+        for log, lost in failed:
+            if log.waiting_for_sync:
+                self._sync_now(log, calls)
+            calls.tell(lost, log.refusal or ErrorCode.KAFKA_STORAGE_ERROR)
+        self._start_sync()
+        calls.finish()
+
+    def _must_sync(self, log: PartitionLog, end_offset: int, done: list[OnDurable]) -> bool:
+        if log.refusal:
+            return False
+        if log.waiting_for_sync:
+            return True  # in order behind what waits already
+        if self._syncs_every_flush(log.settings):
+            return end_offset > log.high_watermark
+        return log.unsynced_messages >= log.settings.flush_messages
+
+    def _tell(self, durable: list[tuple[PartitionLog, int, list[OnDurable]]], calls: _Calls) -> None:
+        """These count: first all watermarks, then who waits for an append, then who watches a log."""
+        moved = [log for log, end_offset, _ in durable if not log.refusal and log.advance(end_offset)]
+        for log, _, callbacks in durable:
+            calls.tell(callbacks, log.refusal)
+        if self.listeners:
+            for log in moved:
+                for listener in self.listeners:
+                    calls.run(listener, log)
+
+    # Syncing.
+
+    def _start_sync(self) -> None:
+        """Sync everything that waits, unless a sync is under way: that one's end starts the next."""
+        if self._syncing or self._sealed_syncing or not (self._to_sync or self._sealed_to_sync):
+            return
+        self._syncing, self._to_sync = self._to_sync, []
+        self._sealed_syncing, self._sealed_to_sync = self._sealed_to_sync, []
+        segments = {waiting.segment for waiting in self._syncing} | {segment for _, segment in self._sealed_syncing}
+        files = []
+        try:
+            for segment in sorted(segments, key=lambda segment: segment.log_path):
+                if segment.dirty:
+                    segment.dirty = False  # what is written from now on needs another sync
+                    files.append(segment.file())
+        except OSError as error:
+            self._synced(error)
+            return
+        self._fs.sync_soon(files, self._synced)
+
+    def _synced(self, error: OSError | None) -> None:
+        if self._closed:
+            return
+        calls = _Calls()
+        sealed, self._sealed_syncing = self._sealed_syncing, []
+        for log, segment in sealed:
+            segment.pins -= 1
+            if error is not None:
+                log.go_offline(error)
+        group, self._syncing = self._syncing, []
+        self._settle(group, error, calls)
+        if sealed and error is None:
+            calls.run(self._on_sealed_synced, {log: None for log, _ in sealed})
+        self._start_sync()
+        calls.finish()
+
+    def _settle(self, group: list[_Waiting], error: OSError | None, calls: _Calls) -> None:
+        """The group's sync is over: these count, or their logs are offline."""
+        for log, segment, _, _ in group:
+            segment.pins -= 1
+            log.waiting_for_sync -= 1
+            if error is not None:
+                log.go_offline(error)
+            else:
+                log.unsynced_messages = 0
+        self._tell([(log, end_offset, callbacks) for log, _, end_offset, callbacks in group], calls)
+
+    def _sync_now(self, log: PartitionLog, calls: _Calls) -> None:
+        """Sync what waits of one log here and now: a later append failed, and who made it must see all earlier ones."""
+        mine = [waiting for waiting in self._syncing + self._to_sync if waiting.log is log]
+        self._syncing = [waiting for waiting in self._syncing if waiting.log is not log]
+        self._to_sync = [waiting for waiting in self._to_sync if waiting.log is not log]
+        for waiting in mine:
+            self._settle([waiting], _sync_again(waiting.segment), calls)
+
+    def close(self) -> None:
+        """Write what is buffered and sync it where that counts, here and now; no call comes after this."""
+        if self._closed:
+            return
+        try:
+            self.flush()
+        finally:
+            self._closed = True
+            calls = _Calls()
+            group, self._syncing, self._to_sync = self._syncing + self._to_sync, [], []
+            for waiting in group:
+                self._settle([waiting], _sync_again(waiting.segment), calls)
+        calls.finish()
+
+
+def _sync_again(segment: Segment) -> OSError | None:
+    """Sync a segment whose background sync may not have come to it yet; the error if that fails."""
+    segment.dirty = True
+    try:
+        segment.sync()
+    except OSError as error:
+        return error
+    return None
+
+
+class _Calls:
+    """Calls that must all be made even if one fails; the first failure is raised at the end."""
+
+    __slots__ = ("_failure",)
+
+    def __init__(self) -> None:
+        self._failure: Exception | None = None
+
+    def run(self, callback: Callable[..., None], *arguments: object) -> None:
+        try:
+            callback(*arguments)
+        except Exception as error:
+            self._failure = self._failure or error
+
+    def tell(self, callbacks: list[OnDurable], error: ErrorCode) -> None:
+        for callback in callbacks:
+            try:
+                callback(error)
+            except Exception as failure:
+                self._failure = self._failure or failure
+
+    def finish(self) -> None:
+        if self._failure is not None:
+            raise self._failure

@@ -1,0 +1,398 @@
+"""All logs of a data folder: opening, the tick's flush, retention, deletion.
+
+    DATA/.lock                             held while a broker uses the folder
+    DATA/clean-shutdown                    there only between a clean shutdown and the next start
+    DATA/log-start-offset-checkpoint       where logs begin whose first records were deleted
+    DATA/recovery-point-offset-checkpoint  below it, sealed segments are on stable storage and sound
+    DATA/<topic>-<partition>/              see `files`
+    DATA/<topic>-<partition>.<hex>-delete  of a deleted topic; removed soon, at the latest by the next start
+    DATA/<topic>-<partition>.<hex>-stray   of no topic that metadata knows; set aside at a start, never touched again
+
+Order against the cluster metadata, which is committed elsewhere: a topic is created there first, its folders appear
+with the first append; a topic is deleted there first, then its folders are renamed, then removed. A crash in between
+leaves folders whose `partition.metadata` names an id that is not the topic's (any more): they are set aside, so
+records of a deleted topic never turn up in one of the same name.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from shareq.broker.environment import Environment, Fs, TimerHandle
+from shareq.broker.log.checkpoints import format_offsets, parse_epochs, parse_offsets, parse_partition_metadata
+from shareq.broker.log.files import (
+    DEFAULT_OPEN_FILES,
+    LEADER_EPOCH_FILE,
+    PARTITION_METADATA_FILE,
+    FilePool,
+    Segment,
+)
+from shareq.broker.log.flush import Flusher
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.recovery import CorruptLogError, recover_log
+from shareq.broker.log.settings import LogSettings
+from shareq.coordinator.ports import MetadataImage
+
+__all__ = ["CorruptLogError", "DataFolderInUseError", "LogManager", "lock_data_folder"]
+
+logger = logging.getLogger(__name__)
+
+LOCK_FILE: Final = ".lock"
+CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
+LOG_START_FILE: Final = "log-start-offset-checkpoint"
+RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
+DELETE_SUFFIX: Final = "-delete"
+STRAY_SUFFIX: Final = "-stray"
+MAX_NAME_BYTES: Final = 255
+DEFAULT_RETENTION_CHECK_MS: Final = 5 * 60 * 1000
+
+_PARTITION_FOLDER: Final = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})")
+
+TopicPartition = tuple[str, int]
+
+
+class DataFolderInUseError(Exception):
+    """Another process uses the data folder."""
+
+
+def lock_data_folder(fs: Fs, data_dir: str) -> Callable[[], None]:
+    """Create the folder if need be and lock it; returns the release. Raises DataFolderInUseError, OSError."""
+    fs.make_dirs(data_dir)
+    try:
+        return fs.lock(f"{data_dir}/{LOCK_FILE}")
+    except BlockingIOError as error:
+        raise DataFolderInUseError(f"data folder {data_dir} is in use by another process") from error
+
+
+class LogManager:
+    """Owner of every partition's log. Everything runs on the loop's thread.
+
+    `settings_for` gives a topic's effective settings; call `reload_settings` when they changed. `flush_every_message`
+    says whether an append counts only once it is on stable storage (`log.flush.interval.messages=1`). `release_lock`
+    hands over the folder's lock; without it `open_all` takes the lock.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        data_dir: str,
+        settings_for: Callable[[str], LogSettings],
+        flush_every_message: Callable[[], bool] = lambda: False,
+        *,
+        retention_check_ms: int = DEFAULT_RETENTION_CHECK_MS,
+        max_open_files: int = DEFAULT_OPEN_FILES,
+        release_lock: Callable[[], None] | None = None,
+    ) -> None:
+        self._env = env
+        self.fs: Fs = env.fs
+        self.pool = FilePool(env.fs, max_open_files)
+        self._data_dir = data_dir
+        self._settings_for = settings_for
+        self._flush_every_message = flush_every_message
+        self._retention_check_ms = retention_check_ms
+        self._metadata: MetadataImage | None = None
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._flusher = Flusher(env.clock, env.fs, self.syncs_every_flush, self._sealed_synced)
+        self._log_starts: dict[TopicPartition, int] = {}
+        self._recovery_points: dict[TopicPartition, int] = {}
+        self._log_start_listeners: list[Callable[[PartitionLog], None]] = []
+        self._retention_timer: TimerHandle | None = None
+        self._release_lock = release_lock
+
+    # Opening and closing.
+
+    def open_all(self, metadata: MetadataImage) -> None:
+        """Lock the data folder and recover the log of every partition that has a folder.
+
+        Raises DataFolderInUseError, CorruptLogError (damage that cannot be a torn write), OSError. Nothing of a failed
+        start is left behind but torn tails that were cut off.
+        """
+        if self._release_lock is None:
+            self._release_lock = lock_data_folder(self.fs, self._data_dir)
+        try:
+            self._open_folders(metadata)
+        except BaseException:
+            self._close_files()
+            raise
+        self._schedule_retention()
+
+    def _open_folders(self, metadata: MetadataImage) -> None:
+        self._metadata = metadata
+        clean = self.fs.exists(self._path(CLEAN_SHUTDOWN_FILE))
+        self._log_starts = self._read_offsets(LOG_START_FILE)
+        self._recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
+        for name in self.fs.list_dir(self._data_dir):
+            if name.endswith(DELETE_SUFFIX):
+                self.fs.remove_tree(self._path(name))
+                continue
+            match = _PARTITION_FOLDER.fullmatch(name)
+            if match is not None:
+                self._open_folder(name, (match[1], int(match[2])), metadata, clean)
+        self._log_starts = self._without_strangers(LOG_START_FILE, self._log_starts)
+        self._recovery_points = self._without_strangers(RECOVERY_POINT_FILE, self._recovery_points)
+        if clean:
+            # Durably, and before anything is appended: from here on the files are no longer what the marker stands for.
+            self.fs.remove(self._path(CLEAN_SHUTDOWN_FILE))
+            self.fs.sync_dir(self._data_dir)
+
+    def _open_folder(self, name: str, key: TopicPartition, metadata: MetadataImage, clean: bool) -> None:
+        topic, partition = key
+        folder = self._path(name)
+        try:
+            names = self.fs.list_dir(folder)
+        except NotADirectoryError:
+            return
+        image = metadata.topic(topic)
+        found = self._topic_id_in(folder) if PARTITION_METADATA_FILE in names else None
+        if image is None or partition >= image.partitions or found != image.topic_id:
+            if not any(other.endswith(".log") for other in names):  # a folder of a first append that was cut off
+                self.fs.remove_tree(folder)
+            else:
+                self._set_aside(name)
+            return
+        settings = self._settings_for(topic)
+        log_start = self._log_starts.get(key, 0)
+        log = PartitionLog(self, folder, topic, partition, image.topic_id, settings, log_start_offset=log_start)
+        now = self._env.clock.wall_ms()
+        recovered = recover_log(
+            self.pool,
+            folder,
+            interval_bytes=settings.index_interval_bytes,
+            log_start_offset=log_start,
+            recovery_point=None if clean else self._recovery_points.get(key, 0),
+            now_wall_ms=now,
+            producer_expiration_ms=settings.producer_id_expiration_ms,
+        )
+        log.restore(recovered, self._leader_epoch_in(folder), now)
+        log.recovery_point = self._recovery_points.get(key, 0)
+        for segment in recovered.scanned:
+            segment.dirty = True  # read back from the page cache, perhaps
+            if self.syncs_every_flush(settings):
+                segment.sync()  # what readers see from now on must not be lost any more
+            if segment is not log.active_segment:
+                self._flusher.sync_sealed(log, segment)
+        self._logs[key] = log
+
+    def _topic_id_in(self, folder: str) -> bytes | None:
+        try:
+            return parse_partition_metadata(self.fs.read_bytes(f"{folder}/{PARTITION_METADATA_FILE}"))
+        except ValueError as error:
+            logger.warning("%s: %s", folder, error)
+            return None
+
+    def _leader_epoch_in(self, folder: str) -> int:
+        try:
+            epochs = parse_epochs(self.fs.read_bytes(f"{folder}/{LEADER_EPOCH_FILE}"))
+        except (FileNotFoundError, ValueError):
+            return 0
+        return epochs[-1][0] if epochs else 0
+
+    def _set_aside(self, name: str) -> None:
+        aside = self._renamed(name, STRAY_SUFFIX)
+        logger.warning("%s: belongs to no topic of this cluster, set aside as %s", self._path(name), aside)
+        self.fs.rename(self._path(name), self._path(aside))
+
+    def close(self, *, clean: bool) -> None:
+        """Flush and close every log. With `clean` the next start trusts the files, unless a log went offline."""
+        if self._retention_timer is not None:
+            self._retention_timer.cancel()
+            self._retention_timer = None
+        self._flusher.close()
+        sound = [log.close(clean=clean) for log in self._logs.values()]
+        if clean and all(sound) and self._release_lock is not None:
+            self._write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+            self.fs.write_atomic(self._path(CLEAN_SHUTDOWN_FILE), b"", sync=True)
+        self._close_files()
+
+    def _close_files(self) -> None:
+        for log in self._logs.values():
+            log.close(clean=False)
+        self._logs.clear()
+        if self._release_lock is not None:
+            self._release_lock()
+            self._release_lock = None
+
+    # Finding logs.
+
+    def get(self, topic: str, partition: int) -> PartitionLog:
+        """The log of a partition that exists; made at the first call, its files at the first append.
+
+        KeyError for a topic or partition that metadata does not know.
+        """
+        log = self._logs.get((topic, partition))
+        if log is None:
+            image = self._metadata.topic(topic) if self._metadata is not None else None
+            if image is None or not 0 <= partition < image.partitions:
+                raise KeyError(f"{topic}-{partition}")
+            folder = self._path(f"{topic}-{partition}")
+            log = PartitionLog(self, folder, topic, partition, image.topic_id, self._settings_for(topic))
+            self._logs[topic, partition] = log
+        return log
+
+    def logs(self) -> Iterable[PartitionLog]:
+        """Every log that was opened or asked for."""
+        return self._logs.values()
+
+    def reload_settings(self, topic: str | None = None) -> None:
+        """Take over changed settings of one topic, or of all."""
+        for log in self._logs.values():
+            if topic is None or log.topic == topic:
+                log.settings = self._settings_for(log.topic)
+
+    def delete_topic(self, topic: str, topic_id: bytes) -> None:
+        """Remove the logs of a topic that metadata has deleted already. Appends under way fail.
+
+        The folders get another name before this returns; their files are removed in later ticks.
+        """
+        doomed = [key for key, log in self._logs.items() if key[0] == topic and log.topic_id == topic_id]
+        for key in doomed:
+            log = self._logs.pop(key)
+            log.deleted()
+            self._log_starts.pop(key, None)
+            self._recovery_points.pop(key, None)
+            name = f"{topic}-{key[1]}"
+            if self.fs.exists(self._path(name)):
+                gone = self._path(self._renamed(name, DELETE_SUFFIX))
+                self.fs.rename(self._path(name), gone)
+                self._env.clock.call_soon(lambda path=gone: self._remove_folder(path))  # type: ignore[misc]
+        if doomed:
+            try:
+                self._write_offsets(LOG_START_FILE, self._log_starts)
+                self._write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+            except OSError as error:
+                logger.warning("checkpoints of %s not rewritten, the next change tries again: %s", topic, error)
+
+    def _remove_folder(self, path: str) -> None:
+        try:
+            self.fs.remove_tree(path)
+        except OSError as error:
+            logger.warning("%s: not removed, the next start tries again: %s", path, error)
+
+    # Flushing.
+
+    def flush_soon(self, log: PartitionLog) -> None:
+        """A log has something to write: flush in the next tick."""
+        self._flusher.add(log)
+
+    def flush(self) -> None:
+        """Write what every log has buffered, now."""
+        self._flusher.flush()
+
+    def before_flush(self, callback: Callable[[], None]) -> None:
+        """Call back once, at the start of the next tick's flush: for who collects records to append them together."""
+        self._flusher.before_flush(callback)
+
+    def add_listener(self, on_high_watermark: Callable[[PartitionLog], None]) -> None:
+        """Call back after a log's high watermark moved and who waited for its appends was told."""
+        self._flusher.listeners.append(on_high_watermark)
+
+    def add_log_start_listener(self, on_log_start: Callable[[PartitionLog], None]) -> None:
+        """Call back after a log's start offset moved."""
+        self._log_start_listeners.append(on_log_start)
+
+    def syncs_every_flush(self, settings: LogSettings) -> bool:
+        """Whether appends of a log with these settings count only once they are on stable storage."""
+        return settings.flush_messages == 1 or self._flush_every_message()
+
+    # Segments that are sealed, and what is known to be on stable storage.
+
+    def sealed(self, log: PartitionLog, segment: Segment) -> None:
+        """A segment gets no more batches: sync it in the background, then recovery need not look at it."""
+        self._flusher.sync_sealed(log, segment)
+
+    def _sealed_synced(self, logs: Iterable[PartitionLog]) -> None:
+        for log in logs:
+            key = (log.topic, log.partition)
+            if self._logs.get(key) is log:
+                log.update_recovery_point()
+                self._recovery_points[key] = log.recovery_point
+        try:
+            self._write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+        except OSError as error:
+            logger.warning("%s not written, the next start may check more: %s", RECOVERY_POINT_FILE, error)
+
+    # The front of logs.
+
+    def save_log_start(self, log: PartitionLog) -> None:
+        """Persist the log's start offset and tell the listeners. OSError when that failed."""
+        self._save_log_starts([log])
+
+    def _save_log_starts(self, logs: list[PartitionLog]) -> None:
+        changed = dict(self._log_starts)
+        for log in logs:
+            changed[log.topic, log.partition] = log.log_start_offset
+        self._write_offsets(LOG_START_FILE, changed)
+        self._log_starts = changed
+        for log in logs:
+            for listener in self._log_start_listeners:
+                listener(log)
+
+    def apply_retention(self) -> None:
+        """Delete segments by retention time and size, and forget producers that were silent for long."""
+        now = self._env.clock.wall_ms()
+        moved: list[tuple[PartitionLog, int]] = []
+        for log in list(self._logs.values()):
+            before = log.log_start_offset
+            log.producers.remove_expired(now, log.settings.producer_id_expiration_ms)
+            log.log_start_offset = log.retention_start(now)
+            if log.log_start_offset != before:
+                moved.append((log, before))
+        if not moved:
+            return
+        try:
+            self._save_log_starts([log for log, _ in moved])
+        except OSError as error:
+            logger.error("%s not written, nothing is deleted: %s", LOG_START_FILE, error)
+            for log, before in moved:
+                log.log_start_offset = before
+            return
+        for log, before in moved:
+            removed = log.remove_deleted_segments()
+            logger.info(
+                "%s-%d: log start offset %d -> %d by retention, %d segments deleted",
+                log.topic,
+                log.partition,
+                before,
+                log.log_start_offset,
+                removed,
+            )
+
+    def _schedule_retention(self) -> None:
+        clock = self._env.clock
+        self._retention_timer = clock.call_at(clock.now_ms() + self._retention_check_ms, self._on_retention_timer)
+
+    def _on_retention_timer(self) -> None:
+        self._schedule_retention()
+        self.apply_retention()
+
+    # Small files and names.
+
+    def _path(self, name: str) -> str:
+        return f"{self._data_dir}/{name}"
+
+    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
+        try:
+            return parse_offsets(self.fs.read_bytes(self._path(name)))
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            logger.warning("%s: ignored: %s", self._path(name), error)
+            return {}
+
+    def _without_strangers(self, name: str, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Only the offsets of logs there are: a topic of the same name that is made later must not get them."""
+        known = {key: offset for key, offset in offsets.items() if key in self._logs}
+        if known != offsets:
+            self._write_offsets(name, known)
+        return known
+
+    def _write_offsets(self, name: str, offsets: dict[TopicPartition, int]) -> None:
+        self.fs.write_atomic(self._path(name), format_offsets(offsets), sync=self._flush_every_message())
+
+    def _renamed(self, name: str, suffix: str) -> str:
+        """A name of its own for a folder that is on its way out; never too long for a file system."""
+        suffix = f".{self._env.random_uuid().hex()}{suffix}"
+        return name[: MAX_NAME_BYTES - len(suffix)] + suffix

@@ -1,0 +1,574 @@
+"""One partition's log: append, read, roll, retain.
+
+An append is checked, given its offsets and put into a buffer; the manager's flush writes the buffers of all logs once a
+tick and moves the high watermarks. Readers see nothing above the high watermark, so they never see what a failed write
+takes back.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from shareq.broker.log.admission import Admission
+from shareq.broker.log.append import AppendInfo, Batch, LogHost, OnDurable, Origin
+from shareq.broker.log.checkpoints import format_epochs, format_partition_metadata
+from shareq.broker.log.files import (
+    LEADER_EPOCH_FILE,
+    PARTITION_METADATA_FILE,
+    Segment,
+    list_offsets,
+    remove_quietly,
+    snapshot_path,
+)
+from shareq.broker.log.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, SegmentMap
+from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
+from shareq.broker.log.reader import EMPTY, BatchSpan, Found, ReadResult
+from shareq.broker.log.recovery import RecoveredLog
+from shareq.broker.log.segment import SNAPSHOT_SUFFIX
+from shareq.broker.log.segment_list import SegmentList
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.records.batch import (
+    CONTROL,
+    NO_PRODUCER_ID,
+    NO_TIMESTAMP,
+    PREFIX_SIZE,
+    BatchHeader,
+    read_header,
+    stamped_prefix,
+)
+from shareq.protocol.records.control import read_control_record
+
+__all__ = ["AppendInfo", "BatchSpan", "Found", "OnDurable", "Origin", "PartitionLog", "ReadResult"]
+
+logger = logging.getLogger(__name__)
+
+BY_REFERENCE_BYTES: Final = 16 * 1024  # larger batches are not copied into the tick's buffer
+KEPT_SNAPSHOTS: Final = 2
+TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
+
+
+class PartitionLog:
+    """The log of one partition. Owned by the manager; everything runs on the loop's thread.
+
+    `log_end_offset` is the next offset to assign, buffered appends included. Everything below `high_watermark` is
+    written (and on stable storage where that is configured): readers see up to it. Without an append there is no file.
+    """
+
+    __slots__ = (
+        "_active",
+        "_admission",
+        "_buffers",
+        "_callbacks",
+        "_changed",
+        "_done",
+        "_failed",
+        "_folder",
+        "_folder_exists",
+        "_host",
+        "_map",
+        "_mark",
+        "_max_offset",
+        "_position",
+        "_queued",
+        "_refusal",
+        "_roll_at_ms",
+        "_segments",
+        "_settings",
+        "_size_limit",
+        "_tail",
+        "_written_end",
+        "high_watermark",
+        "leader_epoch",
+        "log_end_offset",
+        "log_start_offset",
+        "partition",
+        "producers",
+        "recovery_point",
+        "topic",
+        "topic_id",
+        "unsynced_messages",
+        "waiting_for_sync",
+    )
+
+    def __init__(
+        self,
+        host: LogHost,
+        folder: str,
+        topic: str,
+        partition: int,
+        topic_id: bytes,
+        settings: LogSettings,
+        *,
+        log_start_offset: int = 0,
+    ) -> None:
+        self._host = host
+        self._folder = folder
+        self._folder_exists = False
+        self.topic = topic
+        self.partition = partition
+        self.topic_id = topic_id
+        self.leader_epoch = 0
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_start_offset
+        self.high_watermark = log_start_offset
+        self.recovery_point = log_start_offset  # everything below is in sealed segments on stable storage
+        self.producers = ProducerStates()
+        self.unsynced_messages = 0
+        self.waiting_for_sync = 0  # flushes that were written and do not count yet
+        self._refusal = ErrorCode.NONE  # why nothing works any more
+        self._segments = SegmentList()
+        self._active: Segment | None = None
+        self._map = SegmentMap(log_start_offset, settings.index_interval_bytes)
+        self._mark = self._map.mark()
+        self._position = 0  # in the active segment, where the next batch goes
+        self._size_limit = -1  # without an active segment the first append makes one
+        self._roll_at_ms = 0
+        self._max_offset = 0
+        self._buffers: list[bytearray | memoryview] = []
+        self._tail = bytearray()
+        self._callbacks: list[OnDurable] = []
+        self._done: list[OnDurable] = []  # written since the last flush
+        self._failed: list[OnDurable] = []
+        self._written_end = log_start_offset
+        self._queued = False
+        self._changed = False  # since the index files and the snapshot were written
+        self._settings = settings
+        self._admission = Admission(settings)
+
+    def __repr__(self) -> str:
+        return f"PartitionLog({self.topic}-{self.partition}, {self.log_start_offset}..{self.log_end_offset})"
+
+    def restore(self, recovered: RecoveredLog, leader_epoch: int, now_wall_ms: int) -> None:
+        """Take over what was found on disk; before anything else is done with the log."""
+        self._folder_exists = True
+        self._changed = bool(recovered.scanned)
+        self.leader_epoch = leader_epoch
+        self.producers = recovered.producers
+        end = recovered.log_end_offset
+        self.log_end_offset = self.high_watermark = self._written_end = end
+        for segment in recovered.segments:
+            self._segments.add(segment)
+        if recovered.segments:
+            self.log_start_offset = max(self.log_start_offset, recovered.segments[0].base_offset)
+            self._activate(recovered.segments[-1], now_wall_ms)
+
+    # Settings and state.
+
+    @property
+    def settings(self) -> LogSettings:
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: LogSettings) -> None:
+        self._settings = settings
+        self._admission = Admission(settings)
+        if self._active is not None:
+            self._size_limit = settings.segment_bytes
+
+    @property
+    def folder(self) -> str:
+        return self._folder
+
+    @property
+    def active_segment(self) -> Segment | None:
+        """The segment that appends go to; None without any append so far."""
+        return self._active
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """All segments in order."""
+        return self._segments.all()
+
+    @property
+    def refusal(self) -> ErrorCode:
+        """What every call answers since the log went offline or was deleted; NONE while it works."""
+        return self._refusal
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Up to where (exclusive) read_committed readers see: no transaction below it is open."""
+        return self.producers.first_unstable_offset(self.high_watermark)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all segments."""
+        return self._segments.size_bytes()
+
+    # Appending.
+
+    def append(
+        self,
+        batch: Batch,
+        *,
+        origin: Origin,
+        now_wall_ms: int,
+        on_durable: OnDurable | None = None,
+    ) -> AppendInfo | ErrorCode:
+        """Check one batch, give it its offsets and queue it for this tick's flush.
+
+        `on_durable` is called once with NONE when the batch counts, or with the error when it was lost; never for a
+        batch that is refused here by an ErrorCode. The log keeps a reference to a large `batch` until the flush: its
+        bytes must not change before.
+        """
+        if self._refusal:
+            return self._refusal
+        header = self._admit(batch, origin, now_wall_ms)
+        if not isinstance(header, BatchHeader):
+            return self._repeat(header, on_durable) if isinstance(header, AppendedBatch) else header
+        append_time = NO_TIMESTAMP
+        if self._admission.rewrites and origin is Origin.CLIENT:
+            stored = self._admission.rewritten(batch, header, now_wall_ms)
+            if isinstance(stored, ErrorCode):
+                return stored
+            batch, header = stored, read_header(stored)
+            append_time = now_wall_ms if header.is_log_append_time else NO_TIMESTAMP
+
+        size = len(batch)
+        base_offset = self.log_end_offset
+        last_offset = base_offset + header.last_offset_delta
+        position = self._position
+        if position + size > self._size_limit or now_wall_ms >= self._roll_at_ms or last_offset > self._max_offset:
+            error = self._make_room(now_wall_ms)
+            if error:
+                return error
+            position = self._position
+        self._map.add(last_offset, position, size, header.max_timestamp)
+        self._position = position + size
+        self._tail += stamped_prefix(base_offset, header.length, self.leader_epoch)
+        if size < BY_REFERENCE_BYTES:
+            self._tail += batch[PREFIX_SIZE:]
+        else:
+            self._buffers += (self._tail, memoryview(batch)[PREFIX_SIZE:])
+            self._tail = bytearray()
+        self.log_end_offset = last_offset + 1
+        if header.producer_id != NO_PRODUCER_ID:
+            self._remember_producer(header, batch, base_offset, now_wall_ms)
+        if on_durable is not None:
+            self._callbacks.append(on_durable)
+        if not self._queued:
+            self._queued = True
+            self._host.flush_soon(self)
+        return AppendInfo(base_offset, last_offset, append_time, self.log_start_offset, False)
+
+    def _admit(self, batch: Batch, origin: Origin, now_wall_ms: int) -> BatchHeader | AppendedBatch | ErrorCode:
+        """The header of a batch that may be appended; the one in the log already that it repeats; or why not."""
+        if origin is Origin.COORDINATOR:
+            header = read_header(batch)
+        else:
+            admitted = self._admission.check(batch, now_wall_ms)
+            if isinstance(admitted, ErrorCode):
+                return admitted
+            header = admitted
+        if header.producer_id == NO_PRODUCER_ID:
+            return header
+        if header.attributes & CONTROL:
+            known: ErrorCode | AppendedBatch = self.producers.check_marker(header, _coordinator_epoch(batch))
+        else:
+            known = self.producers.check(header) if origin is Origin.CLIENT else ErrorCode.NONE
+        return header if known is ErrorCode.NONE else known
+
+    def _remember_producer(self, header: BatchHeader, batch: Batch, base_offset: int, now_wall_ms: int) -> None:
+        if header.attributes & CONTROL:
+            self.producers.end_transaction(header, base_offset, _coordinator_epoch(batch), now_wall_ms)
+        else:
+            self.producers.append(header, base_offset, now_wall_ms)
+
+    def _repeat(self, known: AppendedBatch, on_durable: OnDurable | None) -> AppendInfo:
+        """Answer a batch that is in the log, or in the buffer, already: when everything up to now is durable."""
+        if on_durable is not None:
+            self._callbacks.append(on_durable)
+            if not self._queued:
+                self._queued = True
+                self._host.flush_soon(self)
+        return AppendInfo(known.first_offset, known.last_offset, NO_TIMESTAMP, self.log_start_offset, True)
+
+    def _make_room(self, now_wall_ms: int) -> ErrorCode:
+        """Have an active segment that takes the next batch."""
+        active = self._active
+        if active is not None and self._position == 0:  # nothing in it: it may take one batch of any size
+            self._roll_at_ms = now_wall_ms + self._settings.segment_ms
+            return ErrorCode.NONE
+        if active is not None:
+            error = self._seal(active)
+            if error:
+                return error
+        segment = Segment(self._host.pool, self._folder, self.log_end_offset, 0, self._settings.index_interval_bytes)
+        segment.set_map(segment.new_map(), proven=True)
+        self._segments.add(segment)
+        self._activate(segment, now_wall_ms)
+        return ErrorCode.NONE
+
+    def _activate(self, segment: Segment, now_wall_ms: int) -> None:
+        self._active = segment
+        self._map = segment.map
+        self._mark = self._map.mark()
+        self._position = segment.size
+        self._size_limit = self._settings.segment_bytes
+        self._roll_at_ms = now_wall_ms + self._settings.segment_ms
+        self._max_offset = segment.base_offset + MAX_RELATIVE_OFFSET
+
+    def _seal(self, active: Segment) -> ErrorCode:
+        """Finish the active segment: what is buffered goes into it, nothing else will."""
+        if not self._write():
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        sync = self._host.syncs_every_flush(self._settings)
+        if sync:
+            # Before the next segment exists: else a power cut could tear this one with sound batches behind the tear.
+            try:
+                active.sync()
+            except OSError as error:
+                self.go_offline(error)
+                return ErrorCode.KAFKA_STORAGE_ERROR
+        active.write_indexes(sync=sync)
+        self._map.forget_tail()
+        self._write_snapshot(sync=sync)
+        self._host.sealed(self, active)
+        return ErrorCode.NONE
+
+    def _write_snapshot(self, *, sync: bool) -> None:
+        """Write the producers as they are at the log end offset, all of it written. Failing costs a longer start."""
+        fs = self._host.fs
+        try:
+            fs.write_atomic(snapshot_path(self._folder, self.log_end_offset), self.producers.to_snapshot(), sync=sync)
+            for old in list_offsets(fs.list_dir(self._folder), SNAPSHOT_SUFFIX)[:-KEPT_SNAPSHOTS]:
+                remove_quietly(fs, snapshot_path(self._folder, old))
+        except OSError as error:
+            logger.warning("%s: producer snapshot not written: %s", self._folder, error)
+
+    # Flushing.
+
+    def flush(self) -> tuple[int, list[OnDurable], list[OnDurable]]:
+        """Write what is buffered. Where the written log ends (exclusive), who waits for that, and whose batch is lost.
+
+        The manager says when it counts: `advance`.
+        """
+        self._queued = False
+        self._write()
+        done, self._done = self._done, []
+        failed = self._failed
+        if failed:
+            self._failed = []
+        return self._written_end, done, failed
+
+    def update_recovery_point(self) -> None:
+        """Move the recovery point to the first segment that is not known to be on stable storage."""
+        for segment in self._segments.all():
+            if segment.dirty or segment is self._active:
+                self.recovery_point = max(self.recovery_point, segment.base_offset)
+                return
+
+    def advance(self, end_offset: int) -> bool:
+        """Everything below `end_offset` counts now. Whether that moved the high watermark."""
+        if end_offset <= self.high_watermark:
+            return False
+        self.high_watermark = end_offset
+        return True
+
+    def go_offline(self, error: OSError) -> None:
+        """Nothing can be said about the file any more: refuse everything until the broker is started again."""
+        if not self._refusal:
+            logger.error("%s: offline until the next start: %s", self._folder, error)
+            self._stop(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def _stop(self, refusal: ErrorCode) -> None:
+        self._refusal = refusal
+        self._failed += self._callbacks
+        self._callbacks = []
+        self._buffers.clear()
+        self._tail = bytearray()
+
+    def _write(self) -> bool:
+        """Write the buffers behind the active segment; False when that failed and they are gone."""
+        active = self._active
+        size = self._position - active.size if active is not None else 0
+        if active is not None and size and not self._refusal:
+            try:
+                if not active.exists:
+                    self._create_files(active)
+                self._buffers.append(self._tail)
+                active.append(self._buffers, size)
+            except OSError as error:
+                self._take_back(active, error)
+                return False
+            self._buffers = []
+            self._tail = bytearray()
+            self._changed = True
+            self.unsynced_messages += self.log_end_offset - self._written_end
+            self._written_end = self.log_end_offset
+            self._mark = self._map.mark()
+            self.producers.written()
+            if len(self._map.offsets) * OFFSET_ENTRY_BYTES >= self._settings.segment_index_bytes:
+                self._size_limit = -1
+        self._done += self._callbacks
+        self._callbacks = []
+        return True
+
+    def _take_back(self, active: Segment, error: OSError) -> None:
+        """A write failed: the log is what it was after the last one that did not."""
+        logger.error("%s: write at byte %d failed, removing it: %s", active.log_path, active.size, error)
+        self._failed += self._callbacks
+        self._callbacks = []
+        self._buffers = []
+        self._tail = bytearray()
+        self.log_end_offset = self._written_end
+        self._position = active.size
+        self._map.reset(self._mark, self._written_end)
+        self.producers.roll_back(self._written_end)
+        try:
+            active.cut_back()
+        except OSError as cut_error:
+            self.go_offline(cut_error)
+
+    def _create_files(self, segment: Segment) -> None:
+        """Make the segment's file, and before the first one the partition's folder with the topic's id in it."""
+        fs = self._host.fs
+        sync = self._host.syncs_every_flush(self._settings)
+        if not self._folder_exists:
+            fs.make_dirs(self._folder)
+            metadata = format_partition_metadata(self.topic_id)
+            fs.write_atomic(f"{self._folder}/{PARTITION_METADATA_FILE}", metadata, sync=sync)
+            epochs = format_epochs([(self.leader_epoch, self.log_start_offset)])
+            fs.write_atomic(f"{self._folder}/{LEADER_EPOCH_FILE}", epochs, sync=sync)
+            if sync:
+                fs.sync_dir(self._folder.rpartition("/")[0])
+            self._folder_exists = True
+        segment.file()
+        if sync:
+            fs.sync_dir(self._folder)
+
+    # Reading.
+
+    def read(
+        self,
+        offset: int,
+        max_bytes: int,
+        *,
+        upto: int,
+        min_one_batch: bool = True,
+        max_records: int | None = None,
+    ) -> ReadResult | ErrorCode:
+        """Whole batches of one segment from the one that holds `offset`, all below `upto` (exclusive) and durable.
+
+        At most `max_bytes`, but with `min_one_batch` the first batch whatever its size. With `max_records` it ends
+        after the batch that holds the last of so many offsets. OFFSET_OUT_OF_RANGE outside log start to log end (both
+        inclusive), CORRUPT_MESSAGE for a damaged batch, KAFKA_STORAGE_ERROR.
+        """
+        if self._refusal:
+            return self._refusal
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        upto = min(upto, self.high_watermark)
+        if offset >= upto:
+            return EMPTY
+        try:
+            result = self._segments.read(offset, max_bytes, upto, min_one_batch, max_records)
+            if result is ErrorCode.CORRUPT_MESSAGE and self._map_was_wrong():
+                result = self._segments.read(offset, max_bytes, upto, min_one_batch, max_records)
+        except OSError as error:
+            logger.error("%s: reading at offset %d failed: %s", self._folder, offset, error)
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        return result
+
+    def _map_was_wrong(self) -> bool:
+        """Make the active segment's map anew if it came from index files; True if a second try makes sense."""
+        active = self._active
+        if active is None or active.map_proven or self._position != active.size:
+            return False
+        self._map = active.rebuild_map()
+        self._mark = self._map.mark()
+        return True
+
+    def available_bytes(self, offset: int, upto: int) -> int:
+        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any."""
+        upto = min(upto, self.high_watermark)
+        if self._refusal or offset >= upto:
+            return 0
+        try:
+            return self._segments.bytes_between(offset, upto)
+        except OSError as error:
+            logger.error("%s: reading at offset %d failed: %s", self._folder, offset, error)
+            return 0
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
+        """The first record with that timestamp or a later one; None when there is none. OSError as the files'."""
+        return self._segments.find_timestamp(timestamp_ms, self.log_start_offset, self.high_watermark)
+
+    def max_timestamp(self) -> Found | None:
+        """The record with the largest timestamp, the first of them; None without any. OSError as the files'."""
+        written = max(self._segments.max_timestamp(but_last=True), self._mark.max_timestamp)
+        if written == NO_TIMESTAMP:
+            return None
+        return self._segments.find_timestamp(written, self.log_start_offset, self.high_watermark)
+
+    # Removing from the front.
+
+    def truncate_prefix(self, new_log_start_offset: int) -> ErrorCode:
+        """Make everything below the offset unreadable and remove the segments that only held such records.
+
+        -1 stands for the high watermark. OFFSET_OUT_OF_RANGE beyond it; nothing happens below the log start offset.
+        """
+        if self._refusal:
+            return self._refusal
+        offset = self.high_watermark if new_log_start_offset == TO_HIGH_WATERMARK else new_log_start_offset
+        if offset > self.high_watermark or offset < 0:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        if offset <= self.log_start_offset:
+            return ErrorCode.NONE
+        before, self.log_start_offset = self.log_start_offset, offset
+        try:
+            self._host.save_log_start(self)
+        except OSError as error:
+            logger.error("%s: log start offset %d not saved: %s", self._folder, offset, error)
+            self.log_start_offset = before
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        self.remove_deleted_segments()
+        return ErrorCode.NONE
+
+    def retention_start(self, now_wall_ms: int) -> int:
+        """The log start offset after retention by time and size, not yet in force. Rolls when nothing is to be kept."""
+        if not self._settings.delete or self._refusal:
+            return self.log_start_offset
+        segments = self._segments
+        expired = segments.expired(self._settings, now_wall_ms, self.log_end_offset, self.high_watermark)
+        if expired and expired == len(segments):
+            idle = self._position and self.high_watermark == self.log_end_offset
+            if not idle or self._make_room(now_wall_ms):
+                expired -= 1
+        return max(self.log_start_offset, segments.base_of(expired)) if expired else self.log_start_offset
+
+    def remove_deleted_segments(self) -> int:
+        """Remove the segments that end at or before the log start offset; returns how many. The last one stays."""
+        return self._segments.remove_before(self.log_start_offset)
+
+    # The end.
+
+    def close(self, *, clean: bool) -> bool:
+        """Give the files back; with `clean` leave them as a start trusts them. False when that was not possible."""
+        try:
+            if clean and self._changed and not self._refusal and self._active is not None:
+                for segment in self._segments.all():
+                    segment.sync()
+                self._active.write_indexes(sync=False)
+                self._write_snapshot(sync=False)
+        except OSError as error:
+            self.go_offline(error)
+        for segment in self._segments.all():
+            segment.close()
+        return not self._refusal
+
+    def deleted(self) -> None:
+        """The topic is gone: close the files, refuse everything."""
+        self._stop(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        for segment in self._segments.all():
+            segment.dirty = False
+            segment.close()
+
+
+def _coordinator_epoch(batch: Batch) -> int:
+    try:
+        return read_control_record(batch).coordinator_epoch
+    except MalformedMessage:
+        return -1

@@ -1,0 +1,239 @@
+"""What one partition remembers of its producers: sequences to find duplicates and gaps, and open transactions. Pure.
+
+Rules as in Apache Kafka 4.3.1 (ProducerStateManager, ProducerAppendInfo). A `.snapshot` file is Kafka's, version 1:
+
+    0  int16   version, 1
+    2  uint32  CRC-32C of everything after this field
+    6  int32   number of producers, for each of them 48 bytes:
+         int64 producerId, int16 epoch, int32 lastSequence (-1 none), int64 lastOffset (-1 none), int32 offsetDelta,
+         int64 timestamp (ms), int32 coordinatorEpoch (-1 none), int64 currentTxnFirstOffset (-1 none)
+
+lastOffset and offsetDelta are of the last data batch, offsetDelta its last record's.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import (
+    CONTROL,
+    MAX_SEQUENCE,
+    NO_SEQUENCE,
+    TRANSACTIONAL,
+    BatchHeader,
+    last_sequence,
+)
+from shareq.protocol.records.checksum import crc32c
+
+__all__ = ["REMEMBERED_BATCHES", "AppendedBatch", "Producer", "ProducerStates"]
+
+REMEMBERED_BATCHES: Final = 5  # max.in.flight.requests.per.connection of an idempotent producer
+NONE: Final = -1
+
+_VERSION: Final = 1
+_PREFIX: Final = struct.Struct(">hI")
+_COUNT: Final = struct.Struct(">i")
+_ENTRY: Final = struct.Struct(">qhiqiqiq")
+
+
+class AppendedBatch(NamedTuple):
+    """One data batch of a producer as it is in the log. `last_offset` inclusive."""
+
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @property
+    def first_offset(self) -> int:
+        return self.last_offset - self.offset_delta
+
+    @property
+    def first_sequence(self) -> int:
+        first = self.last_sequence - self.offset_delta
+        return first if first >= 0 else first + MAX_SEQUENCE + 1
+
+
+class Producer(NamedTuple):
+    """One producer id; a value, never changed in place. `batches`: its last ones in this epoch, oldest first."""
+
+    epoch: int
+    coordinator_epoch: int
+    last_timestamp: int
+    transaction_first_offset: int
+    batches: tuple[AppendedBatch, ...]
+
+
+class ProducerStates:
+    """The producers of one partition. Owned by its log.
+
+    `append` and `end_transaction` take effect at once so that batches of one tick see each other; `written` makes what
+    happened so far final, `roll_back` takes it all back to the last `written`.
+    """
+
+    __slots__ = ("_ending", "_open", "_producers", "_undo")
+
+    def __init__(self) -> None:
+        self._producers: dict[int, Producer] = {}
+        self._open: dict[int, int] = {}  # producer id -> first offset of its open transaction
+        self._ending: list[tuple[int, int]] = []  # (marker's offset, first offset) until readers may see the marker
+        self._undo: dict[int, Producer | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._producers)
+
+    def get(self, producer_id: int) -> Producer | None:
+        return self._producers.get(producer_id)
+
+    def producer_ids(self) -> list[int]:
+        return sorted(self._producers)
+
+    def check(self, header: BatchHeader) -> ErrorCode | AppendedBatch:
+        """Whether a client's batch with a producer id may be appended.
+
+        NONE: yes. An `AppendedBatch`: it is that one again, one of the last five. OUT_OF_ORDER_SEQUENCE_NUMBER,
+        INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE (a plain batch inside a transaction). A producer this partition knows
+        nothing of may start anywhere: its records may have been deleted.
+        """
+        producer = self._producers.get(header.producer_id)
+        if producer is None:
+            return ErrorCode.NONE
+        if header.producer_epoch < producer.epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        first = header.base_sequence
+        if header.producer_epoch > producer.epoch:
+            return ErrorCode.NONE if first == 0 else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        last = last_sequence(first, header.last_offset_delta)
+        for batch in producer.batches:
+            if batch.last_sequence == last and batch.offset_delta == header.last_offset_delta:
+                return batch
+        latest = producer.batches[-1].last_sequence if producer.batches else NO_SEQUENCE
+        if first != (0 if latest == MAX_SEQUENCE else latest + 1):
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        if producer.transaction_first_offset != NONE and not header.attributes & TRANSACTIONAL:
+            return ErrorCode.INVALID_TXN_STATE
+        return ErrorCode.NONE
+
+    def check_marker(self, header: BatchHeader, coordinator_epoch: int) -> ErrorCode:
+        """Whether a transaction marker may be appended: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED."""
+        producer = self._producers.get(header.producer_id)
+        if producer is None:
+            return ErrorCode.NONE
+        if header.producer_epoch < producer.epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if coordinator_epoch < producer.coordinator_epoch:
+            return ErrorCode.TRANSACTION_COORDINATOR_FENCED
+        return ErrorCode.NONE
+
+    def append(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
+        """A data batch with a producer id was appended at `base_offset`, at `timestamp` (ms since the epoch)."""
+        producer_id = header.producer_id
+        producer = self._producers.get(producer_id)
+        self._undo.setdefault(producer_id, producer)
+        delta = header.last_offset_delta
+        batch = AppendedBatch(last_sequence(header.base_sequence, delta), base_offset + delta, delta, timestamp)
+        if producer is None:
+            coordinator_epoch = first_offset = NONE
+            batches: tuple[AppendedBatch, ...] = (batch,)
+        else:
+            coordinator_epoch, first_offset = producer.coordinator_epoch, producer.transaction_first_offset
+            same = producer.epoch == header.producer_epoch
+            batches = (*producer.batches[1 - REMEMBERED_BATCHES :], batch) if same else (batch,)
+        if header.attributes & TRANSACTIONAL and first_offset == NONE:
+            first_offset = self._open[producer_id] = base_offset
+        self._producers[producer_id] = Producer(
+            header.producer_epoch, coordinator_epoch, timestamp, first_offset, batches
+        )
+
+    def end_transaction(self, header: BatchHeader, offset: int, coordinator_epoch: int, timestamp: int) -> None:
+        """A transaction marker was appended at `offset`."""
+        producer_id = header.producer_id
+        producer = self._producers.get(producer_id)
+        self._undo.setdefault(producer_id, producer)
+        same = producer is not None and producer.epoch == header.producer_epoch
+        batches = producer.batches if producer is not None and same else ()
+        first_offset = self._open.pop(producer_id, NONE)
+        if first_offset != NONE:
+            self._ending.append((offset, first_offset))
+        self._producers[producer_id] = Producer(header.producer_epoch, coordinator_epoch, timestamp, NONE, batches)
+
+    def replay(self, header: BatchHeader, coordinator_epoch: int) -> None:
+        """Take over a batch that is in the log already; for a control batch with its record's coordinator epoch."""
+        if header.attributes & CONTROL:
+            self.end_transaction(header, header.base_offset, coordinator_epoch, header.max_timestamp)
+        else:
+            self.append(header, header.base_offset, header.max_timestamp)
+
+    def written(self) -> None:
+        """What was appended so far is in the file."""
+        self._undo.clear()
+
+    def roll_back(self, log_end_offset: int) -> None:
+        """What was appended since `written` is gone; the log ends at `log_end_offset` (exclusive) again."""
+        for producer_id, producer in self._undo.items():
+            self._open.pop(producer_id, None)
+            if producer is None:
+                self._producers.pop(producer_id, None)
+                continue
+            self._producers[producer_id] = producer
+            if producer.transaction_first_offset != NONE:
+                self._open[producer_id] = producer.transaction_first_offset
+        self._ending = [ending for ending in self._ending if ending[0] < log_end_offset]
+        self._undo.clear()
+
+    def first_unstable_offset(self, high_watermark: int) -> int:
+        """The last stable offset: where the first transaction begins whose end is not visible, or the watermark."""
+        if not self._open and not self._ending:
+            return high_watermark
+        self._ending = [ending for ending in self._ending if ending[0] >= high_watermark]
+        firsts = [first for _, first in self._ending]
+        return min(high_watermark, *self._open.values(), *firsts)
+
+    def remove_expired(self, now_wall_ms: int, expiration_ms: int) -> None:
+        """Forget producers that were silent for `expiration_ms` and have no open transaction."""
+        expired = [
+            producer_id
+            for producer_id, producer in self._producers.items()
+            if now_wall_ms - producer.last_timestamp >= expiration_ms and producer_id not in self._open
+        ]
+        for producer_id in expired:
+            del self._producers[producer_id]
+
+    def to_snapshot(self) -> bytes:
+        """The content of a `.snapshot` file."""
+        body = bytearray(_COUNT.pack(len(self._producers)))
+        for producer_id, producer in self._producers.items():
+            last = producer.batches[-1] if producer.batches else AppendedBatch(NO_SEQUENCE, NONE, 0, NONE)
+            body += _ENTRY.pack(
+                producer_id,
+                producer.epoch,
+                last.last_sequence,
+                last.last_offset,
+                last.offset_delta,
+                producer.last_timestamp,
+                producer.coordinator_epoch,
+                producer.transaction_first_offset,
+            )
+        return _PREFIX.pack(_VERSION, crc32c(body)) + body
+
+    @classmethod
+    def from_snapshot(cls, data: bytes) -> ProducerStates | None:
+        """The producers in a `.snapshot` file's content; None when it is not one that can be believed."""
+        if len(data) < _PREFIX.size + _COUNT.size:
+            return None
+        version, crc = _PREFIX.unpack_from(data)
+        (count,) = _COUNT.unpack_from(data, _PREFIX.size)
+        entries = memoryview(data)[_PREFIX.size + _COUNT.size :]
+        if version != _VERSION or crc32c(memoryview(data)[_PREFIX.size :]) != crc:
+            return None
+        if count * _ENTRY.size != len(entries):
+            return None
+        states = cls()
+        for producer_id, epoch, sequence, offset, delta, time, coordinator_epoch, first in _ENTRY.iter_unpack(entries):
+            batches = (AppendedBatch(sequence, offset, delta, time),) if offset >= 0 else ()
+            states._producers[producer_id] = Producer(epoch, coordinator_epoch, time, first, batches)
+            if first != NONE:
+                states._open[producer_id] = first
+        return states

@@ -1,0 +1,117 @@
+"""The segments of one log in order: which one an offset is in, reading across them, and which are old enough to go."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from shareq.broker.log.files import Segment
+from shareq.broker.log.reader import EMPTY, Found, ReadResult, find_timestamp, position_of, read_segment
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import NO_TIMESTAMP
+
+__all__ = ["SegmentList"]
+
+
+class SegmentList:
+    """Segments by ascending base offset; the last one is the active one. Owned by its log."""
+
+    __slots__ = ("_bases", "_segments")
+
+    def __init__(self) -> None:
+        self._segments: list[Segment] = []
+        self._bases: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def all(self) -> Sequence[Segment]:
+        """The segments; the sequence changes with the log."""
+        return self._segments
+
+    def base_of(self, at: int) -> int:
+        return self._bases[at]
+
+    def add(self, segment: Segment) -> None:
+        """Have a new last segment."""
+        self._segments.append(segment)
+        self._bases.append(segment.base_offset)
+
+    def size_bytes(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    def remove_before(self, offset: int) -> int:
+        """Remove the segments, with their files, that end at or before `offset`; how many. The last one stays."""
+        removed = 0
+        while len(self._segments) > 1 and self._bases[1] <= offset:
+            self._bases.pop(0)
+            self._segments.pop(0).remove()
+            removed += 1
+        return removed
+
+    def _at(self, offset: int) -> int:
+        """Index of the segment that holds `offset`, or would."""
+        bases = self._bases
+        if bases and offset >= bases[-1]:
+            return len(bases) - 1
+        return max(bisect_right(bases, offset) - 1, 0)
+
+    def read(
+        self, offset: int, max_bytes: int, upto: int, min_one_batch: bool, max_offsets: int | None
+    ) -> ReadResult | ErrorCode:
+        """As `read_segment`, of the first segment that has a batch at `offset` or after it. OSError as the files'.
+
+        Damage found where an index file pointed to may be the index file's: then its map is made anew from the log.
+        """
+        at = self._at(offset)
+        while at < len(self._segments):
+            segment = self._segments[at]
+            result = read_segment(
+                segment, offset, max_bytes, upto, min_one_batch=min_one_batch, max_offsets=max_offsets
+            )
+            if result is ErrorCode.CORRUPT_MESSAGE and not segment.map_proven and segment is not self._segments[-1]:
+                segment.rebuild_map()
+            elif isinstance(result, ErrorCode) or result.batches or position_of(segment, offset) is not None:
+                return result
+            else:
+                at += 1  # compaction left nothing from `offset` on in that segment
+        return EMPTY
+
+    def bytes_between(self, offset: int, upto: int) -> int:
+        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive, above `offset`)."""
+        first, last = self._at(offset), self._at(upto - 1)
+        end = position_of(self._segments[last], upto)
+        if end is None:
+            end = self._segments[last].size
+        start = position_of(self._segments[first], offset)
+        if start is None:
+            start = self._segments[first].size
+        return sum(segment.size for segment in self._segments[first:last]) + end - start
+
+    def find_timestamp(self, timestamp: int, start_offset: int, upto: int) -> Found | None:
+        """The first record with at least that timestamp, from `start_offset` and below `upto`."""
+        for segment in self._segments:
+            if segment.map.max_timestamp >= timestamp:
+                found = find_timestamp(segment, timestamp, start_offset, upto)
+                if found is not None:
+                    return found
+        return None
+
+    def max_timestamp(self, *, but_last: bool) -> int:
+        """The largest timestamp of the segments, -1 without any."""
+        segments = self._segments[: -1 if but_last else None]
+        return max((segment.map.max_timestamp for segment in segments), default=NO_TIMESTAMP)
+
+    def expired(self, settings: LogSettings, now_wall_ms: int, log_end_offset: int, high_watermark: int) -> int:
+        """How many segments from the oldest on may go by time or size. (Apache Kafka: UnifiedLog.deleteOldSegments.)"""
+        excess = self.size_bytes() - settings.retention_bytes
+        for at, segment in enumerate(self._segments):
+            end = self._bases[at + 1] if at + 1 < len(self._bases) else log_end_offset
+            newest = segment.map.max_timestamp
+            too_old = 0 <= settings.retention_ms < now_wall_ms - newest and newest != NO_TIMESTAMP
+            too_much = settings.retention_bytes >= 0 and excess >= segment.size
+            if end > high_watermark or not (too_old or too_much):
+                return at
+            excess -= segment.size
+        return len(self._segments)

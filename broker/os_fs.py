@@ -1,0 +1,234 @@
+"""The file system of the operating system. POSIX: vectored writes, positioned reads, fdatasync, flock."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final
+
+from shareq.broker.environment import File
+
+__all__ = ["OsFs"]
+
+Buffer = bytes | bytearray | memoryview
+
+_MAX_BUFFERS: Final = os.sysconf("SC_IOV_MAX") if hasattr(os, "sysconf") else 16
+_TEMPORARY_SUFFIX: Final = ".tmp"
+_sync_data: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
+
+_SyncJob = tuple[list["OsFile"], Callable[[OSError | None], None]]
+
+
+class OsFile:
+    """One open file. Owned by the loop's thread; only its sync may run on another one."""
+
+    __slots__ = ("_close_wanted", "_fd", "_path", "_size", "_syncs")
+
+    def __init__(self, path: str, *, create: bool) -> None:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        self._fd = os.open(path, flags, 0o644)
+        self._path = path
+        self._size = os.fstat(self._fd).st_size
+        self._syncs = 0  # under way on the other thread
+        self._close_wanted = False
+
+    @property
+    def path(self) -> str:
+        return self._path
+
+    def size(self) -> int:
+        return self._size
+
+    def append(self, buffers: Sequence[Buffer]) -> None:
+        """Write all buffers at the end. After an OSError the end is undefined until `truncate`."""
+        if len(buffers) == 1:
+            total = len(buffers[0])
+            written = os.write(self._fd, buffers[0])
+        else:
+            total = sum(map(len, buffers))
+            written = os.writev(self._fd, buffers[:_MAX_BUFFERS])
+        self._size += written
+        if written < total:
+            self._append_rest(buffers, written)
+
+    def _append_rest(self, buffers: Sequence[Buffer], written: int) -> None:
+        """Go on after a partial write: more buffers than one call takes, a signal, a disk that is nearly full."""
+        left = [memoryview(buffer) for buffer in buffers]
+        while True:
+            while left and written >= len(left[0]):
+                written -= len(left.pop(0))
+            if not left:
+                return
+            left[0] = left[0][written:]
+            written = os.writev(self._fd, left[:_MAX_BUFFERS])
+            self._size += written
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes from `position`; shorter only at the end of the file."""
+        data = os.pread(self._fd, size, position)
+        if len(data) == size or not data:
+            return data
+        parts = [data]
+        got = len(data)
+        while got < size:
+            part = os.pread(self._fd, size - got, position + got)
+            if not part:
+                break
+            parts.append(part)
+            got += len(part)
+        return b"".join(parts)
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._fd, size)
+        self._size = size
+
+    def sync(self) -> None:
+        _sync_data(self._fd)
+
+    def close(self) -> None:
+        """Close the file, but not under a sync: then when that is over."""
+        if self._syncs:
+            self._close_wanted = True
+        elif self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def sync_begins(self) -> None:
+        self._syncs += 1
+
+    def sync_ended(self) -> None:
+        self._syncs -= 1
+        if self._close_wanted and not self._syncs:
+            self._close_wanted = False
+            self.close()
+
+
+class OsFs:
+    """`Fs` over the operating system.
+
+    `hand_back` runs a call on the loop's thread, from any thread (`loop.call_soon_threadsafe`); syncs in the background
+    end with it.
+    """
+
+    def __init__(self, hand_back: Callable[[Callable[[], None]], object]) -> None:
+        self._hand_back = hand_back
+        self._jobs: queue.SimpleQueue[_SyncJob | None] = queue.SimpleQueue()
+        self._worker: threading.Thread | None = None
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """Open for reading and appending. FileNotFoundError when absent and not `create`."""
+        return OsFile(path, create=create)
+
+    def read_bytes(self, path: str) -> bytes:
+        with open(path, "rb", buffering=0) as file:
+            return file.readall()
+
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
+        """Replace the file's content; with `sync` durably, before the rename and after it."""
+        temporary = path + _TEMPORARY_SUFFIX
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+            if sync:
+                os.fsync(fd)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+        if sync:
+            self.sync_dir(os.path.dirname(path) or ".")
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(path)
+
+    def list_dir(self, path: str) -> list[str]:
+        """Names in a folder, sorted."""
+        return sorted(os.listdir(path))
+
+    def make_dirs(self, path: str) -> None:
+        os.makedirs(path, exist_ok=True)
+
+    def rename(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+    def remove(self, path: str) -> None:
+        os.unlink(path)
+
+    def remove_tree(self, path: str) -> None:
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    self.remove_tree(entry.path)
+                else:
+                    os.unlink(entry.path)
+        os.rmdir(path)
+
+    def sync_dir(self, path: str) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def lock(self, path: str) -> Callable[[], None]:
+        """Take an exclusive lock; it ends with the process in any case. BlockingIOError if somebody has it."""
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            raise
+
+        def release() -> None:
+            os.close(fd)
+
+        return release
+
+    def sync_soon(self, files: Sequence[File], on_done: Callable[[OSError | None], None]) -> None:
+        """Sync the files on the one worker thread, in order, then call back on the loop with the first error."""
+        if self._worker is None:
+            self._worker = threading.Thread(target=self._work, name="shareq-sync", daemon=True)
+            self._worker.start()
+        own = [file for file in files if isinstance(file, OsFile)]
+        for file in own:
+            file.sync_begins()
+        self._jobs.put((own, on_done))
+
+    def close(self) -> None:
+        """End the worker thread when its jobs are done."""
+        if self._worker is not None:
+            self._jobs.put(None)
+            self._worker.join()
+            self._worker = None
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            files, on_done = job
+            error: OSError | None = None
+            for file in files:
+                try:
+                    file.sync()
+                except OSError as failure:
+                    error = error or failure
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                self._hand_back(_ending(files, error, on_done))
+
+
+def _ending(
+    files: list[OsFile], error: OSError | None, on_done: Callable[[OSError | None], None]
+) -> Callable[[], None]:
+    def end() -> None:
+        for file in files:
+            file.sync_ended()
+        on_done(error)
+
+    return end

@@ -1,0 +1,129 @@
+"""A log manager over a disk in memory and virtual time, that can die and start again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from shareq.broker.environment import Environment
+from shareq.broker.log.manager import LogManager
+from shareq.broker.log.partition_log import AppendInfo, OnDurable, Origin, PartitionLog
+from shareq.broker.log.settings import LogSettings
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import Record, RecordData, build_batch, decode_records
+from tests.support.mem_fs import CrashModel, MemFs
+from tests.support.virtual_clock import VirtualClock
+
+DATA: Final = "data"
+TOPIC: Final = "orders"
+TOPIC_ID: Final = bytes(range(16))
+
+
+@dataclass(slots=True)
+class Topics:
+    """`MetadataImage` of a few topics, to be changed by the test."""
+
+    images: dict[str, TopicImage]
+
+    def topic(self, name: str) -> TopicImage | None:
+        return self.images.get(name)
+
+    def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
+        return next((image for image in self.images.values() if image.topic_id == topic_id), None)
+
+
+class LogWorld:
+    """One data folder through any number of starts. `settings` and `flush_every_message` may be changed any time."""
+
+    def __init__(
+        self, settings: LogSettings | None = None, *, flush_every_message: bool = False, seed: int = 0
+    ) -> None:
+        self.rng = Random(seed)
+        self.clock = VirtualClock()
+        self.fs = MemFs(lambda callback: self.clock.call_soon(callback), Random(seed + 1))
+        self.env = Environment(self.clock, Random(seed + 2), self.fs)
+        self.settings = settings or LogSettings()
+        self.flush_every_message = flush_every_message
+        self.topics = Topics({TOPIC: TopicImage(TOPIC, TOPIC_ID, 3)})
+        self.logs = self.start()
+
+    def start(self) -> LogManager:
+        self.logs = LogManager(self.env, DATA, lambda _topic: self.settings, lambda: self.flush_every_message)
+        self.logs.open_all(self.topics)
+        return self.logs
+
+    def restart(self, *, clean: bool = True) -> LogManager:
+        """Close and start again; without `clean` as after kill -9."""
+        if clean:
+            self.logs.close(clean=True)
+            assert self.fs.open_files == 0
+            self.clock.drop_everything()
+        else:
+            self.crash(CrashModel.PROCESS_KILL)
+        return self.start()
+
+    def crash(self, model: CrashModel) -> None:
+        self.clock.drop_everything()
+        self.fs.crash(model, self.rng)
+
+    @property
+    def log(self) -> PartitionLog:
+        return self.logs.get(TOPIC, 0)
+
+    def tick(self) -> None:
+        self.clock.run_until_idle()
+
+    def append(self, batch: bytes | bytearray, on_durable: OnDurable | None = None) -> AppendInfo | ErrorCode:
+        """As a client, without waiting for the flush."""
+        return self.log.append(batch, origin=Origin.CLIENT, now_wall_ms=self.clock.wall_ms(), on_durable=on_durable)
+
+    def produce(self, *values: bytes, timestamp_ms: int | None = None) -> AppendInfo:
+        """One batch of the values, appended and flushed."""
+        info = self.append(
+            batch_of(*values, timestamp_ms=self.clock.wall_ms() if timestamp_ms is None else timestamp_ms)
+        )
+        assert isinstance(info, AppendInfo), info
+        self.tick()
+        return info
+
+
+def batch_of(
+    *values: bytes,
+    timestamp_ms: int = 1_700_000_000_000,
+    key: bytes | None = b"k",
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+) -> bytearray:
+    """A client's batch."""
+    return build_batch(
+        [RecordData(key, value) for value in values],
+        timestamp_ms=timestamp_ms,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        transactional=transactional,
+    )
+
+
+def read_all(log: PartitionLog, start: int | None = None, max_bytes: int = 1 << 20) -> list[Record]:
+    """Every record that readers see, read in as many steps as it takes."""
+    offset = log.log_start_offset if start is None else start
+    records: list[Record] = []
+    while offset < log.high_watermark:
+        result = log.read(offset, max_bytes, upto=log.high_watermark)
+        assert not isinstance(result, ErrorCode), (result, offset)
+        assert result.batches, f"nothing at {offset} of {log}"
+        for span in result.batches:
+            batch = result.records[span.position : span.position + span.size]
+            records += [record for record in decode_records(batch) if record.offset >= offset]
+        offset = result.batches[-1].last_offset + 1
+    return records
+
+
+def values_of(records: Sequence[Record]) -> list[bytes | None]:
+    return [record.value for record in records]

@@ -1,0 +1,388 @@
+"""A disk in memory that forgets what was not synced, fails when told to, and can lose power at any write.
+
+What a real disk promises, and no more: a file's synced bytes survive, unsynced ones may be cut off anywhere; creations,
+renames and removals survive once their folder is synced, before that the last ones may be undone.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Sequence
+from enum import Enum
+from random import Random
+
+from shareq.broker.environment import File
+
+Buffer = bytes | bytearray | memoryview
+
+
+class CrashModel(Enum):
+    """How the broker ends."""
+
+    PROCESS_KILL = 0  # every completed write survives, the one in flight may be torn
+    POWER_LOSS = 1  # unsynced bytes are lost anywhere, unsynced renames may be undone
+
+
+class SimulatedCrash(BaseException):
+    """The process died in the middle of a disk operation. No `except Exception` may catch it."""
+
+
+class _Inode:
+    __slots__ = ("content", "cuts", "durable_size", "ghost")
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+        self.durable_size = 0
+        self.ghost: bytes | None = None  # synced bytes that an unsynced truncation removed
+        self.cuts = 0
+
+    def truncate(self, size: int) -> None:
+        if size < self.durable_size:
+            self.ghost = self.ghost or bytes(self.content[: self.durable_size])
+            self.durable_size = size
+        self.cuts += 1
+        del self.content[size:]
+        self.content.extend(bytes(max(size - len(self.content), 0)))
+
+    def synced(self, size: int) -> None:
+        self.durable_size = max(self.durable_size, size)
+        self.ghost = None
+
+    def lose_power(self, rng: Random) -> None:
+        if self.ghost is not None and rng.random() < 0.5:
+            self.content = bytearray(self.ghost)
+        else:
+            del self.content[rng.randint(self.durable_size, len(self.content)) :]
+        self.synced(len(self.content))
+        self.durable_size = len(self.content)
+
+
+class _Folder:
+    __slots__ = ("entries", "unsynced")
+
+    def __init__(self) -> None:
+        self.entries: dict[str, _Inode | _Folder] = {}
+        self.unsynced: list[dict[str, _Inode | _Folder | None]] = []  # what the names stood for before each change
+
+    def change(self, **changes: _Inode | _Folder | None) -> None:
+        """Give names something else to stand for; None removes one."""
+        self.unsynced.append({name: self.entries.get(name) for name in changes})
+        self._put(changes)
+
+    def _put(self, changes: dict[str, _Inode | _Folder | None]) -> None:
+        for name, node in changes.items():
+            if node is None:
+                self.entries.pop(name, None)
+            else:
+                self.entries[name] = node
+
+    def lose_power(self, rng: Random) -> None:
+        kept = rng.randint(0, len(self.unsynced))
+        for before in reversed(self.unsynced[kept:]):
+            self._put(before)
+        self.unsynced.clear()
+        for name in sorted(self.entries):
+            self.entries[name].lose_power(rng)
+
+
+class MemFile:
+    """An open file of a `MemFs`."""
+
+    def __init__(self, fs: MemFs, path: str, inode: _Inode) -> None:
+        self._fs = fs
+        self._path = path
+        self._inode = inode
+        self._boot = fs.boot
+        self.closed = False
+        fs.open_files += 1
+
+    @property
+    def path(self) -> str:
+        return self._path
+
+    @property
+    def inode(self) -> _Inode:
+        assert not self.closed, f"{self._path} used after close"
+        assert self._boot == self._fs.boot, f"{self._path} used after a crash"
+        return self._inode
+
+    def size(self) -> int:
+        return len(self.inode.content)
+
+    def append(self, buffers: Sequence[Buffer]) -> None:
+        data = b"".join(buffers)
+        inode = self.inode
+        self._fs.write(self._path, data, inode.content)
+
+    def read_at(self, position: int, size: int) -> bytes:
+        assert position >= 0
+        assert size >= 0
+        self._fs.check_read(self._path)
+        return bytes(self.inode.content[position : position + size])
+
+    def truncate(self, size: int) -> None:
+        inode = self.inode
+        self._fs.step("truncate", self._path)
+        self._fs.freed(len(inode.content) - size)
+        inode.truncate(size)
+
+    def sync(self) -> None:
+        inode = self.inode
+        self._fs.step("sync", self._path)
+        inode.synced(len(inode.content))
+
+    def close(self) -> None:
+        assert not self.closed
+        self.closed = True
+        if self._boot == self._fs.boot:
+            self._fs.open_files -= 1
+
+
+class MemFs:
+    """`Fs` in memory. `call_soon` is the clock's: background syncs end with it.
+
+    Each operation that changes the disk (and each sync) is one step, counted in `steps` and named in `history`.
+    `crash_at` is the step at which the process dies, halfway through it. `fail` is asked before each step with its
+    kind and path and may return an error. `space_left` is what can still be written.
+    """
+
+    def __init__(self, call_soon: Callable[[Callable[[], None]], None], rng: Random | None = None) -> None:
+        self._call_soon = call_soon
+        self._rng = rng or Random(0)
+        self._root = _Folder()
+        self._locked: set[str] = set()
+        self._dead = False
+        self.boot = 0
+        self.steps = 0
+        self.history: list[tuple[str, str]] = []
+        self.crash_at: int | None = None
+        self.fail: Callable[[str, str], OSError | None] | None = None
+        self.fail_reads = False
+        self.space_left: int | None = None
+        self.reads = 0
+        self.open_files = 0
+
+    # Faults.
+
+    def step(self, kind: str, path: str) -> None:
+        """One operation begins. Raises what was planned for it."""
+        if self._dead:
+            raise SimulatedCrash
+        self.steps += 1
+        self.history.append((kind, path))
+        if self.steps == self.crash_at and kind != "write":
+            self._die()
+        error = self.fail(kind, path) if self.fail is not None else None
+        if error is not None:
+            raise error
+
+    def _die(self) -> None:
+        self._dead = True
+        raise SimulatedCrash
+
+    def check_read(self, path: str) -> None:
+        if self._dead:
+            raise SimulatedCrash
+        self.reads += 1
+        if self.fail_reads:
+            raise OSError(errno.EIO, "read failed", path)
+
+    def write(self, path: str, data: bytes, content: bytearray) -> None:
+        """Append to a file's content: all of it, or what a crash, an error or a full disk leaves of it."""
+        torn = self.steps + 1 == self.crash_at
+        try:
+            self.step("write", path)
+        except OSError:
+            content += data[: self._rng.randint(0, len(data))]
+            raise
+        if torn:
+            content += data[: self._rng.randint(0, len(data))]
+            self._die()
+        if self.space_left is not None:
+            written = data[: self.space_left]
+            content += written
+            self.space_left -= len(written)
+            if len(written) < len(data):
+                raise OSError(errno.ENOSPC, "no space left on device", path)
+        else:
+            content += data
+
+    def freed(self, size: int) -> None:
+        if self.space_left is not None:
+            self.space_left += max(size, 0)
+
+    def crash(self, model: CrashModel, rng: Random) -> None:
+        """The process or the machine is gone. What is left is on disk; files that were open are dead."""
+        if model is CrashModel.POWER_LOSS:
+            self._root.lose_power(rng)
+        self._locked.clear()
+        self._dead = False
+        self.crash_at = None
+        self.fail = None
+        self.boot += 1
+        self.open_files = 0
+
+    # For tests to look and to damage.
+
+    def content(self, path: str) -> bytearray:
+        """A file's bytes, to be read or changed."""
+        return self._inode(path).content
+
+    def paths(self) -> list[str]:
+        """Every file."""
+        found: list[str] = []
+
+        def walk(folder: _Folder, prefix: str) -> None:
+            for name, node in sorted(folder.entries.items()):
+                if isinstance(node, _Folder):
+                    walk(node, f"{prefix}{name}/")
+                else:
+                    found.append(prefix + name)
+
+        walk(self._root, "")
+        return found
+
+    # Fs.
+
+    def open(self, path: str, *, create: bool = False) -> MemFile:
+        folder, name = self._parent(path)
+        node = folder.entries.get(name)
+        if node is None:
+            if not create:
+                raise FileNotFoundError(errno.ENOENT, "no such file", path)
+            self.step("create", path)
+            node = _Inode()
+            folder.change(**{name: node})
+        if isinstance(node, _Folder):
+            raise IsADirectoryError(errno.EISDIR, "is a folder", path)
+        return MemFile(self, path, node)
+
+    def read_bytes(self, path: str) -> bytes:
+        self.check_read(path)
+        return bytes(self._inode(path).content)
+
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
+        folder, name = self._parent(path)
+        temporary = f"{name}.tmp"
+        inode = _Inode()
+        self.step("create", f"{path}.tmp")
+        folder.change(**{temporary: inode})
+        self.write(f"{path}.tmp", data, inode.content)
+        if sync:
+            self.step("sync", f"{path}.tmp")
+            inode.synced(len(inode.content))
+        self.step("rename", path)
+        folder.change(**{temporary: None, name: inode})
+        if sync:
+            self._sync_folder(path, folder)
+
+    def exists(self, path: str) -> bool:
+        try:
+            folder, name = self._parent(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return name in folder.entries
+
+    def list_dir(self, path: str) -> list[str]:
+        return sorted(self._folder(path).entries)
+
+    def make_dirs(self, path: str) -> None:
+        folder = self._root
+        for part in path.split("/"):
+            node = folder.entries.get(part)
+            if node is None:
+                self.step("mkdir", path)
+                node = _Folder()
+                folder.change(**{part: node})
+            if not isinstance(node, _Folder):
+                raise NotADirectoryError(errno.ENOTDIR, "is a file", path)
+            folder = node
+
+    def rename(self, source: str, target: str) -> None:
+        folder, name = self._parent(source)
+        other, new_name = self._parent(target)
+        assert folder is other, "renames stay in one folder"
+        node = folder.entries.get(name)
+        if node is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file", source)
+        self.step("rename", source)
+        folder.change(**{name: None, new_name: node})
+
+    def remove(self, path: str) -> None:
+        folder, name = self._parent(path)
+        inode = self._inode(path)
+        self.step("remove", path)
+        self.freed(len(inode.content))
+        folder.change(**{name: None})
+
+    def remove_tree(self, path: str) -> None:
+        for name in self.list_dir(path):
+            child = f"{path}/{name}"
+            try:
+                self.list_dir(child)
+            except NotADirectoryError:
+                self.remove(child)
+            else:
+                self.remove_tree(child)
+        folder, name = self._parent(path)
+        self.step("rmdir", path)
+        folder.change(**{name: None})
+
+    def sync_dir(self, path: str) -> None:
+        self._sync_folder(path, self._folder(path))
+
+    def _sync_folder(self, path: str, folder: _Folder) -> None:
+        self.step("sync_dir", path)
+        folder.unsynced.clear()
+
+    def lock(self, path: str) -> Callable[[], None]:
+        if path in self._locked:
+            raise BlockingIOError(errno.EAGAIN, "locked", path)
+        self.open(path, create=True).close()
+        self._locked.add(path)
+        return lambda: self._locked.discard(path)
+
+    def sync_soon(self, files: Sequence[File], on_done: Callable[[OSError | None], None]) -> None:
+        """What was written before this call is durable when `on_done` is called; a crash in between loses it."""
+        own = [file for file in files if isinstance(file, MemFile)]
+        began = [(file, file.inode, len(file.inode.content), file.inode.cuts) for file in own]
+
+        def end() -> None:
+            error: OSError | None = None
+            for file, inode, size, cuts in began:
+                try:
+                    self.step("sync", file.path)
+                except OSError as failure:
+                    error = error or failure
+                    continue
+                if inode.cuts == cuts:
+                    inode.synced(size)
+            on_done(error)
+
+        self._call_soon(end)
+
+    def _parent(self, path: str) -> tuple[_Folder, str]:
+        parent, _, name = path.rpartition("/")
+        return (self._folder(parent) if parent else self._root), name
+
+    def _folder(self, path: str) -> _Folder:
+        if self._dead:
+            raise SimulatedCrash
+        folder = self._root
+        for part in path.split("/"):
+            node = folder.entries.get(part)
+            if node is None:
+                raise FileNotFoundError(errno.ENOENT, "no such folder", path)
+            if not isinstance(node, _Folder):
+                raise NotADirectoryError(errno.ENOTDIR, "is a file", path)
+            folder = node
+        return folder
+
+    def _inode(self, path: str) -> _Inode:
+        folder, name = self._parent(path)
+        node = folder.entries.get(name)
+        if node is None:
+            raise FileNotFoundError(errno.ENOENT, "no such file", path)
+        if isinstance(node, _Folder):
+            raise IsADirectoryError(errno.EISDIR, "is a folder", path)
+        return node
