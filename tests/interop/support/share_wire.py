@@ -1,0 +1,285 @@
+"""Share-group members and share-coordinator requests on raw connections."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import share_acknowledge, share_fetch
+from shareq.protocol.generated.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsRequestTopic,
+    DescribeShareGroupOffsetsResponse,
+)
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.generated.read_share_group_state import (
+    PartitionData,
+    PartitionResult,
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateResponse,
+    ReadStateData,
+)
+from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
+from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from tests.support.wire import WireClient
+
+T = TypeVar("T")
+
+GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
+AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
+BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
+
+Ack = tuple[int, int, int | Sequence[int]]
+"""First and last offset, both included, and one type for all or one for each."""
+NOT_READY = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.FENCED_LEADER_EPOCH,
+}
+"""What a broker may answer for a moment after its start."""
+
+
+class Acquired(NamedTuple):
+    """Offsets, both included, that one member has acquired."""
+
+    first: int
+    last: int
+    delivery_count: int
+
+
+class StateBatch(NamedTuple):
+    """A batch of persisted state; offsets both included."""
+
+    first: int
+    last: int
+    state: int
+    delivery_count: int
+
+
+def eventually(attempt: Callable[[], T | None], timeout_s: float = 30, pause_s: float = 0.05) -> T:
+    """The first result that is not None; AssertionError after `timeout_s`."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        result = attempt()
+        if result is not None:
+            return result
+        assert time.monotonic() < deadline, f"nothing within {timeout_s} s"
+        time.sleep(pause_s)
+
+
+@dataclass(slots=True)
+class Member:
+    """One member of a share group with the share session of its connection.
+
+    `epoch` is the session epoch that the next request carries; a test may set it to anything.
+    """
+
+    client: WireClient
+    group: str
+    member_id: str
+    topic_id: bytes
+    epoch: int = 0
+    member_epoch: int = 0
+    acquired: list[Acquired] = field(default_factory=list)
+    """Of the last fetch."""
+
+    def join(self, topics: list[str]) -> None:
+        """Heartbeat until the group coordinator has assigned something."""
+
+        def attempt() -> bool | None:
+            # Asking for the coordinator is what makes a broker create the topic it keeps groups in.
+            self.client.call(
+                FindCoordinatorRequest(key_type=0, coordinator_keys=[self.group]), 4, FindCoordinatorResponse
+            )
+            answer = self.heartbeat(topics)
+            if answer.error_code in NOT_READY:
+                return None
+            assert answer.error_code == ErrorCode.NONE, answer
+            return True if answer.assignment is not None and answer.assignment.topic_partitions else None
+
+        eventually(attempt)
+
+    def heartbeat(self, topics: list[str] | None = None) -> ShareGroupHeartbeatResponse:
+        """One heartbeat with the member epoch of the last answer; `topics` makes it a full one."""
+        request = ShareGroupHeartbeatRequest(self.group, self.member_id, self.member_epoch, None, topics)
+        answer = self.client.call(request, 1, ShareGroupHeartbeatResponse)
+        if answer.error_code == ErrorCode.NONE:
+            self.member_epoch = answer.member_epoch
+        return answer
+
+    def open(self) -> None:
+        """Open a share session at the end of what is available: nothing is acquired."""
+        eventually(lambda: self.fetch(max_wait_ms=100).error_code == ErrorCode.NONE or None)
+        assert self.acquired == []
+
+    def fetch(
+        self,
+        max_records: int = 500,
+        *,
+        acks: Iterable[Ack] = (),
+        mode: int = RECORD_LIMIT,
+        batch_size: int | None = None,
+        max_wait_ms: int = 500,
+        min_bytes: int = 1,
+        partitions: Sequence[int] = (0,),
+        forgotten: Sequence[int] = (),
+        is_renew_ack: bool = False,
+        version: int = 2,
+    ) -> ShareFetchResponse:
+        """One ShareFetch for `partitions`; `acks` go with the first of them. A renewal asks for no records."""
+        batches = [share_fetch.AcknowledgementBatch(first, last, _types(kind)) for first, last, kind in acks]
+        listed = [
+            share_fetch.FetchPartition(partition, batches if partition == partitions[0] else [])
+            for partition in partitions
+        ]
+        request = ShareFetchRequest(
+            self.group,
+            self.member_id,
+            self.epoch,
+            0 if is_renew_ack else max_wait_ms,
+            0 if is_renew_ack else min_bytes,
+            0 if is_renew_ack else 1 << 20,
+            0 if is_renew_ack else max_records,
+            max_records if batch_size is None else batch_size,
+            mode,
+            is_renew_ack,
+            [share_fetch.FetchTopic(self.topic_id, listed)],
+            [share_fetch.ForgottenTopic(self.topic_id, list(forgotten))] if forgotten else [],
+        )
+        return self.send_fetch(request, version)
+
+    def send_fetch(self, request: ShareFetchRequest, version: int = 2) -> ShareFetchResponse:
+        """Send, keep what was acquired, and count the session epoch on if the session was accepted."""
+        answer = self.client.call(request, version, ShareFetchResponse)
+        self._count_on(answer.error_code)
+        self.acquired = [
+            Acquired(acquired.first_offset, acquired.last_offset, acquired.delivery_count)
+            for topic in answer.responses
+            for partition in topic.partitions
+            for acquired in partition.acquired_records
+        ]
+        return answer
+
+    def take(self, max_records: int = 500, *, mode: int = RECORD_LIMIT, timeout_s: float = 20) -> list[Acquired]:
+        """Fetch until something was acquired, joined into ranges of one delivery count."""
+
+        def attempt() -> list[Acquired] | None:
+            answer = self.fetch(max_records, mode=mode)
+            if answer.error_code in {ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH}:
+                self.epoch = 0
+                return None
+            assert answer.error_code == ErrorCode.NONE, answer
+            errors = {partition.error_code for topic in answer.responses for partition in topic.partitions}
+            assert errors <= {ErrorCode.NONE} | NOT_READY, answer
+            return joined(self.acquired) or None
+
+        return eventually(attempt, timeout_s)
+
+    def acknowledge(
+        self, *acks: Ack, partition: int = 0, is_renew_ack: bool = False, version: int = 2
+    ) -> ShareAcknowledgeResponse:
+        """One ShareAcknowledge for one partition."""
+        batches = [share_acknowledge.AcknowledgementBatch(first, last, _types(kind)) for first, last, kind in acks]
+        partitions = [share_acknowledge.AcknowledgePartition(partition, batches)]
+        topics = [share_acknowledge.AcknowledgeTopic(self.topic_id, partitions)]
+        return self.send_acknowledge(
+            ShareAcknowledgeRequest(self.group, self.member_id, self.epoch, is_renew_ack, topics), version
+        )
+
+    def send_acknowledge(self, request: ShareAcknowledgeRequest, version: int = 2) -> ShareAcknowledgeResponse:
+        """Send, and count the session epoch on if the session was accepted."""
+        answer = self.client.call(request, version, ShareAcknowledgeResponse)
+        self._count_on(answer.error_code)
+        return answer
+
+    def acknowledged(self, *acks: Ack, is_renew_ack: bool = False) -> None:
+        """Acknowledge, which must succeed."""
+        answer = self.acknowledge(*acks, is_renew_ack=is_renew_ack)
+        assert ack_errors(answer) == [ErrorCode.NONE], answer
+
+    def _count_on(self, error_code: int) -> None:
+        if error_code == ErrorCode.NONE and self.epoch >= 0:
+            self.epoch += 1
+
+
+def _types(kind: int | Sequence[int]) -> list[int]:
+    return [kind] if isinstance(kind, int) else list(kind)
+
+
+def ack_errors(answer: ShareFetchResponse | ShareAcknowledgeResponse) -> list[ErrorCode]:
+    """The top-level error alone, or the acknowledgement errors of the answered partitions."""
+    if answer.error_code:
+        return [ErrorCode(answer.error_code)]
+    if isinstance(answer, ShareFetchResponse):
+        return [ErrorCode(p.acknowledge_error_code) for topic in answer.responses for p in topic.partitions]
+    return [ErrorCode(p.error_code) for topic in answer.responses for p in topic.partitions]
+
+
+def joined(acquired: Iterable[Acquired]) -> list[Acquired]:
+    """Neighbouring ranges of one delivery count as one: how they are cut is up to the broker."""
+    result: list[Acquired] = []
+    for one in sorted(acquired):
+        if result and result[-1].last + 1 == one.first and result[-1].delivery_count == one.delivery_count:
+            result[-1] = Acquired(result[-1].first, one.last, one.delivery_count)
+        else:
+            result.append(one)
+    return result
+
+
+def read_state(client: WireClient, group: str, topic_id: bytes, partition: int = 0) -> tuple[int, list[StateBatch]]:
+    """Start offset and state batches as stored. Reads without a leader epoch, so nobody is fenced.
+
+    Waits for a coordinator that is still loading after a restart.
+    """
+    request = ReadShareGroupStateRequest(group, [ReadStateData(topic_id, [PartitionData(partition, -1)])])
+
+    def attempt() -> PartitionResult | None:
+        result = client.call(request, 0, ReadShareGroupStateResponse).results[0].partitions[0]
+        return None if result.error_code in NOT_READY else result
+
+    result = eventually(attempt)
+    assert result.error_code == ErrorCode.NONE, result
+    return result.start_offset, [
+        StateBatch(one.first_offset, one.last_offset, one.delivery_state, one.delivery_count)
+        for one in result.state_batches
+    ]
+
+
+def normalised(start: int, batches: Iterable[StateBatch]) -> tuple[int, list[StateBatch]]:
+    """Cut off what lies below the start, move the start over finished batches, join equal neighbours.
+
+    Two states with the same normal form deliver the same records, however much of the past they keep.
+    """
+    kept: list[StateBatch] = []
+    for batch in sorted(batches):
+        if batch.last < start:
+            continue
+        batch = batch._replace(first=max(batch.first, start))
+        if batch.first == start and batch.state in {ACKNOWLEDGED, ARCHIVED} and not kept:
+            start = batch.last + 1
+        elif kept and kept[-1].last + 1 == batch.first and kept[-1][2:] == batch[2:]:
+            kept[-1] = kept[-1]._replace(last=batch.last)
+        else:
+            kept.append(batch)
+    return start, kept
+
+
+def described_lag(client: WireClient, group: str, topic: str, partition: int = 0) -> int:
+    """How many records of the partition are not finished, by DescribeShareGroupOffsets; -1 when not known yet."""
+    wanted = DescribeShareGroupOffsetsRequestTopic(topic, [partition])
+    request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(group, [wanted])])
+    answer = client.call(request, 1, DescribeShareGroupOffsetsResponse).groups[0]
+    assert answer.error_code == ErrorCode.NONE, answer
+    result = answer.topics[0].partitions[0]
+    assert result.error_code == ErrorCode.NONE, result
+    return result.lag
