@@ -89,7 +89,7 @@ class Acquisition:
         """Acquire `budget` records, if there are, from the read up to `last` (inclusive)."""
         window = self._window
         self.left, self._last = budget, last
-        position = max(self._first, window.start_offset)
+        position = max(self._first, window.start_offset)  # the front of a record batch may be finished with
         floor = window.batches.floor(position)
         if floor is not None and floor.last_offset >= position:
             position = floor.first_offset
@@ -200,22 +200,18 @@ class Acquisition:
     def _acquire_new(self, first: int, last: int) -> None:
         """Acquire `first..last` (inclusive), of which nothing is in flight, rounding the budget up to a batch's end."""
         window = self._window
-        if not window.batches:
-            first = max(first, window.end_offset)  # the front of this record batch is finished with already
         if last - first + 1 > self.left:
             last = min(last, self._end_of_batch(first + self.left - 1))
-        if first > last:
-            return
         lowest = not window.batches or first < window.batches.first.first_offset
         if self._limited:
             self._add_limited(first, last)
         else:
             for range_first, range_last in self._cut(first, last):
                 self._add(range_first, range_last)
-        if lowest:
-            window.move_start(max(window.start_offset, first))
+        if lowest and first > window.start_offset:
+            window.move_start(first)  # over what the log no longer has
         window.end_offset = max(window.end_offset, last)
-        move_gap_start(window, last + 1)
+        move_gap_start(window, self.acquired[-1].last_offset + 1)
 
     def _end_of_batch(self, offset: int) -> int:
         """The last offset of the record batch that contains `offset`; itself when it lies between batches."""

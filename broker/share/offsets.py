@@ -14,36 +14,22 @@ def next_fetch_offset(window: InFlightWindow) -> int:
     batches = window.batches
     if not batches or window.start_offset > batches.last.last_offset:
         return window.end_offset
-    hole, available = first_hole(window), window.first_available()
+    gap, available = window.active_gap, window.first_available()
+    hole = None if gap is None else gap.first_hole(batches)
     if hole is not None and (available is None or hole < available):
         return hole
     return window.end_offset + 1 if available is None else available
 
 
-def first_hole(window: InFlightWindow) -> int | None:
-    """The lowest offset that a previous leader may have handed out and that is not in flight here.
-
-    Closes the gap window when there is none.
-    """
-    gap = window.active_gap
-    if gap is None:
-        return None
-    for batch in window.batches.from_offset(gap.start_offset):
-        if batch.first_offset > gap.start_offset:
-            return gap.start_offset
-        gap.start_offset = batch.last_offset + 1
-    window.gap = None
-    return None
-
-
 def move_gap_start(window: InFlightWindow, offset: int) -> None:
-    """Nothing below `offset` is missing any more. The window never grows again."""
+    """Records up to `offset` (exclusive) have just been acquired, or are gone."""
     gap = window.gap
     if gap is None:
         return
-    gap.start_offset = max(gap.start_offset, offset)
-    if gap.start_offset > gap.end_offset or gap.end_offset != window.end_offset:
+    if window.active_gap is None or offset > gap.end_offset:
         window.gap = None
+    else:
+        gap.move(offset)
 
 
 def compacted_away(window: InFlightWindow, fetch_offset: int, base_offset: int) -> None:
@@ -52,7 +38,7 @@ def compacted_away(window: InFlightWindow, fetch_offset: int, base_offset: int) 
     What was available there is archived, in memory only, and a hole there is a natural one.
     """
     window.archive(fetch_offset, base_offset - 1, RecordState.AVAILABLE)
-    if window.gap is not None and fetch_offset <= window.gap.start_offset:
+    if window.gap is not None and fetch_offset <= window.gap.start_offset < base_offset:
         move_gap_start(window, base_offset)
 
 
@@ -116,4 +102,5 @@ def on_log_start_moved(window: InFlightWindow, log_start_offset: int) -> None:
     window.archive(window.start_offset, log_start_offset - 1, RecordState.AVAILABLE)
     window.move_start(log_start_offset)
     window.end_offset = max(window.end_offset, log_start_offset)
-    move_gap_start(window, log_start_offset)
+    if window.gap is not None and window.gap.start_offset < log_start_offset:
+        move_gap_start(window, log_start_offset)

@@ -14,17 +14,34 @@ Change = Callable[[RecordStatus], RecordStatus]  # the same object back: leave i
 
 
 class GapWindow:
-    """After a reload: offsets up to `end_offset` that were acquired, or never fetched, when the state was persisted.
+    """After a reload: offsets that were acquired, or never fetched, when the state was persisted.
 
-    They are the holes between the loaded batches from `start_offset` on, and have to be delivered again. The window is
-    over when `start_offset` has passed `end_offset`, or the share partition's end offset has.
+    They are the holes between the loaded batches, from `start_offset` to `end_offset` (the end offset at load), and
+    have to be delivered again. `start_offset` follows what is acquired, also backwards when a lower record is delivered
+    again; the window is over when it, or the share partition's end offset, has passed `end_offset`. Holes that are left
+    then are natural ones: the log has no such offsets.
     """
 
-    __slots__ = ("end_offset", "start_offset")
+    __slots__ = ("_no_hole_below", "end_offset", "start_offset")
 
     def __init__(self, start_offset: int, end_offset: int) -> None:
         self.start_offset = start_offset
         self.end_offset = end_offset
+        self._no_hole_below = start_offset  # nor at or above start_offset; saves searching from there each time
+
+    def move(self, start_offset: int) -> None:
+        """Nothing is missing below `start_offset`."""
+        back = start_offset < self.start_offset
+        self._no_hole_below = start_offset if back else max(self._no_hole_below, start_offset)
+        self.start_offset = start_offset
+
+    def first_hole(self, batches: BatchMap) -> int | None:
+        """The lowest offset from `start_offset` on that lies before a batch and in none."""
+        for batch in batches.from_offset(self._no_hole_below):
+            if batch.first_offset > self._no_hole_below:
+                return self._no_hole_below
+            self._no_hole_below = batch.last_offset + 1
+        return None
 
 
 class InFlightWindow:

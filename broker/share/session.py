@@ -1,0 +1,276 @@
+"""Share sessions: the partitions a member fetches, named once and then only when they change (KIP-932).
+
+    request epoch   0      opens a session; an existing one of the same member is replaced
+                   -1      ends it after the request's acknowledgements
+                    n > 0  must be the session's next epoch; ShareFetch and ShareAcknowledge share one count
+
+A session belongs to a member of a group; no id travels on the wire. It ends with epoch -1, with epoch 0, or with its
+connection, never by age or by being crowded out. Locks of records are kept elsewhere: replacing a session or forgetting
+a partition releases nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+from shareq.protocol.errors import ErrorCode
+
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+MAX_EPOCH: Final = 2**31 - 1
+
+PartitionId = tuple[bytes, int]  # topic id, partition
+_SessionKey = tuple[str, str]  # group id, member id
+
+
+def next_epoch(epoch: int) -> int:
+    """The epoch after `epoch` >= 0; after the largest comes 1, since 0 would open a new session."""
+    return 1 if epoch == MAX_EPOCH else epoch + 1
+
+
+class ListedPartition(NamedTuple):
+    """A partition that a ShareFetch names. `topic` is the name the id stands for now, None when it stands for none."""
+
+    topic_id: bytes
+    partition: int
+    topic: str | None
+
+
+@dataclass(slots=True)
+class SessionPartition:
+    """A partition of a session. `topic` stays what it was when the partition was added, None (unknown id) included.
+
+    `must_answer`: the next response names the partition even when there is nothing to say of it.
+    """
+
+    topic_id: bytes
+    partition: int
+    topic: str | None
+    must_answer: bool
+
+
+@dataclass(slots=True)
+class ShareSession:
+    """One member's session. Owned by `ShareSessions`.
+
+    `partitions` are in the order in which they are fetched, `next_epoch` is the one epoch that will be accepted.
+    """
+
+    group_id: str
+    member_id: str
+    connection_id: Hashable
+    next_epoch: int = 1
+    partitions: dict[PartitionId, SessionPartition] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedSession:
+    """A session that has ended: release what the member holds on these partitions."""
+
+    group_id: str
+    member_id: str
+    partitions: tuple[PartitionId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected:
+    """What a lost connection brought about: sessions to release, and groups that have no session left here."""
+
+    closed: tuple[ClosedSession, ...] = ()
+    empty_groups: tuple[str, ...] = ()
+
+
+class FetchResult(Protocol):
+    """What the session looks at in one partition's result."""
+
+    @property
+    def topic_id(self) -> bytes: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def error(self) -> ErrorCode: ...
+    @property
+    def records(self) -> bytes | memoryview: ...
+
+
+T = TypeVar("T", bound=FetchResult)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareFetchContext:
+    """One ShareFetch within its session. `epoch` is the request's; `partitions` is what to fetch, in session order."""
+
+    session: ShareSession
+    epoch: int
+    partitions: tuple[SessionPartition, ...]
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the request ends the session: nothing is fetched, and `ShareSessions.close` follows the acks."""
+        return self.epoch == FINAL_EPOCH
+
+    def select(self, results: Sequence[T], *, preview: bool = False) -> list[T] | ErrorCode:
+        """Which partitions' results the response carries, in the same order.
+
+        All of them when the session was opened or ended by this request. Otherwise those with records, with an error,
+        or that the session owes an answer: newly added ones, and the first good result after an error. What brought
+        records goes to the end of the session's order. INVALID_SHARE_SESSION_EPOCH when another request has moved the
+        session on meanwhile. `preview` leaves the session as it is.
+        """
+        if self.epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            return list(results)
+        if self.session.next_epoch != next_epoch(self.epoch):
+            return ErrorCode.INVALID_SHARE_SESSION_EPOCH
+        return [result for result in results if self._is_due(result, preview)]
+
+    def _is_due(self, result: FetchResult, preview: bool) -> bool:
+        key = (result.topic_id, result.partition)
+        failed, filled = result.error is not ErrorCode.NONE, len(result.records) > 0
+        partition = self.session.partitions.get(key)
+        if partition is None:  # forgotten by a request that came between
+            return failed or filled
+        due = failed or filled or partition.must_answer
+        if not preview:
+            partition.must_answer = failed
+            if filled:
+                self.session.partitions[key] = self.session.partitions.pop(key)
+        return due
+
+
+@dataclass(slots=True)
+class _Connection:
+    """Which session a connection opened last. `stale`: that session has ended since, or been replaced."""
+
+    key: _SessionKey
+    stale: bool = False
+
+
+class ShareSessions:
+    """All share sessions of a broker. `limit` is `group.share.max.share.sessions`; it may be replaced at any time.
+
+    A connection stands for the session it opened last.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._sessions: dict[_SessionKey, ShareSession] = {}
+        self._connections: dict[Hashable, _Connection] = {}
+        self._members: dict[str, int] = {}  # sessions by group
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def get(self, group_id: str, member_id: str) -> ShareSession | None:
+        """The member's session, if it has one."""
+        return self._sessions.get((group_id, member_id))
+
+    # -- requests
+
+    def open_or_update(
+        self,
+        group_id: str,
+        member_id: str,
+        epoch: int,
+        listed: Sequence[ListedPartition],
+        forgotten: Iterable[PartitionId],
+        *,
+        has_acks: bool,
+        connection_id: Hashable,
+    ) -> ShareFetchContext | ErrorCode:
+        """Begin a ShareFetch. Errors leave the sessions as they are; without one the epoch has advanced.
+
+        INVALID_REQUEST: acknowledgements (`has_acks`) while opening. SHARE_SESSION_LIMIT_REACHED: no room for a new
+        session; the caller delays that answer by MaxWaitMs, lest clients try again at once. SHARE_SESSION_NOT_FOUND and
+        INVALID_SHARE_SESSION_EPOCH as for `update`.
+        """
+        if epoch == INITIAL_EPOCH:
+            if has_acks:
+                return ErrorCode.INVALID_REQUEST
+            return self._open(group_id, member_id, listed, connection_id)
+        session = self.update(group_id, member_id, epoch)
+        if isinstance(session, ErrorCode):
+            return session
+        if epoch == FINAL_EPOCH:
+            return ShareFetchContext(session, epoch, ())
+        for partition in listed:
+            if partition[:2] not in session.partitions:
+                session.partitions[partition[:2]] = SessionPartition(*partition, must_answer=True)
+        for key in forgotten:  # after adding: a partition that is listed only to carry acknowledgements is not fetched
+            session.partitions.pop(key, None)
+        return ShareFetchContext(session, epoch, tuple(session.partitions.values()))
+
+    def update(self, group_id: str, member_id: str, epoch: int) -> ShareSession | ErrorCode:
+        """Begin a ShareAcknowledge: check the epoch and advance it, unless it is final.
+
+        SHARE_SESSION_NOT_FOUND: there is no session. INVALID_SHARE_SESSION_EPOCH: not the expected epoch, or 0, which
+        only ShareFetch may open a session with. A final epoch is not compared.
+        """
+        if epoch == INITIAL_EPOCH:
+            return ErrorCode.INVALID_SHARE_SESSION_EPOCH
+        session = self._sessions.get((group_id, member_id))
+        if session is None:
+            return ErrorCode.SHARE_SESSION_NOT_FOUND
+        if epoch == FINAL_EPOCH:
+            return session
+        if epoch != session.next_epoch:
+            return ErrorCode.INVALID_SHARE_SESSION_EPOCH
+        session.next_epoch = next_epoch(epoch)
+        return session
+
+    def _open(
+        self, group_id: str, member_id: str, listed: Sequence[ListedPartition], connection_id: Hashable
+    ) -> ShareFetchContext | ErrorCode:
+        key = (group_id, member_id)
+        if key not in self._sessions and len(self._sessions) >= self.limit:
+            return ErrorCode.SHARE_SESSION_LIMIT_REACHED
+        self._remove(key)
+        session = ShareSession(group_id, member_id, connection_id)
+        for partition in listed:
+            session.partitions[partition[:2]] = SessionPartition(*partition, must_answer=False)
+        self._sessions[key] = session
+        self._members[group_id] = self._members.get(group_id, 0) + 1
+        self._connections[connection_id] = _Connection(key)
+        return ShareFetchContext(session, INITIAL_EPOCH, tuple(session.partitions.values()))
+
+    # -- ends
+
+    def close(self, group_id: str, member_id: str) -> ClosedSession | None:
+        """End the member's session: a request with the final epoch has been processed. None when there is none.
+
+        The group may be left without sessions; its state stays in memory until the connection goes, too.
+        """
+        return self._remove((group_id, member_id))
+
+    def on_disconnect(self, connection_id: Hashable) -> Disconnected:
+        """End the session that the connection opened, unless the member has a newer one elsewhere."""
+        connection = self._connections.pop(connection_id, None)
+        if connection is None:
+            return Disconnected()
+        closed = None if connection.stale else self._remove(connection.key)
+        group_id = connection.key[0]
+        return Disconnected(
+            closed=() if closed is None else (closed,),
+            empty_groups=() if group_id in self._members else (group_id,),
+        )
+
+    def clear(self) -> None:
+        """Forget every session: share groups have been switched off."""
+        self._sessions.clear()
+        self._connections.clear()
+        self._members.clear()
+
+    def _remove(self, key: _SessionKey) -> ClosedSession | None:
+        session = self._sessions.pop(key, None)
+        if session is None:
+            return None
+        left = self._members[key[0]] - 1
+        if left:
+            self._members[key[0]] = left
+        else:
+            del self._members[key[0]]
+        connection = self._connections.get(session.connection_id)
+        if connection is not None and connection.key == key:
+            connection.stale = True
+        return ClosedSession(session.group_id, session.member_id, tuple(session.partitions))

@@ -1,0 +1,496 @@
+"""A share partition told offset by offset, as slowly and plainly as the rules read: the judge of the real one.
+
+Written from the rules (KIP-932 and Apache Kafka 4.3.1's behaviour), not from the code under test: one mutable cell per
+offset, every question answered by walking over all cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+AVAILABLE, ACQUIRED, ACKNOWLEDGED, ARCHIVED = 0, 1, 2, 4
+TERMINAL = (ACKNOWLEDGED, ARCHIVED)
+GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+INVALID_REQUEST, INVALID_RECORD_STATE, UNKNOWN_SERVER_ERROR = 42, 121, -1
+
+
+@dataclass
+class Cell:
+    """One offset. `write` is the pending write, `old` the (state, owner) it goes back to, `gone` that it never does."""
+
+    state: int
+    count: int
+    owner: str = ""
+    deadline: int | None = None
+    write: int | None = None
+    old: tuple[int, str] = (AVAILABLE, "")
+    gone: bool = False
+
+    @property
+    def free(self) -> bool:
+        return self.state == AVAILABLE and self.write is None
+
+    @property
+    def finished(self) -> bool:
+        return self.state in TERMINAL and self.write is None
+
+    def archive(self) -> None:
+        """It has left the log: bypasses every transition rule."""
+        self.state, self.owner, self.deadline, self.gone = ARCHIVED, "", None, True
+
+    def view(self) -> tuple[int, int, str, int | None, bool]:
+        """What the outside may compare: (state, count, owner, deadline, pending)."""
+        held = self.state == ACQUIRED
+        return (
+            self.state,
+            self.count,
+            self.owner if held else "",
+            self.deadline if held else None,
+            self.write is not None,
+        )
+
+
+@dataclass
+class Group:
+    """An in-flight batch. `exploded`: from now on kept offset by offset, for good."""
+
+    cells: dict[int, Cell]
+    exploded: bool = False
+
+    @property
+    def first(self) -> int:
+        return min(self.cells)
+
+    @property
+    def last(self) -> int:
+        return max(self.cells)
+
+    @property
+    def cell(self) -> Cell:
+        """The cell all offsets look like, as long as it is not exploded."""
+        return self.cells[self.first]
+
+
+@dataclass(frozen=True)
+class Write:
+    """A state write: per offset (state, count)."""
+
+    id: int
+    start: int
+    complete: int
+    cells: dict[int, tuple[int, int]]
+
+
+@dataclass
+class ShareModel:
+    """The model. Limits are attributes and may change between calls."""
+
+    max_deliveries: int = 5
+    max_in_flight: int = 2000
+    lock_ms: int = 30_000
+    renew: bool = True
+    start: int = 0
+    end: int = 0
+    groups: list[Group] = field(default_factory=list)
+    gap: tuple[int, int] | None = None
+    writes: int = 0
+    waiting: dict[int, str] = field(default_factory=dict)
+
+    # -- helpers
+
+    def cells(self) -> dict[int, Cell]:
+        """Every cell in flight, by offset."""
+        return {offset: cell for group in self.groups for offset, cell in sorted(group.cells.items())}
+
+    def complete(self) -> int:
+        """DeliveryCompleteCount, counted afresh."""
+        return sum(offset >= self.start and cell.state in TERMINAL for offset, cell in self.cells().items())
+
+    def gap_start(self) -> int | None:
+        """Where the gap window begins, while it is active."""
+        return self.gap[0] if self.gap and self.gap[1] == self.end else None
+
+    def _move_gap(self, offset: int) -> None:
+        if self.gap:
+            self.gap = (offset, self.gap[1]) if self.gap[1] == self.end and offset <= self.gap[1] else None
+
+    def _floor(self, offset: int) -> Group | None:
+        below = [group for group in self.groups if group.first <= offset]
+        return below[-1] if below else None
+
+    def _give_back(self, cell: Cell, offset: int) -> int:
+        return ARCHIVED if offset < self.start or cell.count >= self.max_deliveries else AVAILABLE
+
+    def _write(self, changed: dict[int, Cell]) -> Write:
+        self.writes += 1
+        rows = {offset: (cell.state, cell.count) for offset, cell in changed.items()}
+        return Write(self.writes, self.start, self.complete(), rows)
+
+    # -- load
+
+    def load(self, start: int, persisted: Iterable[tuple[int, int, int, int]], log_end: int) -> None:
+        """Persisted batches are (first, last, state, count), ascending."""
+        self.start = self.end = min(start, log_end)
+        missing = None
+        for first, last, state, count in persisted:
+            last = min(last, log_end - 1)
+            if first > last:
+                continue
+            expected = self.end + 1 if self.groups else self.start
+            if first > expected and missing is None:
+                missing = expected
+            self.groups.append(Group({offset: Cell(state, count) for offset in range(first, last + 1)}))
+            self.end = last
+        if missing is not None:
+            self.gap = (missing, self.end)
+        self._advance()
+
+    # -- fetch
+
+    def next_fetch_offset(self) -> int:
+        if not self.groups or self.start > self.groups[-1].last:
+            return self.end
+        hole = self.gap_start()
+        for group in self.groups:
+            if hole is not None:
+                if group.first > hole:
+                    return hole
+                hole = max(hole, group.last + 1)
+            for offset, cell in sorted(group.cells.items()):
+                if cell.free:
+                    return offset
+        return self.end + 1
+
+    def in_flight(self) -> int:
+        return self.end - self.start + 1 if self.groups else 0
+
+    def can_acquire(self) -> bool:
+        return self.next_fetch_offset() != self.end + 1 or self.in_flight() < self.max_in_flight
+
+    def acquire(
+        self,
+        member: str,
+        limited: bool,
+        batch_size: int,
+        max_records: int,
+        fetch_offset: int,
+        log: Sequence[tuple[int, int]],
+        now: int,
+        aborted: Sequence[tuple[int, int]] = (),
+    ) -> dict[int, int]:
+        """Acquired offset -> delivery count. `log` is the read record batches as (base, last)."""
+        taken: dict[int, int] = {}
+        if max_records <= 0 or not log or log[-1][1] < self.start:
+            return taken
+        until = log[-1][1]
+        budget = min(max_records, self.max_in_flight - self.in_flight())
+        if budget <= 0:
+            if fetch_offset > self.end:
+                return taken
+            budget, until = min(max_records, self.end - fetch_offset + 1), min(until, self.end)
+        base = log[0][0]
+        for offset, cell in self.cells().items():
+            if fetch_offset <= offset < base and cell.state == AVAILABLE:
+                self._explode_partly(offset, fetch_offset, base - 1)
+                cell.archive()
+        if self.gap and fetch_offset <= self.gap[0] < base:
+            self._move_gap(base)
+        at = max(base, self.start)
+        floor = self._floor(at)
+        if floor and floor.last >= at:
+            at = floor.first
+        fetch = _Fetch(self, member, limited, batch_size, budget, base, until, log, now, taken)
+        fetch.walk([group for group in self.groups if at <= group.first <= until], at)
+        if taken:
+            self._move_gap(max(taken) + 1)
+        for first, last in aborted if taken else ():
+            for offset, cell in self.cells().items():
+                if first <= offset <= last and cell.state == ACQUIRED:
+                    self._explode_partly(offset, first, last)
+                    cell.archive()
+                    taken.pop(offset, None)
+        return taken
+
+    def _explode_partly(self, offset: int, first: int, last: int) -> None:
+        group = self._floor(offset)
+        assert group is not None
+        if not (first <= group.first and group.last <= last):
+            group.exploded = True
+
+    # -- acknowledge
+
+    def acknowledge(self, member: str, acks: Sequence[tuple[int, int, Sequence[int]]], now: int) -> int | Write:
+        """An error code, 0 for done at once, or the write that has to succeed."""
+        changed: dict[int, Cell] = {}
+        error = 0
+        for first, last, types in acks:
+            error = self._acknowledge_one(member, first, last, types, now, changed)
+            if error:
+                break
+        if error or not changed:
+            for cell in changed.values():
+                self._undo(cell)
+            return error
+        write = self._write(changed)
+        for cell in changed.values():
+            cell.write = write.id
+        self.waiting[write.id] = "acknowledge"
+        return write
+
+    def _undo(self, cell: Cell) -> None:
+        cell.state, cell.owner = cell.old
+        cell.write = None
+
+    def _acknowledge_one(
+        self, member: str, first: int, last: int, types: Sequence[int], now: int, changed: dict[int, Cell]
+    ) -> int:
+        if any(kind not in range(5) for kind in types):
+            return INVALID_REQUEST
+        if last < self.start:
+            return 0
+        floor = self._floor(first)
+        if floor is None and first < self.start:
+            floor = self._floor(self.start)
+        if floor is None:
+            return INVALID_RECORD_STATE
+        groups = [group for group in self.groups if floor.first <= group.first <= max(last, floor.first)]
+        if first > groups[-1].last or last > groups[-1].last:
+            return INVALID_REQUEST
+        for group in groups:
+            if group.last < self.start:
+                continue
+            if not group.exploded:
+                if group.cell.owner != member or group.cell.write is not None:
+                    return INVALID_RECORD_STATE
+                whole = first <= group.first and group.last <= last
+                if not whole or len(types) > 1 or group.first < self.start:
+                    group.exploded = True
+            for offset, cell in sorted(group.cells.items()):
+                if not max(first, self.start) <= offset <= last:
+                    continue
+                if cell.state != ACQUIRED or cell.write is not None or cell.owner != member:
+                    return INVALID_RECORD_STATE
+                kind = types[0] if len(types) == 1 else types[offset - first]
+                if kind == RENEW:
+                    if not self.renew:
+                        return INVALID_RECORD_STATE
+                    cell.deadline = now + self.lock_ms
+                    continue
+                cell.old = (cell.state, cell.owner)
+                cell.state = {GAP: ARCHIVED, ACCEPT: ACKNOWLEDGED, REJECT: ARCHIVED}.get(kind, AVAILABLE)
+                if kind == RELEASE:
+                    cell.state = self._give_back(cell, offset)
+                cell.owner, cell.write = "", 0
+                changed[offset] = cell
+        return 0
+
+    def release(self, member: str) -> Write | None:
+        """The member's session has ended."""
+        changed: dict[int, Cell] = {}
+        for group in self.groups:
+            for offset, cell in sorted(group.cells.items()):
+                if cell.state == ACQUIRED and cell.write is None and cell.owner == member:
+                    if not group.exploded and group.first < self.start <= group.last:
+                        group.exploded = True
+                    cell.old = (cell.state, cell.owner)
+                    cell.state = self._give_back(cell, offset)
+                    cell.owner = ""
+                    changed[offset] = cell
+        if not changed:
+            return None
+        write = self._write(changed)
+        for cell in changed.values():
+            cell.write = write.id
+        self.waiting[write.id] = "release"
+        return write
+
+    def written(self, write: int, ok: bool, now: int) -> None:
+        """A state write has ended."""
+        kind = self.waiting.pop(write)
+        if kind == "timeout":
+            self._advance()
+            return
+        for offset, cell in self.cells().items():
+            if cell.write != write:
+                continue
+            if ok:
+                cell.write = None
+                cell.deadline = None
+            elif cell.gone:
+                cell.write = None
+            else:
+                expired = cell.deadline is not None and cell.deadline <= now
+                self._undo(cell)
+                if expired:
+                    cell.state, cell.owner, cell.deadline = self._give_back(cell, offset), "", None
+        if ok:
+            self._advance()
+
+    # -- offsets and time
+
+    def _advance(self) -> None:
+        done = None
+        for group in self.groups:
+            gap = self.gap_start()
+            if gap is not None and group.last >= gap:
+                break
+            for offset, cell in sorted(group.cells.items()):
+                if not cell.finished:
+                    break
+                done = offset
+            if done != group.last:
+                break
+        if done is None:
+            return
+        if done == self.groups[-1].last:
+            self.start = self.end = max(self.start, done + 1)
+            self.groups.clear()
+            self.gap = None
+            return
+        start = done + 1
+        following = [group.first for group in self.groups if group.first > done]
+        if any(group.last == done for group in self.groups):
+            start = following[0]
+            gap = self.gap_start()
+            if gap is not None:
+                start = min(start, gap)
+        self.start = max(self.start, start)
+        self.groups = [group for group in self.groups if group.last > done]
+
+    def log_start_moved(self, log_start: int) -> None:
+        """A read was below the log's start."""
+        if log_start <= self.start:
+            return
+        if not self.groups:
+            self.start = self.end = log_start
+            self.gap = None
+            return
+        for offset, cell in self.cells().items():
+            if self.start <= offset < log_start and cell.state == AVAILABLE:
+                self._explode_partly(offset, self.start, log_start - 1)
+                cell.archive()
+        self.start = log_start
+        self.end = max(self.end, log_start)
+        if self.gap and self.gap[0] < log_start:
+            self._move_gap(log_start)
+
+    def timeout(self, now: int) -> Write | None:
+        """Locks whose deadline is at or before `now` end, at once."""
+        changed: dict[int, Cell] = {}
+        for group in self.groups:
+            for offset, cell in sorted(group.cells.items()):
+                if cell.state == ACQUIRED and cell.write is None and cell.deadline is not None:
+                    if cell.deadline > now:
+                        continue
+                    if not group.exploded and group.first < self.start <= group.last:
+                        group.exploded = True
+                    cell.state, cell.owner, cell.deadline = self._give_back(cell, offset), "", None
+                    changed[offset] = cell
+        if not changed:
+            return None
+        write = self._write(changed)
+        self.waiting[write.id] = "timeout"
+        return write
+
+
+@dataclass
+class _Fetch:
+    """One acquisition."""
+
+    model: ShareModel
+    member: str
+    limited: bool
+    batch_size: int
+    budget: int
+    base: int
+    until: int
+    log: Sequence[tuple[int, int]]
+    now: int
+    taken: dict[int, int]
+
+    def left(self) -> int:
+        return self.budget - len(self.taken)
+
+    def take(self, offset: int, cell: Cell) -> None:
+        cell.state, cell.owner, cell.deadline = ACQUIRED, self.member, self.now + self.model.lock_ms
+        cell.count += 1
+        self.taken[offset] = cell.count
+
+    def walk(self, groups: list[Group], at: int) -> None:
+        for group in groups:
+            if self.left() <= 0:
+                return
+            if self.model.gap_start() is not None and at < group.first:
+                self.take_new(at, group.first - 1)
+            at = group.last + 1
+            if self.left() <= 0:
+                return
+            if not self.take_again(group):
+                return
+        if self.left() > 0 and at <= self.until:
+            self.take_new(at, self.until)
+
+    def take_again(self, group: Group) -> bool:
+        limit = self.model.max_deliveries
+        threshold = max(2, -(-limit // 2))
+        seen = [group.cells[offset] for offset in sorted(group.cells) if self.base <= offset <= self.until]
+        throttled = max([cell.count for cell in seen if cell.free], default=0) >= threshold
+        if throttled and self.taken:
+            return False
+        whole = self.base <= group.first and group.last <= self.until
+        too_large = self.limited and len(group.cells) > self.left()
+        if whole and not group.exploded and not too_large and not throttled:
+            if group.cell.free:
+                for offset, cell in sorted(group.cells.items()):
+                    self.take(offset, cell)
+            return True
+        if not group.exploded:
+            if not group.cell.free:
+                return True
+            group.exploded = True
+        taken, quota, room = 0, None, self.left()
+        for offset, cell in sorted(group.cells.items()):
+            if not self.base <= offset <= self.until or not cell.free:
+                continue
+            last_chance = limit > 2 and cell.count == limit - 1
+            if last_chance and taken:
+                break
+            if cell.count >= threshold and quota is None:
+                quota = max(1, len(group.cells) >> (cell.count - threshold + 1))
+            self.take(offset, cell)
+            taken += 1
+            if last_chance or taken == quota or (self.limited and taken == room):
+                break
+        return not (throttled and taken)
+
+    def take_new(self, first: int, last: int) -> None:
+        model = self.model
+        if not model.groups and model.end > first:
+            first = model.end
+        room = self.left()
+        if last - first + 1 > room:
+            wanted = first + room - 1
+            around = [end for begin, end in self.log if begin <= wanted <= end]
+            last = min(last, around[0] if around else wanted)
+        if first > last:
+            return
+        groups = [[first]]
+        for offset in range(first + 1, last + 1):
+            begins = any(begin == offset for begin, _ in self.log)
+            if not self.limited and begins and offset - groups[-1][0] >= self.batch_size:
+                groups.append([])
+            groups[-1].append(offset)
+        acquired_last = first
+        for offsets in groups:
+            group = Group({offset: Cell(AVAILABLE, 0) for offset in offsets})
+            for offset in offsets[: room if self.limited else None]:
+                self.take(offset, group.cells[offset])
+                acquired_last = offset
+            group.exploded = self.limited and len(offsets) > room
+            model.groups.append(group)
+        model.groups.sort(key=lambda group: group.first)
+        if model.groups[0].first == first:
+            model.start = max(model.start, first)
+        model.end = max(model.end, last)
+        model._move_gap(acquired_last + 1)
