@@ -95,7 +95,7 @@ def _write_add_offsets_to_txn_request_3(out: bytearray, item: AddOffsetsToTxnReq
 
 
 class AddOffsetsToTxnRequest(Message):
-    """AddOffsetsToTxnRequest, versions 0-4."""
+    """Adds a group's offsets to a transaction."""
 
     API_KEY = 25
     MIN_VERSION = 0
@@ -165,7 +165,10 @@ def _write_add_offsets_to_txn_response_3(out: bytearray, item: AddOffsetsToTxnRe
 
 
 class AddOffsetsToTxnResponse(Message):
-    """AddOffsetsToTxnResponse, versions 0-4."""
+    """Whether the group's offsets were added.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 25
     MIN_VERSION = 0

@@ -64,7 +64,10 @@ class AddPartitionsToTxnTopic(Structure):
 
 
 class AddPartitionsToTxnTransaction(Structure):
-    """An element of AddPartitionsToTxnRequest.Transactions."""
+    """An element of AddPartitionsToTxnRequest.Transactions.
+
+    * `verify_only`: Only check that the partitions are part of the transaction.
+    """
 
     FIELDS = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics", "unknown_tags")
     __slots__ = FIELDS
@@ -309,7 +312,7 @@ def _write_add_partitions_to_txn_request_4(out: bytearray, item: AddPartitionsTo
 
 
 class AddPartitionsToTxnRequest(Message):
-    """AddPartitionsToTxnRequest, versions 0-5."""
+    """Adds partitions to transactions; brokers use it to verify, too."""
 
     API_KEY = 24
     MIN_VERSION = 0
@@ -647,7 +650,10 @@ def _write_add_partitions_to_txn_response_4(out: bytearray, item: AddPartitionsT
 
 
 class AddPartitionsToTxnResponse(Message):
-    """AddPartitionsToTxnResponse, versions 0-5."""
+    """What became of each partition.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 24
     MIN_VERSION = 0

@@ -179,7 +179,7 @@ def _write_add_raft_voter_request_1(out: bytearray, item: AddRaftVoterRequest) -
 
 
 class AddRaftVoterRequest(Message):
-    """AddRaftVoterRequest, versions 0-1."""
+    """Adds a controller to the metadata quorum."""
 
     API_KEY = 80
     MIN_VERSION = 0
@@ -248,7 +248,10 @@ def _write_add_raft_voter_response_0(out: bytearray, item: AddRaftVoterResponse)
 
 
 class AddRaftVoterResponse(Message):
-    """AddRaftVoterResponse, versions 0-1."""
+    """Whether the voter was added.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 80
     MIN_VERSION = 0

@@ -39,7 +39,7 @@ def _write_allocate_producer_ids_request_0(out: bytearray, item: AllocateProduce
 
 
 class AllocateProducerIdsRequest(Message):
-    """AllocateProducerIdsRequest, versions 0."""
+    """A broker asks the controller for a block of producer ids."""
 
     API_KEY = 67
     MIN_VERSION = 0
@@ -80,7 +80,10 @@ def _write_allocate_producer_ids_response_0(out: bytearray, item: AllocateProduc
 
 
 class AllocateProducerIdsResponse(Message):
-    """AllocateProducerIdsResponse, versions 0."""
+    """The block.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 67
     MIN_VERSION = 0

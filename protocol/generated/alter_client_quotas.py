@@ -60,7 +60,10 @@ class AlterClientQuotasRequestEntryData(Structure):
 
 
 class AlterClientQuotasRequestEntityData(Structure):
-    """An element of EntryData.Entity."""
+    """An element of EntryData.Entity.
+
+    * `entity_name`: Null for the default.
+    """
 
     FIELDS = ("entity_type", "entity_name", "unknown_tags")
     __slots__ = FIELDS
@@ -363,7 +366,10 @@ def _write_alter_client_quotas_request_1(out: bytearray, item: AlterClientQuotas
 
 
 class AlterClientQuotasRequest(Message):
-    """AlterClientQuotasRequest, versions 0-1."""
+    """Sets and removes quotas.
+
+    * `validate_only`: Check everything, change nothing.
+    """
 
     API_KEY = 49
     MIN_VERSION = 0
@@ -644,7 +650,10 @@ def _write_alter_client_quotas_response_1(out: bytearray, item: AlterClientQuota
 
 
 class AlterClientQuotasResponse(Message):
-    """AlterClientQuotasResponse, versions 0-1."""
+    """What became of each entity.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 49
     MIN_VERSION = 0

@@ -277,7 +277,10 @@ def _write_alter_configs_request_2(out: bytearray, item: AlterConfigsRequest) ->
 
 
 class AlterConfigsRequest(Message):
-    """AlterConfigsRequest, versions 0-2."""
+    """Replaces whole configurations; IncrementalAlterConfigs is to be preferred.
+
+    * `validate_only`: Check everything, change nothing.
+    """
 
     API_KEY = 33
     MIN_VERSION = 0
@@ -454,7 +457,10 @@ def _write_alter_configs_response_2(out: bytearray, item: AlterConfigsResponse) 
 
 
 class AlterConfigsResponse(Message):
-    """AlterConfigsResponse, versions 0-2."""
+    """What became of each resource.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 33
     MIN_VERSION = 0

@@ -331,7 +331,7 @@ def _write_alter_partition_request_3(out: bytearray, item: AlterPartitionRequest
 
 
 class AlterPartitionRequest(Message):
-    """AlterPartitionRequest, versions 2-3."""
+    """From a leader to the controller: changes the in-sync replicas."""
 
     API_KEY = 56
     MIN_VERSION = 2
@@ -515,7 +515,10 @@ def _write_alter_partition_response_2(out: bytearray, item: AlterPartitionRespon
 
 
 class AlterPartitionResponse(Message):
-    """AlterPartitionResponse, versions 2-3."""
+    """The partition as the controller has it now.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 56
     MIN_VERSION = 2

@@ -56,7 +56,10 @@ class ReassignableTopic(Structure):
 
 
 class ReassignablePartition(Structure):
-    """An element of ReassignableTopic.Partitions."""
+    """An element of ReassignableTopic.Partitions.
+
+    * `replicas`: Null cancels the move.
+    """
 
     FIELDS = ("partition_index", "replicas", "unknown_tags")
     __slots__ = FIELDS
@@ -199,7 +202,7 @@ def _write_alter_partition_reassignments_request_1(out: bytearray, item: AlterPa
 
 
 class AlterPartitionReassignmentsRequest(Message):
-    """AlterPartitionReassignmentsRequest, versions 0-1."""
+    """Starts or cancels moves of partitions."""
 
     API_KEY = 45
     MIN_VERSION = 0
@@ -421,7 +424,10 @@ def _write_alter_partition_reassignments_response_1(out: bytearray, item: AlterP
 
 
 class AlterPartitionReassignmentsResponse(Message):
-    """AlterPartitionReassignmentsResponse, versions 0-1."""
+    """What became of each partition.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 45
     MIN_VERSION = 0

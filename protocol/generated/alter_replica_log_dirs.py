@@ -256,7 +256,7 @@ def _write_alter_replica_log_dirs_request_2(out: bytearray, item: AlterReplicaLo
 
 
 class AlterReplicaLogDirsRequest(Message):
-    """AlterReplicaLogDirsRequest, versions 1-2."""
+    """Moves replicas between a broker's log directories."""
 
     API_KEY = 34
     MIN_VERSION = 1
@@ -475,7 +475,10 @@ def _write_alter_replica_log_dirs_response_2(out: bytearray, item: AlterReplicaL
 
 
 class AlterReplicaLogDirsResponse(Message):
-    """AlterReplicaLogDirsResponse, versions 1-2."""
+    """What became of each replica.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 34
     MIN_VERSION = 1

@@ -167,7 +167,7 @@ def _write_alter_share_group_offsets_request_0(out: bytearray, item: AlterShareG
 
 
 class AlterShareGroupOffsetsRequest(Message):
-    """AlterShareGroupOffsetsRequest, versions 0."""
+    """Sets the start offsets of a share group without members."""
 
     API_KEY = 91
     MIN_VERSION = 0
@@ -349,7 +349,10 @@ def _write_alter_share_group_offsets_response_0(out: bytearray, item: AlterShare
 
 
 class AlterShareGroupOffsetsResponse(Message):
-    """AlterShareGroupOffsetsResponse, versions 0."""
+    """What became of each share partition.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 91
     MIN_VERSION = 0

@@ -53,7 +53,10 @@ class ScramCredentialDeletion(Structure):
 
 
 class ScramCredentialUpsertion(Structure):
-    """An element of AlterUserScramCredentialsRequest.Upsertions."""
+    """An element of AlterUserScramCredentialsRequest.Upsertions.
+
+    * `mechanism`: 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.
+    """
 
     FIELDS = ("name", "mechanism", "iterations", "salt", "salted_password", "unknown_tags")
     __slots__ = FIELDS
@@ -191,7 +194,7 @@ def _write_alter_user_scram_credentials_request_0(out: bytearray, item: AlterUse
 
 
 class AlterUserScramCredentialsRequest(Message):
-    """AlterUserScramCredentialsRequest, versions 0."""
+    """Sets and removes SCRAM credentials."""
 
     API_KEY = 51
     MIN_VERSION = 0
@@ -307,7 +310,10 @@ def _write_alter_user_scram_credentials_response_0(out: bytearray, item: AlterUs
 
 
 class AlterUserScramCredentialsResponse(Message):
-    """AlterUserScramCredentialsResponse, versions 0."""
+    """What became of each user.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 51
     MIN_VERSION = 0

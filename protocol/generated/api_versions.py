@@ -86,7 +86,7 @@ def _write_api_versions_request_3(out: bytearray, item: ApiVersionsRequest) -> N
 
 
 class ApiVersionsRequest(Message):
-    """ApiVersionsRequest, versions 0-4."""
+    """Asks which requests the broker serves, in which versions."""
 
     API_KEY = 18
     MIN_VERSION = 0
@@ -398,7 +398,12 @@ def _write_api_versions_response_3(out: bytearray, item: ApiVersionsResponse) ->
 
 
 class ApiVersionsResponse(Message):
-    """ApiVersionsResponse, versions 0-4."""
+    """The range of versions of each request, and the features of the cluster. Its header has version 0, always.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `finalized_features_epoch`: Orders answers by age; -1 if unknown.
+    * `finalized_features`: The feature levels in force, each with its largest level first.
+    """
 
     API_KEY = 18
     MIN_VERSION = 0

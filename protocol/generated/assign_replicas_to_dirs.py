@@ -202,7 +202,7 @@ def _write_assign_replicas_to_dirs_request_0(out: bytearray, item: AssignReplica
 
 
 class AssignReplicasToDirsRequest(Message):
-    """AssignReplicasToDirsRequest, versions 0."""
+    """A broker tells the controller in which directories replicas lie."""
 
     API_KEY = 73
     MIN_VERSION = 0
@@ -401,7 +401,10 @@ def _write_assign_replicas_to_dirs_response_0(out: bytearray, item: AssignReplic
 
 
 class AssignReplicasToDirsResponse(Message):
-    """AssignReplicasToDirsResponse, versions 0."""
+    """What became of each replica.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 73
     MIN_VERSION = 0

@@ -352,7 +352,7 @@ def _write_begin_quorum_epoch_request_1(out: bytearray, item: BeginQuorumEpochRe
 
 
 class BeginQuorumEpochRequest(Message):
-    """BeginQuorumEpochRequest, versions 0-1."""
+    """Between KRaft controllers: a new leader makes itself known."""
 
     API_KEY = 53
     MIN_VERSION = 0
@@ -666,7 +666,11 @@ def _write_begin_quorum_epoch_response_1(out: bytearray, item: BeginQuorumEpochR
 
 
 class BeginQuorumEpochResponse(Message):
-    """BeginQuorumEpochResponse, versions 0-1."""
+    """Between KRaft controllers: whether the leader is accepted.
+
+    * `node_endpoints`: Where the leaders named above are reached; only with answers that send the client to another
+    broker.
+    """
 
     API_KEY = 53
     MIN_VERSION = 0

@@ -186,7 +186,7 @@ def _write_broker_heartbeat_request_2(out: bytearray, item: BrokerHeartbeatReque
 
 
 class BrokerHeartbeatRequest(Message):
-    """BrokerHeartbeatRequest, versions 0-2."""
+    """Keeps a broker's registration alive."""
 
     API_KEY = 63
     MIN_VERSION = 0
@@ -256,7 +256,10 @@ def _write_broker_heartbeat_response_0(out: bytearray, item: BrokerHeartbeatResp
 
 
 class BrokerHeartbeatResponse(Message):
-    """BrokerHeartbeatResponse, versions 0-2."""
+    """What the broker may or should do.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 63
     MIN_VERSION = 0

@@ -430,7 +430,7 @@ def _write_broker_registration_request_3(out: bytearray, item: BrokerRegistratio
 
 
 class BrokerRegistrationRequest(Message):
-    """BrokerRegistrationRequest, versions 0-4."""
+    """A broker makes itself known to the controller."""
 
     API_KEY = 62
     MIN_VERSION = 0
@@ -507,7 +507,10 @@ def _write_broker_registration_response_0(out: bytearray, item: BrokerRegistrati
 
 
 class BrokerRegistrationResponse(Message):
-    """BrokerRegistrationResponse, versions 0-4."""
+    """The epoch of the registration.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 62
     MIN_VERSION = 0

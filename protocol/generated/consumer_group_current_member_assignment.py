@@ -71,7 +71,7 @@ def _write_consumer_group_current_member_assignment_key_0(
 
 
 class ConsumerGroupCurrentMemberAssignmentKey(Message):
-    """ConsumerGroupCurrentMemberAssignmentKey, versions 0."""
+    """__consumer_offsets, type 8: what a member has now."""
 
     API_KEY = 8
     MIN_VERSION = 0
@@ -211,7 +211,11 @@ def _write_consumer_group_current_member_assignment_value_0(
 
 
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
-    """ConsumerGroupCurrentMemberAssignmentValue, versions 0."""
+    """__consumer_offsets, type 8.
+
+    * `previous_member_epoch`: The epoch before the current one; a member whose answer was lost may still use it.
+    * `state`: 0 stable, 1 partitions to give up, 2 partitions not free yet, 127 unknown.
+    """
 
     API_KEY = 8
     MIN_VERSION = 0

@@ -69,7 +69,10 @@ def _write_consumer_group_describe_request_0(out: bytearray, item: ConsumerGroup
 
 
 class ConsumerGroupDescribeRequest(Message):
-    """ConsumerGroupDescribeRequest, versions 0-1."""
+    """Describes consumer groups.
+
+    * `include_authorized_operations`: Whether to tell what the client may do.
+    """
 
     API_KEY = 69
     MIN_VERSION = 0
@@ -123,7 +126,10 @@ class Assignment(Structure):
 
 
 class DescribedGroup(Structure):
-    """An element of ConsumerGroupDescribeResponse.Groups."""
+    """An element of ConsumerGroupDescribeResponse.Groups.
+
+    * `authorized_operations`: Bit field of ACL operations the client may do; -2147483648 if it was not asked for.
+    """
 
     FIELDS = (
         "error_code",
@@ -165,7 +171,10 @@ class DescribedGroup(Structure):
 
 
 class Member(Structure):
-    """An element of DescribedGroup.Members."""
+    """An element of DescribedGroup.Members.
+
+    * `member_type`: 0 classic protocol, 1 consumer protocol, -1 unknown.
+    """
 
     FIELDS = (
         "member_id",
@@ -709,7 +718,10 @@ def _write_consumer_group_describe_response_1(out: bytearray, item: ConsumerGrou
 
 
 class ConsumerGroupDescribeResponse(Message):
-    """ConsumerGroupDescribeResponse, versions 0-1."""
+    """State, members, current and target assignment of each group.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 69
     MIN_VERSION = 0

@@ -332,7 +332,16 @@ def _write_consumer_group_heartbeat_request_1(out: bytearray, item: ConsumerGrou
 
 
 class ConsumerGroupHeartbeatRequest(Message):
-    """ConsumerGroupHeartbeatRequest, versions 0-1."""
+    """The whole of the KIP-848 consumer protocol: join, subscribe, acknowledge an assignment, leave.
+
+    * `member_id`: Chosen by the member and kept for its life.
+    * `member_epoch`: 0 joins, -1 leaves, -2 leaves but will come back under the same instance id.
+    * `rebalance_timeout_ms`: How long the member may take to give partitions up; -1 if unchanged.
+    * `subscribed_topic_names`: Null if unchanged.
+    * `subscribed_topic_regex`: A regular expression in RE2 syntax; null if unchanged, empty for none.
+    * `server_assignor`: Null if unchanged or for the broker's choice.
+    * `topic_partitions`: What the member owns; null if unchanged.
+    """
 
     API_KEY = 68
     MIN_VERSION = 0
@@ -536,7 +545,11 @@ def _write_consumer_group_heartbeat_response_0(out: bytearray, item: ConsumerGro
 
 
 class ConsumerGroupHeartbeatResponse(Message):
-    """ConsumerGroupHeartbeatResponse, versions 0-1."""
+    """The member's epoch and, when it changes, its assignment.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `assignment`: Null if unchanged.
+    """
 
     API_KEY = 68
     MIN_VERSION = 0

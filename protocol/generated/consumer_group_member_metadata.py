@@ -69,7 +69,7 @@ def _write_consumer_group_member_metadata_key_0(out: bytearray, item: ConsumerGr
 
 
 class ConsumerGroupMemberMetadataKey(Message):
-    """ConsumerGroupMemberMetadataKey, versions 0."""
+    """__consumer_offsets, type 5: a consumer group's member."""
 
     API_KEY = 5
     MIN_VERSION = 0
@@ -316,7 +316,10 @@ def _write_consumer_group_member_metadata_value_0(out: bytearray, item: Consumer
 
 
 class ConsumerGroupMemberMetadataValue(Message):
-    """ConsumerGroupMemberMetadataValue, versions 0."""
+    """__consumer_offsets, type 5: what a member told of itself.
+
+    * `classic_member_metadata`: What is needed of a member that speaks the classic protocol; null for others.
+    """
 
     API_KEY = 5
     MIN_VERSION = 0

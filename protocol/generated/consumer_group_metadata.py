@@ -46,7 +46,7 @@ def _write_consumer_group_metadata_key_0(out: bytearray, item: ConsumerGroupMeta
 
 
 class ConsumerGroupMetadataKey(Message):
-    """ConsumerGroupMetadataKey, versions 0."""
+    """__consumer_offsets, type 3: a consumer group."""
 
     API_KEY = 3
     MIN_VERSION = 0
@@ -103,7 +103,10 @@ def _write_consumer_group_metadata_value_0(out: bytearray, item: ConsumerGroupMe
 
 
 class ConsumerGroupMetadataValue(Message):
-    """ConsumerGroupMetadataValue, versions 0."""
+    """__consumer_offsets, type 3: the group's epoch.
+
+    * `metadata_hash`: Hash over the topics the group is subscribed to; a change of it makes the assignor run.
+    """
 
     API_KEY = 3
     MIN_VERSION = 0

@@ -60,7 +60,7 @@ def _write_consumer_group_partition_metadata_key_0(out: bytearray, item: Consume
 
 
 class ConsumerGroupPartitionMetadataKey(Message):
-    """ConsumerGroupPartitionMetadataKey, versions 0."""
+    """__consumer_offsets, type 4: topics of a consumer group, no longer written."""
 
     API_KEY = 4
     MIN_VERSION = 0
@@ -210,7 +210,7 @@ def _write_consumer_group_partition_metadata_value_0(out: bytearray, item: Consu
 
 
 class ConsumerGroupPartitionMetadataValue(Message):
-    """ConsumerGroupPartitionMetadataValue, versions 0."""
+    """__consumer_offsets, type 4, no longer written; MetadataHash took its place."""
 
     API_KEY = 4
     MIN_VERSION = 0

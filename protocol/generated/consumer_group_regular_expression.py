@@ -62,7 +62,7 @@ def _write_consumer_group_regular_expression_key_0(out: bytearray, item: Consume
 
 
 class ConsumerGroupRegularExpressionKey(Message):
-    """ConsumerGroupRegularExpressionKey, versions 0."""
+    """__consumer_offsets, type 16: a regular expression members subscribe by."""
 
     API_KEY = 16
     MIN_VERSION = 0
@@ -105,7 +105,10 @@ def _write_consumer_group_regular_expression_value_0(out: bytearray, item: Consu
 
 
 class ConsumerGroupRegularExpressionValue(Message):
-    """ConsumerGroupRegularExpressionValue, versions 0."""
+    """__consumer_offsets, type 16: the topics it matched.
+
+    * `version`: The version of the metadata it was matched against.
+    """
 
     API_KEY = 16
     MIN_VERSION = 0

@@ -68,7 +68,7 @@ def _write_consumer_group_target_assignment_member_key_0(
 
 
 class ConsumerGroupTargetAssignmentMemberKey(Message):
-    """ConsumerGroupTargetAssignmentMemberKey, versions 0."""
+    """__consumer_offsets, type 7: a member's part of the target assignment."""
 
     API_KEY = 7
     MIN_VERSION = 0
@@ -161,7 +161,7 @@ def _write_consumer_group_target_assignment_member_value_0(
 
 
 class ConsumerGroupTargetAssignmentMemberValue(Message):
-    """ConsumerGroupTargetAssignmentMemberValue, versions 0."""
+    """__consumer_offsets, type 7."""
 
     API_KEY = 7
     MIN_VERSION = 0

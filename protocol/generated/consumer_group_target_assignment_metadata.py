@@ -51,7 +51,7 @@ def _write_consumer_group_target_assignment_metadata_key_0(
 
 
 class ConsumerGroupTargetAssignmentMetadataKey(Message):
-    """ConsumerGroupTargetAssignmentMetadataKey, versions 0."""
+    """__consumer_offsets, type 6: a consumer group's target assignment."""
 
     API_KEY = 6
     MIN_VERSION = 0
@@ -112,7 +112,10 @@ def _write_consumer_group_target_assignment_metadata_value_0(
 
 
 class ConsumerGroupTargetAssignmentMetadataValue(Message):
-    """ConsumerGroupTargetAssignmentMetadataValue, versions 0."""
+    """__consumer_offsets, type 6: the group epoch it was computed for.
+
+    * `assignment_timestamp`: When the target assignment was computed, milliseconds since the epoch; 0 if unknown.
+    """
 
     API_KEY = 6
     MIN_VERSION = 0

@@ -94,7 +94,7 @@ def _write_consumer_protocol_assignment_0(out: bytearray, item: ConsumerProtocol
 
 
 class ConsumerProtocolAssignment(Message):
-    """ConsumerProtocolAssignment, versions 0-3."""
+    """A classic consumer's assignment, inside SyncGroup, after an int16 version; a version above 3 is read as 3."""
 
     MIN_VERSION = 0
     MAX_VERSION = 3

@@ -215,7 +215,11 @@ def _write_consumer_protocol_subscription_3(out: bytearray, item: ConsumerProtoc
 
 
 class ConsumerProtocolSubscription(Message):
-    """ConsumerProtocolSubscription, versions 0-3."""
+    """A classic consumer's subscription, inside JoinGroup, after an int16 version; a version above 3 is read as 3.
+
+    * `owned_partitions`: For cooperative rebalancing: what the consumer holds on to.
+    * `generation_id`: The generation OwnedPartitions is of; -1 if unknown.
+    """
 
     MIN_VERSION = 0
     MAX_VERSION = 3

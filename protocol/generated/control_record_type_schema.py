@@ -27,7 +27,10 @@ def _write_control_record_type_schema_0(out: bytearray, item: ControlRecordTypeS
 
 
 class ControlRecordTypeSchema(Message):
-    """ControlRecordTypeSchema, versions 0."""
+    """Key of a control record, after an int16 version.
+
+    * `type`: 0 abort, 1 commit, 2 leader change, 3 snapshot header, 4 snapshot footer, 5 KRaft version, 6 voters.
+    """
 
     MIN_VERSION = 0
     MAX_VERSION = 0

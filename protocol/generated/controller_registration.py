@@ -182,7 +182,7 @@ def _write_controller_registration_request_0(out: bytearray, item: ControllerReg
 
 
 class ControllerRegistrationRequest(Message):
-    """ControllerRegistrationRequest, versions 0."""
+    """A controller makes itself known to the active one."""
 
     API_KEY = 70
     MIN_VERSION = 0
@@ -241,7 +241,10 @@ def _write_controller_registration_response_0(out: bytearray, item: ControllerRe
 
 
 class ControllerRegistrationResponse(Message):
-    """ControllerRegistrationResponse, versions 0."""
+    """Whether the controller is registered.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 70
     MIN_VERSION = 0

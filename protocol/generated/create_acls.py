@@ -231,7 +231,7 @@ def _write_create_acls_request_2(out: bytearray, item: CreateAclsRequest) -> Non
 
 
 class CreateAclsRequest(Message):
-    """CreateAclsRequest, versions 1-3."""
+    """Adds access rules."""
 
     API_KEY = 30
     MIN_VERSION = 1
@@ -374,7 +374,10 @@ def _write_create_acls_response_2(out: bytearray, item: CreateAclsResponse) -> N
 
 
 class CreateAclsResponse(Message):
-    """CreateAclsResponse, versions 1-3."""
+    """What became of each rule, in the order of the request.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 30
     MIN_VERSION = 1

@@ -240,7 +240,7 @@ def _write_create_delegation_token_request_3(out: bytearray, item: CreateDelegat
 
 
 class CreateDelegationTokenRequest(Message):
-    """CreateDelegationTokenRequest, versions 1-3."""
+    """Creates a delegation token."""
 
     API_KEY = 38
     MIN_VERSION = 1
@@ -498,7 +498,10 @@ def _write_create_delegation_token_response_3(out: bytearray, item: CreateDelega
 
 
 class CreateDelegationTokenResponse(Message):
-    """CreateDelegationTokenResponse, versions 1-3."""
+    """The token and its secret.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 38
     MIN_VERSION = 1

@@ -43,7 +43,10 @@ _pack_ii = Struct(">ii").pack
 
 
 class CreatePartitionsTopic(Structure):
-    """An element of CreatePartitionsRequest.Topics."""
+    """An element of CreatePartitionsRequest.Topics.
+
+    * `count`: The new number of partitions, the old ones included.
+    """
 
     FIELDS = ("name", "count", "assignments", "unknown_tags")
     __slots__ = FIELDS
@@ -252,7 +255,10 @@ def _write_create_partitions_request_2(out: bytearray, item: CreatePartitionsReq
 
 
 class CreatePartitionsRequest(Message):
-    """CreatePartitionsRequest, versions 0-3."""
+    """Adds partitions to topics.
+
+    * `validate_only`: Check everything, change nothing.
+    """
 
     API_KEY = 37
     MIN_VERSION = 0
@@ -437,7 +443,10 @@ def _write_create_partitions_response_2(out: bytearray, item: CreatePartitionsRe
 
 
 class CreatePartitionsResponse(Message):
-    """CreatePartitionsResponse, versions 0-3."""
+    """What became of each topic.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 37
     MIN_VERSION = 0

@@ -54,7 +54,11 @@ _pack_ii = Struct(">ii").pack
 
 
 class CreatableTopic(Structure):
-    """An element of CreateTopicsRequest.Topics."""
+    """An element of CreateTopicsRequest.Topics.
+
+    * `num_partitions`: -1 for the broker's default, or with Assignments.
+    * `replication_factor`: -1 for the broker's default, or with Assignments.
+    """
 
     FIELDS = ("name", "num_partitions", "replication_factor", "assignments", "configs", "unknown_tags")
     __slots__ = FIELDS
@@ -377,7 +381,7 @@ def _write_create_topics_request_5(out: bytearray, item: CreateTopicsRequest) ->
 
 
 class CreateTopicsRequest(Message):
-    """CreateTopicsRequest, versions 2-7."""
+    """Creates topics."""
 
     API_KEY = 19
     MIN_VERSION = 2
@@ -417,7 +421,10 @@ class CreateTopicsRequest(Message):
 
 
 class CreatableTopicResult(Structure):
-    """An element of CreateTopicsResponse.Topics."""
+    """An element of CreateTopicsResponse.Topics.
+
+    * `topic_config_error_code`: Why Configs is left out, for instance a missing permission.
+    """
 
     FIELDS = (
         "name",
@@ -795,7 +802,10 @@ def _write_create_topics_response_7(out: bytearray, item: CreateTopicsResponse) 
 
 
 class CreateTopicsResponse(Message):
-    """CreateTopicsResponse, versions 2-7."""
+    """What became of each topic.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 19
     MIN_VERSION = 2

@@ -55,7 +55,7 @@ def _write_default_principal_data_0(out: bytearray, item: DefaultPrincipalData) 
 
 
 class DefaultPrincipalData(Message):
-    """DefaultPrincipalData, versions 0."""
+    """The principal of a forwarded request, after an int16 version."""
 
     MIN_VERSION = 0
     MAX_VERSION = 0

@@ -269,7 +269,7 @@ def _write_delete_acls_request_2(out: bytearray, item: DeleteAclsRequest) -> Non
 
 
 class DeleteAclsRequest(Message):
-    """DeleteAclsRequest, versions 1-3."""
+    """Removes the access rules that match filters."""
 
     API_KEY = 31
     MIN_VERSION = 1
@@ -628,7 +628,10 @@ def _write_delete_acls_response_2(out: bytearray, item: DeleteAclsResponse) -> N
 
 
 class DeleteAclsResponse(Message):
-    """DeleteAclsResponse, versions 1-3."""
+    """The rules each filter removed.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 31
     MIN_VERSION = 1

@@ -80,7 +80,7 @@ def _write_delete_groups_request_2(out: bytearray, item: DeleteGroupsRequest) ->
 
 
 class DeleteGroupsRequest(Message):
-    """DeleteGroupsRequest, versions 0-2."""
+    """Deletes groups without members."""
 
     API_KEY = 42
     MIN_VERSION = 0
@@ -215,7 +215,10 @@ def _write_delete_groups_response_2(out: bytearray, item: DeleteGroupsResponse) 
 
 
 class DeleteGroupsResponse(Message):
-    """DeleteGroupsResponse, versions 0-2."""
+    """What became of each group.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 42
     MIN_VERSION = 0

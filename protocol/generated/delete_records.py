@@ -59,7 +59,10 @@ class DeleteRecordsTopic(Structure):
 
 
 class DeleteRecordsPartition(Structure):
-    """An element of DeleteRecordsTopic.Partitions."""
+    """An element of DeleteRecordsTopic.Partitions.
+
+    * `offset`: The new log start; -1 for the high watermark.
+    """
 
     FIELDS = ("partition_index", "offset", "unknown_tags")
     __slots__ = FIELDS
@@ -234,7 +237,7 @@ def _write_delete_records_request_2(out: bytearray, item: DeleteRecordsRequest) 
 
 
 class DeleteRecordsRequest(Message):
-    """DeleteRecordsRequest, versions 0-2."""
+    """Moves the log start of partitions forward."""
 
     API_KEY = 21
     MIN_VERSION = 0
@@ -279,7 +282,10 @@ class DeleteRecordsTopicResult(Structure):
 
 
 class DeleteRecordsPartitionResult(Structure):
-    """An element of DeleteRecordsTopicResult.Partitions."""
+    """An element of DeleteRecordsTopicResult.Partitions.
+
+    * `low_watermark`: The smallest log start of all replicas.
+    """
 
     FIELDS = ("partition_index", "low_watermark", "error_code", "unknown_tags")
     __slots__ = FIELDS
@@ -457,7 +463,10 @@ def _write_delete_records_response_2(out: bytearray, item: DeleteRecordsResponse
 
 
 class DeleteRecordsResponse(Message):
-    """DeleteRecordsResponse, versions 0-2."""
+    """What became of each partition.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 21
     MIN_VERSION = 0

@@ -108,7 +108,7 @@ def _write_delete_share_group_offsets_request_0(out: bytearray, item: DeleteShar
 
 
 class DeleteShareGroupOffsetsRequest(Message):
-    """DeleteShareGroupOffsetsRequest, versions 0."""
+    """Makes a share group without members forget topics."""
 
     API_KEY = 92
     MIN_VERSION = 0
@@ -240,7 +240,10 @@ def _write_delete_share_group_offsets_response_0(out: bytearray, item: DeleteSha
 
 
 class DeleteShareGroupOffsetsResponse(Message):
-    """DeleteShareGroupOffsetsResponse, versions 0."""
+    """What became of each topic.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 92
     MIN_VERSION = 0

@@ -148,7 +148,7 @@ def _write_delete_share_group_state_request_0(out: bytearray, item: DeleteShareG
 
 
 class DeleteShareGroupStateRequest(Message):
-    """DeleteShareGroupStateRequest, versions 0."""
+    """From the group coordinator to the share coordinator: forgets share partitions."""
 
     API_KEY = 86
     MIN_VERSION = 0
@@ -298,7 +298,7 @@ def _write_delete_share_group_state_response_0(out: bytearray, item: DeleteShare
 
 
 class DeleteShareGroupStateResponse(Message):
-    """DeleteShareGroupStateResponse, versions 0."""
+    """What became of each share partition."""
 
     API_KEY = 86
     MIN_VERSION = 0

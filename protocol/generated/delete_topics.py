@@ -173,7 +173,7 @@ def _write_delete_topics_request_6(out: bytearray, item: DeleteTopicsRequest) ->
 
 
 class DeleteTopicsRequest(Message):
-    """DeleteTopicsRequest, versions 1-6."""
+    """Deletes topics, by name or, from version 6 on, by id."""
 
     API_KEY = 20
     MIN_VERSION = 1
@@ -481,7 +481,10 @@ def _write_delete_topics_response_6(out: bytearray, item: DeleteTopicsResponse) 
 
 
 class DeleteTopicsResponse(Message):
-    """DeleteTopicsResponse, versions 1-6."""
+    """What became of each topic.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 20
     MIN_VERSION = 1

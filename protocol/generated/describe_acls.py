@@ -182,7 +182,14 @@ def _write_describe_acls_request_2(out: bytearray, item: DescribeAclsRequest) ->
 
 
 class DescribeAclsRequest(Message):
-    """DescribeAclsRequest, versions 1-3."""
+    """Finds access rules.
+
+    * `resource_type_filter`: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation token, 7 user.
+    * `pattern_type_filter`: 1 any, 2 whatever matches the name, 3 literal, 4 prefixed.
+    * `operation`: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster action, 10 describe
+    configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe tokens, 15 two-phase commit.
+    * `permission_type`: 1 any, 2 deny, 3 allow.
+    """
 
     API_KEY = 29
     MIN_VERSION = 1
@@ -485,7 +492,10 @@ def _write_describe_acls_response_2(out: bytearray, item: DescribeAclsResponse) 
 
 
 class DescribeAclsResponse(Message):
-    """DescribeAclsResponse, versions 1-3."""
+    """The rules that match, by resource.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 29
     MIN_VERSION = 1

@@ -44,7 +44,10 @@ _pack_ih = Struct(">ih").pack
 
 
 class ComponentData(Structure):
-    """An element of DescribeClientQuotasRequest.Components."""
+    """An element of DescribeClientQuotasRequest.Components.
+
+    * `match_type`: 0 the given name, 1 the default, 2 any.
+    """
 
     FIELDS = ("entity_type", "match_type", "match", "unknown_tags")
     __slots__ = FIELDS
@@ -192,7 +195,7 @@ def _write_describe_client_quotas_request_1(out: bytearray, item: DescribeClient
 
 
 class DescribeClientQuotasRequest(Message):
-    """DescribeClientQuotasRequest, versions 0-1."""
+    """Reads quotas."""
 
     API_KEY = 48
     MIN_VERSION = 0
@@ -554,7 +557,10 @@ def _write_describe_client_quotas_response_1(out: bytearray, item: DescribeClien
 
 
 class DescribeClientQuotasResponse(Message):
-    """DescribeClientQuotasResponse, versions 0-1."""
+    """The quotas that match.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 48
     MIN_VERSION = 0

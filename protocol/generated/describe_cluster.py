@@ -97,7 +97,10 @@ def _write_describe_cluster_request_2(out: bytearray, item: DescribeClusterReque
 
 
 class DescribeClusterRequest(Message):
-    """DescribeClusterRequest, versions 0-2."""
+    """Asks for the cluster's id and nodes.
+
+    * `endpoint_type`: 1 brokers, 2 controllers.
+    """
 
     API_KEY = 60
     MIN_VERSION = 0
@@ -423,7 +426,12 @@ def _write_describe_cluster_response_2(out: bytearray, item: DescribeClusterResp
 
 
 class DescribeClusterResponse(Message):
-    """DescribeClusterResponse, versions 0-2."""
+    """The cluster's id and nodes.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `cluster_authorized_operations`: Bit field of ACL operations the client may do on the cluster; -2147483648 if it
+    was not asked for.
+    """
 
     API_KEY = 60
     MIN_VERSION = 0

@@ -55,7 +55,11 @@ _pack_ii = Struct(">ii").pack
 
 
 class DescribeConfigsResource(Structure):
-    """An element of DescribeConfigsRequest.Resources."""
+    """An element of DescribeConfigsRequest.Resources.
+
+    * `resource_type`: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.
+    * `configuration_keys`: Null for all.
+    """
 
     FIELDS = ("resource_type", "resource_name", "configuration_keys", "unknown_tags")
     __slots__ = FIELDS
@@ -222,7 +226,7 @@ def _write_describe_configs_request_4(out: bytearray, item: DescribeConfigsReque
 
 
 class DescribeConfigsRequest(Message):
-    """DescribeConfigsRequest, versions 1-4."""
+    """Reads configurations."""
 
     API_KEY = 32
     MIN_VERSION = 1
@@ -281,7 +285,12 @@ class DescribeConfigsResult(Structure):
 
 
 class DescribeConfigsResourceResult(Structure):
-    """An element of DescribeConfigsResult.Configs."""
+    """An element of DescribeConfigsResult.Configs.
+
+    * `config_source`: 1 topic, 2 broker, 3 default for all brokers, 4 server.properties, 5 default, 6 broker logger, 7
+    client metrics, 8 group.
+    * `synonyms`: Where else the value may come from, the strongest first.
+    """
 
     FIELDS = (
         "name",
@@ -824,7 +833,10 @@ def _write_describe_configs_response_4(out: bytearray, item: DescribeConfigsResp
 
 
 class DescribeConfigsResponse(Message):
-    """DescribeConfigsResponse, versions 1-4."""
+    """The configuration of each resource.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 32
     MIN_VERSION = 1

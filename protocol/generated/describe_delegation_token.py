@@ -186,7 +186,10 @@ def _write_describe_delegation_token_request_2(out: bytearray, item: DescribeDel
 
 
 class DescribeDelegationTokenRequest(Message):
-    """DescribeDelegationTokenRequest, versions 1-3."""
+    """Lists delegation tokens.
+
+    * `owners`: Null for all.
+    """
 
     API_KEY = 41
     MIN_VERSION = 1
@@ -682,7 +685,10 @@ def _write_describe_delegation_token_response_3(out: bytearray, item: DescribeDe
 
 
 class DescribeDelegationTokenResponse(Message):
-    """DescribeDelegationTokenResponse, versions 1-3."""
+    """The tokens the client may see.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 41
     MIN_VERSION = 1

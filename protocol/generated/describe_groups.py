@@ -107,7 +107,10 @@ def _write_describe_groups_request_5(out: bytearray, item: DescribeGroupsRequest
 
 
 class DescribeGroupsRequest(Message):
-    """DescribeGroupsRequest, versions 0-6."""
+    """Describes classic groups.
+
+    * `include_authorized_operations`: Whether to tell what the client may do.
+    """
 
     API_KEY = 15
     MIN_VERSION = 0
@@ -147,7 +150,10 @@ class DescribeGroupsRequest(Message):
 
 
 class DescribedGroup(Structure):
-    """An element of DescribeGroupsResponse.Groups."""
+    """An element of DescribeGroupsResponse.Groups.
+
+    * `authorized_operations`: Bit field of ACL operations the client may do; -2147483648 if it was not asked for.
+    """
 
     FIELDS = (
         "error_code",
@@ -186,7 +192,10 @@ class DescribedGroup(Structure):
 
 
 class DescribedGroupMember(Structure):
-    """An element of DescribedGroup.Members."""
+    """An element of DescribedGroup.Members.
+
+    * `group_instance_id`: The name a static member keeps over restarts; null for a dynamic member.
+    """
 
     FIELDS = (
         "member_id",
@@ -932,7 +941,10 @@ def _write_describe_groups_response_6(out: bytearray, item: DescribeGroupsRespon
 
 
 class DescribeGroupsResponse(Message):
-    """DescribeGroupsResponse, versions 0-6."""
+    """State and members of each group.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 15
     MIN_VERSION = 0

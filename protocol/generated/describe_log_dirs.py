@@ -189,7 +189,10 @@ def _write_describe_log_dirs_request_2(out: bytearray, item: DescribeLogDirsRequ
 
 
 class DescribeLogDirsRequest(Message):
-    """DescribeLogDirsRequest, versions 1-5."""
+    """Asks how full the log directories are.
+
+    * `topics`: Null for all.
+    """
 
     API_KEY = 35
     MIN_VERSION = 1
@@ -219,7 +222,10 @@ class DescribeLogDirsRequest(Message):
 
 
 class DescribeLogDirsResult(Structure):
-    """An element of DescribeLogDirsResponse.Results."""
+    """An element of DescribeLogDirsResponse.Results.
+
+    * `total_bytes`: Size of the volume; -1 if unknown.
+    """
 
     FIELDS = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned", "unknown_tags")
     __slots__ = FIELDS
@@ -261,7 +267,10 @@ class DescribeLogDirsTopic(Structure):
 
 
 class DescribeLogDirsPartition(Structure):
-    """An element of DescribeLogDirsTopic.Partitions."""
+    """An element of DescribeLogDirsTopic.Partitions.
+
+    * `offset_lag`: How far a replica that is being moved in is behind.
+    """
 
     FIELDS = ("partition_index", "partition_size", "offset_lag", "is_future_key", "unknown_tags")
     __slots__ = FIELDS
@@ -666,7 +675,10 @@ def _write_describe_log_dirs_response_5(out: bytearray, item: DescribeLogDirsRes
 
 
 class DescribeLogDirsResponse(Message):
-    """DescribeLogDirsResponse, versions 1-5."""
+    """Sizes by directory and partition.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 35
     MIN_VERSION = 1

@@ -112,7 +112,7 @@ def _write_describe_producers_request_0(out: bytearray, item: DescribeProducersR
 
 
 class DescribeProducersRequest(Message):
-    """DescribeProducersRequest, versions 0."""
+    """Asks who writes to partitions."""
 
     API_KEY = 61
     MIN_VERSION = 0
@@ -168,7 +168,10 @@ class PartitionResponse(Structure):
 
 
 class ProducerState(Structure):
-    """An element of PartitionResponse.ActiveProducers."""
+    """An element of PartitionResponse.ActiveProducers.
+
+    * `current_txn_start_offset`: -1 if no transaction is open.
+    """
 
     FIELDS = (
         "producer_id",
@@ -351,7 +354,10 @@ def _write_describe_producers_response_0(out: bytearray, item: DescribeProducers
 
 
 class DescribeProducersResponse(Message):
-    """DescribeProducersResponse, versions 0."""
+    """The producers of each partition with their last sequence and open transaction.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 61
     MIN_VERSION = 0

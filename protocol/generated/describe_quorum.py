@@ -166,7 +166,7 @@ def _write_describe_quorum_request_0(out: bytearray, item: DescribeQuorumRequest
 
 
 class DescribeQuorumRequest(Message):
-    """DescribeQuorumRequest, versions 0-2."""
+    """Describes the metadata quorum."""
 
     API_KEY = 55
     MIN_VERSION = 0
@@ -877,7 +877,7 @@ def _write_describe_quorum_response_2(out: bytearray, item: DescribeQuorumRespon
 
 
 class DescribeQuorumResponse(Message):
-    """DescribeQuorumResponse, versions 0-2."""
+    """The leader, voters and observers of the metadata quorum."""
 
     API_KEY = 55
     MIN_VERSION = 0

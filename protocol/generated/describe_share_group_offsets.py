@@ -41,7 +41,10 @@ _pack_iqiqh = Struct(">iqiqh").pack
 
 
 class DescribeShareGroupOffsetsRequestGroup(Structure):
-    """An element of DescribeShareGroupOffsetsRequest.Groups."""
+    """An element of DescribeShareGroupOffsetsRequest.Groups.
+
+    * `topics`: Null for all topics of the group.
+    """
 
     FIELDS = ("group_id", "topics", "unknown_tags")
     __slots__ = FIELDS
@@ -185,7 +188,7 @@ def _write_describe_share_group_offsets_request_0(out: bytearray, item: Describe
 
 
 class DescribeShareGroupOffsetsRequest(Message):
-    """DescribeShareGroupOffsetsRequest, versions 0-1."""
+    """Reads the start offsets of share groups."""
 
     API_KEY = 90
     MIN_VERSION = 0
@@ -243,7 +246,11 @@ class DescribeShareGroupOffsetsResponseTopic(Structure):
 
 
 class DescribeShareGroupOffsetsResponsePartition(Structure):
-    """An element of DescribeShareGroupOffsetsResponseTopic.Partitions."""
+    """An element of DescribeShareGroupOffsetsResponseTopic.Partitions.
+
+    * `start_offset`: The first offset not done with; -1 if the group has not begun with the partition.
+    * `lag`: Records not done with yet; -1 if unknown.
+    """
 
     FIELDS = ("partition_index", "start_offset", "leader_epoch", "lag", "error_code", "error_message", "unknown_tags")
     __slots__ = FIELDS
@@ -602,7 +609,10 @@ def _write_describe_share_group_offsets_response_1(out: bytearray, item: Describ
 
 
 class DescribeShareGroupOffsetsResponse(Message):
-    """DescribeShareGroupOffsetsResponse, versions 0-1."""
+    """The start offset of each share partition.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 90
     MIN_VERSION = 0

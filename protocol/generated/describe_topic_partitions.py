@@ -160,7 +160,11 @@ def _write_describe_topic_partitions_request_0(out: bytearray, item: DescribeTop
 
 
 class DescribeTopicPartitionsRequest(Message):
-    """DescribeTopicPartitionsRequest, versions 0."""
+    """Describes topics a page at a time.
+
+    * `topics`: Empty for all, in order of name.
+    * `cursor`: Where to go on; null from the start.
+    """
 
     API_KEY = 75
     MIN_VERSION = 0
@@ -186,7 +190,11 @@ class DescribeTopicPartitionsRequest(Message):
 
 
 class DescribeTopicPartitionsResponseTopic(Structure):
-    """An element of DescribeTopicPartitionsResponse.Topics."""
+    """An element of DescribeTopicPartitionsResponse.Topics.
+
+    * `topic_authorized_operations`: Bit field of ACL operations the client may do on the topic; -2147483648 if it was
+    not asked for.
+    """
 
     FIELDS = (
         "error_code",
@@ -482,7 +490,11 @@ def _write_describe_topic_partitions_response_0(out: bytearray, item: DescribeTo
 
 
 class DescribeTopicPartitionsResponse(Message):
-    """DescribeTopicPartitionsResponse, versions 0."""
+    """One page of topics and partitions.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `next_cursor`: Where the next page begins; null if this is the last.
+    """
 
     API_KEY = 75
     MIN_VERSION = 0

@@ -60,7 +60,7 @@ def _write_describe_transactions_request_0(out: bytearray, item: DescribeTransac
 
 
 class DescribeTransactionsRequest(Message):
-    """DescribeTransactionsRequest, versions 0."""
+    """Describes transactions by transactional id."""
 
     API_KEY = 65
     MIN_VERSION = 0
@@ -78,7 +78,10 @@ class DescribeTransactionsRequest(Message):
 
 
 class TransactionState(Structure):
-    """An element of DescribeTransactionsResponse.TransactionStates."""
+    """An element of DescribeTransactionsResponse.TransactionStates.
+
+    * `transaction_start_time_ms`: -1 if no transaction is open.
+    """
 
     FIELDS = (
         "error_code",
@@ -255,7 +258,10 @@ def _write_describe_transactions_response_0(out: bytearray, item: DescribeTransa
 
 
 class DescribeTransactionsResponse(Message):
-    """DescribeTransactionsResponse, versions 0."""
+    """The state of each transaction.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 65
     MIN_VERSION = 0

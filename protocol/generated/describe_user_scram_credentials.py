@@ -104,7 +104,7 @@ def _write_describe_user_scram_credentials_request_0(out: bytearray, item: Descr
 
 
 class DescribeUserScramCredentialsRequest(Message):
-    """DescribeUserScramCredentialsRequest, versions 0."""
+    """Lists the SCRAM credentials users have, without their secrets."""
 
     API_KEY = 50
     MIN_VERSION = 0
@@ -279,7 +279,10 @@ def _write_describe_user_scram_credentials_response_0(
 
 
 class DescribeUserScramCredentialsResponse(Message):
-    """DescribeUserScramCredentialsResponse, versions 0."""
+    """Mechanisms and iterations by user.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 50
     MIN_VERSION = 0

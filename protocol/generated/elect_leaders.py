@@ -213,7 +213,10 @@ def _write_elect_leaders_request_2(out: bytearray, item: ElectLeadersRequest) ->
 
 
 class ElectLeadersRequest(Message):
-    """ElectLeadersRequest, versions 0-2."""
+    """Starts leader elections.
+
+    * `election_type`: 0 the preferred replica, 1 any live one, at the risk of losing records.
+    """
 
     API_KEY = 43
     MIN_VERSION = 0
@@ -470,7 +473,10 @@ def _write_elect_leaders_response_2(out: bytearray, item: ElectLeadersResponse) 
 
 
 class ElectLeadersResponse(Message):
-    """ElectLeadersResponse, versions 0-2."""
+    """What became of each partition.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 43
     MIN_VERSION = 0

@@ -414,7 +414,7 @@ def _write_end_quorum_epoch_request_1(out: bytearray, item: EndQuorumEpochReques
 
 
 class EndQuorumEpochRequest(Message):
-    """EndQuorumEpochRequest, versions 0-1."""
+    """Between KRaft controllers: a leader steps down."""
 
     API_KEY = 54
     MIN_VERSION = 0
@@ -726,7 +726,11 @@ def _write_end_quorum_epoch_response_1(out: bytearray, item: EndQuorumEpochRespo
 
 
 class EndQuorumEpochResponse(Message):
-    """EndQuorumEpochResponse, versions 0-1."""
+    """Between KRaft controllers: whether that was taken note of.
+
+    * `node_endpoints`: Where the leaders named above are reached; only with answers that send the client to another
+    broker.
+    """
 
     API_KEY = 54
     MIN_VERSION = 0

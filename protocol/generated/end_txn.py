@@ -81,7 +81,10 @@ def _write_end_txn_request_3(out: bytearray, item: EndTxnRequest) -> None:
 
 
 class EndTxnRequest(Message):
-    """EndTxnRequest, versions 0-5."""
+    """Commits or aborts a transaction.
+
+    * `committed`: True to commit, false to abort.
+    """
 
     API_KEY = 26
     MIN_VERSION = 0
@@ -169,7 +172,11 @@ def _write_end_txn_response_5(out: bytearray, item: EndTxnResponse) -> None:
 
 
 class EndTxnResponse(Message):
-    """EndTxnResponse, versions 0-5."""
+    """Whether the transaction was ended; from version 5 on with the producer's next epoch.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `producer_id`: -1 if the request failed.
+    """
 
     API_KEY = 26
     MIN_VERSION = 0

@@ -27,7 +27,7 @@ def _write_end_txn_marker_0(out: bytearray, item: EndTxnMarker) -> None:
 
 
 class EndTxnMarker(Message):
-    """EndTxnMarker, versions 0."""
+    """Value of a transaction marker, after an int16 version."""
 
     MIN_VERSION = 0
     MAX_VERSION = 0

@@ -74,7 +74,7 @@ def _write_envelope_request_0(out: bytearray, item: EnvelopeRequest) -> None:
 
 
 class EnvelopeRequest(Message):
-    """EnvelopeRequest, versions 0."""
+    """Carries a client's request from a broker to the controller."""
 
     API_KEY = 58
     MIN_VERSION = 0
@@ -131,7 +131,7 @@ def _write_envelope_response_0(out: bytearray, item: EnvelopeResponse) -> None:
 
 
 class EnvelopeResponse(Message):
-    """EnvelopeResponse, versions 0."""
+    """Carries the answer back."""
 
     API_KEY = 58
     MIN_VERSION = 0

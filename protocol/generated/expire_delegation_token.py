@@ -81,7 +81,10 @@ def _write_expire_delegation_token_request_2(out: bytearray, item: ExpireDelegat
 
 
 class ExpireDelegationTokenRequest(Message):
-    """ExpireDelegationTokenRequest, versions 1-2."""
+    """Ends a delegation token, now or later.
+
+    * `expiry_time_period_ms`: Negative for now.
+    """
 
     API_KEY = 40
     MIN_VERSION = 1
@@ -135,7 +138,10 @@ def _write_expire_delegation_token_response_2(out: bytearray, item: ExpireDelega
 
 
 class ExpireDelegationTokenResponse(Message):
-    """ExpireDelegationTokenResponse, versions 1-2."""
+    """The new expiry.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 40
     MIN_VERSION = 1

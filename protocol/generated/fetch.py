@@ -117,7 +117,14 @@ class FetchTopic(Structure):
 
 
 class FetchPartition(Structure):
-    """An element of FetchTopic.Partitions."""
+    """An element of FetchTopic.Partitions.
+
+    * `current_leader_epoch`: The leader epoch as the client knows it; -1 to skip the check.
+    * `last_fetched_epoch`: Epoch of the last record fetched, so that the broker can tell where the logs part; -1 to
+    skip the check.
+    * `log_start_offset`: A follower's log start; -1 from consumers.
+    * `high_watermark`: The high watermark the follower knows; the largest number if it knows none.
+    """
 
     FIELDS = (
         "partition",
@@ -1547,7 +1554,17 @@ def _write_fetch_request_18(out: bytearray, item: FetchRequest) -> None:
 
 
 class FetchRequest(Message):
-    """FetchRequest, versions 4-18."""
+    """Reads record batches; within a session only changes to the set of partitions are sent.
+
+    * `replica_id`: -1 for consumers; ReplicaState takes its place from version 15 on.
+    * `max_wait_ms`: How long the broker may wait for MinBytes.
+    * `max_bytes`: Limit of the whole answer; the first batch is returned even if it is larger.
+    * `isolation_level`: 0 read uncommitted, 1 read committed.
+    * `session_id`: 0 to fetch without a session or to open one.
+    * `session_epoch`: 0 opens a session, -1 closes it; within one it counts up.
+    * `forgotten_topics_data`: Partitions to take out of the session.
+    * `rack_id`: To let the broker point to a replica nearby; empty for no preference.
+    """
 
     API_KEY = 1
     MIN_VERSION = 4
@@ -1656,7 +1673,18 @@ class FetchableTopicResponse(Structure):
 
 
 class PartitionData(Structure):
-    """An element of FetchableTopicResponse.Partitions."""
+    """An element of FetchableTopicResponse.Partitions.
+
+    * `high_watermark`: Records below this offset are readable.
+    * `last_stable_offset`: Every transaction below it has been decided; -1 if unknown.
+    * `diverging_epoch`: Where the follower's log parts from the leader's; only after a failed check of
+    LastFetchedEpoch.
+    * `current_leader`: The leader the broker knows of; only when it is not this one.
+    * `snapshot_id`: The snapshot to read instead; only metadata logs have them.
+    * `aborted_transactions`: For read committed: whose records to leave out, and from which offset on.
+    * `preferred_read_replica`: Where a consumer of the given rack should read instead; -1 for here.
+    * `records`: Never null in an answer of this broker; the last batch may be cut short.
+    """
 
     FIELDS = (
         "partition_index",
@@ -2599,7 +2627,13 @@ def _write_fetch_response_16(out: bytearray, item: FetchResponse) -> None:
 
 
 class FetchResponse(Message):
-    """FetchResponse, versions 4-18."""
+    """Whole record batches from each partition; the first may start before the offset asked for.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `error_code`: An error of the session or the request as a whole.
+    * `node_endpoints`: Where the leaders named above are reached; only with answers that send the client to another
+    broker.
+    """
 
     API_KEY = 1
     MIN_VERSION = 4

@@ -69,7 +69,10 @@ class FetchSnapshotRequestTopicSnapshot(Structure):
 
 
 class FetchSnapshotRequestPartitionSnapshot(Structure):
-    """An element of TopicSnapshot.Partitions."""
+    """An element of TopicSnapshot.Partitions.
+
+    * `current_leader_epoch`: The leader epoch as the client knows it; -1 to skip the check.
+    """
 
     FIELDS = ("partition", "current_leader_epoch", "snapshot_id", "position", "replica_directory_id", "unknown_tags")
     __slots__ = FIELDS
@@ -424,7 +427,7 @@ def _write_fetch_snapshot_request_1(out: bytearray, item: FetchSnapshotRequest) 
 
 
 class FetchSnapshotRequest(Message):
-    """FetchSnapshotRequest, versions 0-1."""
+    """Between KRaft nodes: reads a part of a metadata snapshot."""
 
     API_KEY = 59
     MIN_VERSION = 0
@@ -469,7 +472,10 @@ class FetchSnapshotResponseTopicSnapshot(Structure):
 
 
 class FetchSnapshotResponsePartitionSnapshot(Structure):
-    """An element of TopicSnapshot.Partitions."""
+    """An element of TopicSnapshot.Partitions.
+
+    * `current_leader`: The leader the broker knows of; only when it is not this one.
+    """
 
     FIELDS = (
         "index",
@@ -821,7 +827,12 @@ def _write_fetch_snapshot_response_1(out: bytearray, item: FetchSnapshotResponse
 
 
 class FetchSnapshotResponse(Message):
-    """FetchSnapshotResponse, versions 0-1."""
+    """A part of a metadata snapshot.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `node_endpoints`: Where the leaders named above are reached; only with answers that send the client to another
+    broker.
+    """
 
     API_KEY = 59
     MIN_VERSION = 0

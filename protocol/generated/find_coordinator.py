@@ -148,7 +148,11 @@ def _write_find_coordinator_request_4(out: bytearray, item: FindCoordinatorReque
 
 
 class FindCoordinatorRequest(Message):
-    """FindCoordinatorRequest, versions 0-6."""
+    """Asks which broker coordinates a group, a transactional id or a share partition.
+
+    * `key_type`: 0 group, 1 transaction, 2 share partition (its key is group:topic id:partition).
+    * `coordinator_keys`: Several keys of one type, from version 4 on.
+    """
 
     API_KEY = 10
     MIN_VERSION = 0
@@ -409,7 +413,10 @@ def _write_find_coordinator_response_4(out: bytearray, item: FindCoordinatorResp
 
 
 class FindCoordinatorResponse(Message):
-    """FindCoordinatorResponse, versions 0-6."""
+    """The coordinator of each key.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 10
     MIN_VERSION = 0

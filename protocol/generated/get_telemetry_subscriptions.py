@@ -53,7 +53,10 @@ def _write_get_telemetry_subscriptions_request_0(out: bytearray, item: GetTeleme
 
 
 class GetTelemetrySubscriptionsRequest(Message):
-    """GetTelemetrySubscriptionsRequest, versions 0."""
+    """A client asks which of its metrics the broker wants (KIP-714).
+
+    * `client_instance_id`: The zero id on the first request; the answer carries the one to use.
+    """
 
     API_KEY = 71
     MIN_VERSION = 0
@@ -122,7 +125,11 @@ def _write_get_telemetry_subscriptions_response_0(out: bytearray, item: GetTelem
 
 
 class GetTelemetrySubscriptionsResponse(Message):
-    """GetTelemetrySubscriptionsResponse, versions 0."""
+    """Which metrics to push, and how often.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `requested_metrics`: Prefixes of metric names; an empty list for none, one empty prefix for all.
+    """
 
     API_KEY = 71
     MIN_VERSION = 0

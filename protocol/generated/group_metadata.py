@@ -64,7 +64,7 @@ def _write_group_metadata_key_0(out: bytearray, item: GroupMetadataKey) -> None:
 
 
 class GroupMetadataKey(Message):
-    """GroupMetadataKey, versions 0."""
+    """__consumer_offsets, type 2: a classic group."""
 
     API_KEY = 2
     MIN_VERSION = 0
@@ -723,7 +723,10 @@ def _write_group_metadata_value_4(out: bytearray, item: GroupMetadataValue) -> N
 
 
 class GroupMetadataValue(Message):
-    """GroupMetadataValue, versions 0-4."""
+    """__consumer_offsets, type 2: a classic group at the end of a rebalance.
+
+    * `current_state_timestamp`: When the group came into its state, milliseconds since the epoch; -1 if unknown.
+    """
 
     API_KEY = 2
     MIN_VERSION = 0

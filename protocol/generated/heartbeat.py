@@ -154,7 +154,10 @@ def _write_heartbeat_request_4(out: bytearray, item: HeartbeatRequest) -> None:
 
 
 class HeartbeatRequest(Message):
-    """HeartbeatRequest, versions 0-4."""
+    """Keeps a classic group's member alive.
+
+    * `group_instance_id`: The name a static member keeps over restarts; null for a dynamic member.
+    """
 
     API_KEY = 12
     MIN_VERSION = 0
@@ -238,7 +241,10 @@ def _write_heartbeat_response_4(out: bytearray, item: HeartbeatResponse) -> None
 
 
 class HeartbeatResponse(Message):
-    """HeartbeatResponse, versions 0-4."""
+    """Whether the member still belongs to the generation.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 12
     MIN_VERSION = 0

@@ -63,7 +63,10 @@ class AlterConfigsResource(Structure):
 
 
 class AlterableConfig(Structure):
-    """An element of AlterConfigsResource.Configs."""
+    """An element of AlterConfigsResource.Configs.
+
+    * `config_operation`: 0 set, 1 delete, 2 append to a list, 3 take out of a list.
+    """
 
     FIELDS = ("name", "config_operation", "value", "unknown_tags")
     __slots__ = FIELDS
@@ -281,7 +284,10 @@ def _write_incremental_alter_configs_request_1(out: bytearray, item: Incremental
 
 
 class IncrementalAlterConfigsRequest(Message):
-    """IncrementalAlterConfigsRequest, versions 0-1."""
+    """Changes single settings.
+
+    * `validate_only`: Check everything, change nothing.
+    """
 
     API_KEY = 44
     MIN_VERSION = 0
@@ -458,7 +464,10 @@ def _write_incremental_alter_configs_response_1(out: bytearray, item: Incrementa
 
 
 class IncrementalAlterConfigsResponse(Message):
-    """IncrementalAlterConfigsResponse, versions 0-1."""
+    """What became of each resource.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 44
     MIN_VERSION = 0

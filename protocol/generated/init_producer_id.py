@@ -194,7 +194,12 @@ def _write_init_producer_id_request_6(out: bytearray, item: InitProducerIdReques
 
 
 class InitProducerIdRequest(Message):
-    """InitProducerIdRequest, versions 0-6."""
+    """Gets a producer id; with a transactional id, also fences the previous producer.
+
+    * `producer_id`: To raise the epoch of an id the producer has; -1 for a new one.
+    * `enable_2pc`: The transaction may stay prepared without a timeout (KIP-939).
+    * `keep_prepared_txn`: Do not abort a transaction that is prepared (KIP-939).
+    """
 
     API_KEY = 22
     MIN_VERSION = 0
@@ -328,7 +333,10 @@ def _write_init_producer_id_response_6(out: bytearray, item: InitProducerIdRespo
 
 
 class InitProducerIdResponse(Message):
-    """InitProducerIdResponse, versions 0-6."""
+    """The producer's id and epoch.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 22
     MIN_VERSION = 0

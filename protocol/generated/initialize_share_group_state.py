@@ -52,7 +52,11 @@ class InitializeStateData(Structure):
 
 
 class PartitionData(Structure):
-    """An element of InitializeStateData.Partitions."""
+    """An element of InitializeStateData.Partitions.
+
+    * `state_epoch`: Rises whenever the state is set anew by the group coordinator; a lower one is fenced.
+    * `start_offset`: -1 leaves it to the group's reset strategy.
+    """
 
     FIELDS = ("partition", "state_epoch", "start_offset", "unknown_tags")
     __slots__ = FIELDS
@@ -156,7 +160,7 @@ def _write_initialize_share_group_state_request_0(out: bytearray, item: Initiali
 
 
 class InitializeShareGroupStateRequest(Message):
-    """InitializeShareGroupStateRequest, versions 0."""
+    """From the group coordinator to the share coordinator: sets share partitions up, or resets them."""
 
     API_KEY = 83
     MIN_VERSION = 0
@@ -308,7 +312,7 @@ def _write_initialize_share_group_state_response_0(out: bytearray, item: Initial
 
 
 class InitializeShareGroupStateResponse(Message):
-    """InitializeShareGroupStateResponse, versions 0."""
+    """What became of each share partition."""
 
     API_KEY = 83
     MIN_VERSION = 0

@@ -465,7 +465,13 @@ def _write_join_group_request_8(out: bytearray, item: JoinGroupRequest) -> None:
 
 
 class JoinGroupRequest(Message):
-    """JoinGroupRequest, versions 0-9."""
+    """Joins a classic group, or joins again after a rebalance began.
+
+    * `rebalance_timeout_ms`: How long the group waits for this member to join again.
+    * `member_id`: Empty on the first attempt; the answer carries the id to use.
+    * `group_instance_id`: The name a static member keeps over restarts; null for a dynamic member.
+    * `protocols`: The assignors the member has, the best one first, each with its subscription.
+    """
 
     API_KEY = 11
     MIN_VERSION = 0
@@ -533,7 +539,10 @@ class JoinGroupRequest(Message):
 
 
 class JoinGroupResponseMember(Structure):
-    """An element of JoinGroupResponse.Members."""
+    """An element of JoinGroupResponse.Members.
+
+    * `group_instance_id`: The name a static member keeps over restarts; null for a dynamic member.
+    """
 
     FIELDS = ("member_id", "group_instance_id", "metadata", "unknown_tags")
     __slots__ = FIELDS
@@ -1076,7 +1085,11 @@ def _write_join_group_response_9(out: bytearray, item: JoinGroupResponse) -> Non
 
 
 class JoinGroupResponse(Message):
-    """JoinGroupResponse, versions 0-9."""
+    """Sent to all members when the generation is complete; the leader gets everyone's subscriptions.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `skip_assignment`: The leader need not compute an assignment (KIP-814).
+    """
 
     API_KEY = 11
     MIN_VERSION = 0

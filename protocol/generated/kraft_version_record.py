@@ -37,7 +37,7 @@ def _write_kraft_version_record_0(out: bytearray, item: KRaftVersionRecord) -> N
 
 
 class KRaftVersionRecord(Message):
-    """KRaftVersionRecord, versions 0."""
+    """Value of a control record in the metadata log: the version of KRaft in force."""
 
     MIN_VERSION = 0
     MAX_VERSION = 0

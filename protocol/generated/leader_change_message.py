@@ -163,7 +163,7 @@ def _write_leader_change_message_1(out: bytearray, item: LeaderChangeMessage) ->
 
 
 class LeaderChangeMessage(Message):
-    """LeaderChangeMessage, versions 0-1."""
+    """Value of a control record in the metadata log: a leader was elected."""
 
     MIN_VERSION = 0
     MAX_VERSION = 1

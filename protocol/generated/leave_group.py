@@ -39,7 +39,10 @@ _pack_ihi = Struct(">ihi").pack
 
 
 class MemberIdentity(Structure):
-    """An element of LeaveGroupRequest.Members."""
+    """An element of LeaveGroupRequest.Members.
+
+    * `group_instance_id`: The name a static member keeps over restarts; null for a dynamic member.
+    """
 
     FIELDS = ("member_id", "group_instance_id", "reason", "unknown_tags")
     __slots__ = FIELDS
@@ -324,7 +327,7 @@ def _write_leave_group_request_5(out: bytearray, item: LeaveGroupRequest) -> Non
 
 
 class LeaveGroupRequest(Message):
-    """LeaveGroupRequest, versions 0-5."""
+    """Takes members out of a classic group."""
 
     API_KEY = 13
     MIN_VERSION = 0
@@ -364,7 +367,10 @@ class LeaveGroupRequest(Message):
 
 
 class MemberResponse(Structure):
-    """An element of LeaveGroupResponse.Members."""
+    """An element of LeaveGroupResponse.Members.
+
+    * `group_instance_id`: The name a static member keeps over restarts; null for a dynamic member.
+    """
 
     FIELDS = ("member_id", "group_instance_id", "error_code", "unknown_tags")
     __slots__ = FIELDS
@@ -543,7 +549,10 @@ def _write_leave_group_response_4(out: bytearray, item: LeaveGroupResponse) -> N
 
 
 class LeaveGroupResponse(Message):
-    """LeaveGroupResponse, versions 0-5."""
+    """What became of each member.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 13
     MIN_VERSION = 0

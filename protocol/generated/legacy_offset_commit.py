@@ -56,7 +56,7 @@ def _write_legacy_offset_commit_key_0(out: bytearray, item: LegacyOffsetCommitKe
 
 
 class LegacyOffsetCommitKey(Message):
-    """LegacyOffsetCommitKey, versions 0."""
+    """__consumer_offsets, type 0: an offset in the form of old releases."""
 
     API_KEY = 0
     MIN_VERSION = 0
@@ -101,7 +101,7 @@ def _write_legacy_offset_commit_value_0(out: bytearray, item: LegacyOffsetCommit
 
 
 class LegacyOffsetCommitValue(Message):
-    """LegacyOffsetCommitValue, versions 0."""
+    """__consumer_offsets, type 0."""
 
     API_KEY = 0
     MIN_VERSION = 0

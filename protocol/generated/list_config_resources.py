@@ -76,7 +76,10 @@ def _write_list_config_resources_request_1(out: bytearray, item: ListConfigResou
 
 
 class ListConfigResourcesRequest(Message):
-    """ListConfigResourcesRequest, versions 0-1."""
+    """Lists the resources that have configurations.
+
+    * `resource_types`: Empty for all types.
+    """
 
     API_KEY = 74
     MIN_VERSION = 0
@@ -218,7 +221,10 @@ def _write_list_config_resources_response_1(out: bytearray, item: ListConfigReso
 
 
 class ListConfigResourcesResponse(Message):
-    """ListConfigResourcesResponse, versions 0-1."""
+    """The resources, by type.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 74
     MIN_VERSION = 0

@@ -129,7 +129,11 @@ def _write_list_groups_request_5(out: bytearray, item: ListGroupsRequest) -> Non
 
 
 class ListGroupsRequest(Message):
-    """ListGroupsRequest, versions 0-5."""
+    """Lists groups, optionally by state and type.
+
+    * `states_filter`: Empty for all states.
+    * `types_filter`: Empty for all types; classic, consumer, share, streams.
+    """
 
     API_KEY = 16
     MIN_VERSION = 0
@@ -464,7 +468,10 @@ def _write_list_groups_response_5(out: bytearray, item: ListGroupsResponse) -> N
 
 
 class ListGroupsResponse(Message):
-    """ListGroupsResponse, versions 0-5."""
+    """The groups this broker coordinates.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 16
     MIN_VERSION = 0

@@ -67,7 +67,12 @@ class ListOffsetsTopic(Structure):
 
 
 class ListOffsetsPartition(Structure):
-    """An element of ListOffsetsTopic.Partitions."""
+    """An element of ListOffsetsTopic.Partitions.
+
+    * `current_leader_epoch`: The leader epoch as the client knows it; -1 to skip the check.
+    * `timestamp`: Milliseconds since the epoch; -1 the end, -2 the start, -3 the record with the largest timestamp, -4
+    the local start, -5 the end of remote storage, -6 the start of what is yet to be uploaded.
+    """
 
     FIELDS = ("partition_index", "current_leader_epoch", "timestamp", "unknown_tags")
     __slots__ = FIELDS
@@ -348,7 +353,7 @@ def _write_list_offsets_request_10(out: bytearray, item: ListOffsetsRequest) -> 
 
 
 class ListOffsetsRequest(Message):
-    """ListOffsetsRequest, versions 1-11."""
+    """Finds offsets by time, or the ends of a partition."""
 
     API_KEY = 2
     MIN_VERSION = 1
@@ -417,7 +422,10 @@ class ListOffsetsTopicResponse(Structure):
 
 
 class ListOffsetsPartitionResponse(Structure):
-    """An element of ListOffsetsTopicResponse.Partitions."""
+    """An element of ListOffsetsTopicResponse.Partitions.
+
+    * `offset`: -1 if no record matches.
+    """
 
     FIELDS = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch", "unknown_tags")
     __slots__ = FIELDS
@@ -690,7 +698,10 @@ def _write_list_offsets_response_6(out: bytearray, item: ListOffsetsResponse) ->
 
 
 class ListOffsetsResponse(Message):
-    """ListOffsetsResponse, versions 1-11."""
+    """The offsets found.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 2
     MIN_VERSION = 1

@@ -123,7 +123,7 @@ def _write_list_partition_reassignments_request_0(out: bytearray, item: ListPart
 
 
 class ListPartitionReassignmentsRequest(Message):
-    """ListPartitionReassignmentsRequest, versions 0."""
+    """Lists the moves that run."""
 
     API_KEY = 46
     MIN_VERSION = 0
@@ -312,7 +312,10 @@ def _write_list_partition_reassignments_response_0(out: bytearray, item: ListPar
 
 
 class ListPartitionReassignmentsResponse(Message):
-    """ListPartitionReassignmentsResponse, versions 0."""
+    """The moves that run.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 46
     MIN_VERSION = 0

@@ -153,7 +153,11 @@ def _write_list_transactions_request_2(out: bytearray, item: ListTransactionsReq
 
 
 class ListTransactionsRequest(Message):
-    """ListTransactionsRequest, versions 0-2."""
+    """Lists transactions.
+
+    * `duration_filter`: Only those that have been open for longer, milliseconds; negative for all.
+    * `transactional_id_pattern`: A regular expression; null or empty for all.
+    """
 
     API_KEY = 66
     MIN_VERSION = 0
@@ -281,7 +285,10 @@ def _write_list_transactions_response_0(out: bytearray, item: ListTransactionsRe
 
 
 class ListTransactionsResponse(Message):
-    """ListTransactionsResponse, versions 0-2."""
+    """The transactions this broker coordinates.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 66
     MIN_VERSION = 0

@@ -414,7 +414,11 @@ def _write_metadata_request_11(out: bytearray, item: MetadataRequest) -> None:
 
 
 class MetadataRequest(Message):
-    """MetadataRequest, versions 0-13."""
+    """Asks for brokers, topics and leaders.
+
+    * `topics`: Null for all topics, empty for none.
+    * `allow_auto_topic_creation`: Whether topics that do not exist may be created, if the broker is set to.
+    """
 
     API_KEY = 3
     MIN_VERSION = 0
@@ -499,7 +503,13 @@ class MetadataResponseBroker(Structure):
 
 
 class MetadataResponseTopic(Structure):
-    """An element of MetadataResponse.Topics."""
+    """An element of MetadataResponse.Topics.
+
+    * `name`: Null if the topic was asked for by an id nobody knows.
+    * `is_internal`: Whether the topic belongs to the broker itself.
+    * `topic_authorized_operations`: Bit field of ACL operations the client may do on the topic; -2147483648 if it was
+    not asked for.
+    """
 
     FIELDS = (
         "error_code",
@@ -532,7 +542,10 @@ class MetadataResponseTopic(Structure):
 
 
 class MetadataResponsePartition(Structure):
-    """An element of MetadataResponseTopic.Partitions."""
+    """An element of MetadataResponseTopic.Partitions.
+
+    * `leader_id`: -1 if there is no leader.
+    """
 
     FIELDS = (
         "error_code",
@@ -1673,7 +1686,13 @@ def _write_metadata_response_13(out: bytearray, item: MetadataResponse) -> None:
 
 
 class MetadataResponse(Message):
-    """MetadataResponse, versions 0-13."""
+    """Brokers, the controller, and for each topic its partitions and their leaders.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `controller_id`: -1 if unknown.
+    * `cluster_authorized_operations`: Bit field of ACL operations the client may do on the cluster; -2147483648 if it
+    was not asked for.
+    """
 
     API_KEY = 3
     MIN_VERSION = 0

@@ -95,7 +95,7 @@ def _write_offset_commit_key_0(out: bytearray, item: OffsetCommitKey) -> None:
 
 
 class OffsetCommitKey(Message):
-    """OffsetCommitKey, versions 0."""
+    """__consumer_offsets, type 1: a group's offset of a partition."""
 
     API_KEY = 1
     MIN_VERSION = 0
@@ -118,7 +118,10 @@ class OffsetCommitKey(Message):
 
 
 class OffsetCommitRequestTopic(Structure):
-    """An element of OffsetCommitRequest.Topics."""
+    """An element of OffsetCommitRequest.Topics.
+
+    * `topic_id`: Replaces the name from version 10 on.
+    """
 
     FIELDS = ("name", "topic_id", "partitions", "unknown_tags")
     __slots__ = FIELDS
@@ -137,7 +140,12 @@ class OffsetCommitRequestTopic(Structure):
 
 
 class OffsetCommitRequestPartition(Structure):
-    """An element of OffsetCommitRequestTopic.Partitions."""
+    """An element of OffsetCommitRequestTopic.Partitions.
+
+    * `committed_offset`: The next record to consume.
+    * `committed_leader_epoch`: Leader epoch of the last record consumed; -1 if unknown.
+    * `committed_metadata`: Any text the client wants back.
+    """
 
     FIELDS = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tags")
     __slots__ = FIELDS
@@ -689,7 +697,13 @@ def _write_offset_commit_request_10(out: bytearray, item: OffsetCommitRequest) -
 
 
 class OffsetCommitRequest(Message):
-    """OffsetCommitRequest, versions 2-10."""
+    """Stores how far a group has consumed.
+
+    * `generation_id_or_member_epoch`: The generation of a classic group, the member epoch of a consumer group; -1
+    without a group.
+    * `group_instance_id`: The name a static member keeps over restarts; null for a dynamic member.
+    * `retention_time_ms`: How long to keep the offsets; -1 for the broker's setting.
+    """
 
     API_KEY = 8
     MIN_VERSION = 2
@@ -1018,7 +1032,10 @@ def _write_offset_commit_response_10(out: bytearray, item: OffsetCommitResponse)
 
 
 class OffsetCommitResponse(Message):
-    """OffsetCommitResponse, versions 2-10."""
+    """What became of each partition's commit.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 8
     MIN_VERSION = 2
@@ -1184,7 +1201,11 @@ def _write_offset_commit_value_4(out: bytearray, item: OffsetCommitValue) -> Non
 
 
 class OffsetCommitValue(Message):
-    """OffsetCommitValue, versions 0-4."""
+    """__consumer_offsets, type 1: written at version 4, or at 1 with an expiry.
+
+    * `leader_epoch`: -1 if unknown.
+    * `topic_id`: The zero id in records of earlier releases.
+    """
 
     API_KEY = 1
     MIN_VERSION = 0

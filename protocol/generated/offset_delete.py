@@ -124,7 +124,7 @@ def _write_offset_delete_request_0(out: bytearray, item: OffsetDeleteRequest) ->
 
 
 class OffsetDeleteRequest(Message):
-    """OffsetDeleteRequest, versions 0."""
+    """Deletes committed offsets of topics a group is not subscribed to."""
 
     API_KEY = 47
     MIN_VERSION = 0
@@ -229,7 +229,10 @@ def _write_offset_delete_response_0(out: bytearray, item: OffsetDeleteResponse) 
 
 
 class OffsetDeleteResponse(Message):
-    """OffsetDeleteResponse, versions 0."""
+    """What became of each partition.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 47
     MIN_VERSION = 0

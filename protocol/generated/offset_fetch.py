@@ -68,7 +68,11 @@ class OffsetFetchRequestTopic(Structure):
 
 
 class OffsetFetchRequestGroup(Structure):
-    """An element of OffsetFetchRequest.Groups."""
+    """An element of OffsetFetchRequest.Groups.
+
+    * `member_epoch`: -1 from classic and admin clients, which are not checked.
+    * `topics`: Null for all topics of the group.
+    """
 
     FIELDS = ("group_id", "member_id", "member_epoch", "topics", "unknown_tags")
     __slots__ = FIELDS
@@ -644,7 +648,11 @@ def _write_offset_fetch_request_10(out: bytearray, item: OffsetFetchRequest) -> 
 
 
 class OffsetFetchRequest(Message):
-    """OffsetFetchRequest, versions 1-10."""
+    """Reads committed offsets, from version 8 on of several groups.
+
+    * `topics`: Null for all topics of the group.
+    * `require_stable`: Answer UNSTABLE_OFFSET_COMMIT where a transaction's commit is pending.
+    """
 
     API_KEY = 9
     MIN_VERSION = 1
@@ -711,7 +719,10 @@ class OffsetFetchResponseTopic(Structure):
 
 
 class OffsetFetchResponsePartition(Structure):
-    """An element of OffsetFetchResponseTopic.Partitions."""
+    """An element of OffsetFetchResponseTopic.Partitions.
+
+    * `committed_leader_epoch`: Leader epoch of the last record consumed; -1 if unknown.
+    """
 
     FIELDS = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code", "unknown_tags")
     __slots__ = FIELDS
@@ -772,7 +783,10 @@ class OffsetFetchResponseTopics(Structure):
 
 
 class OffsetFetchResponsePartitions(Structure):
-    """An element of OffsetFetchResponseTopics.Partitions."""
+    """An element of OffsetFetchResponseTopics.Partitions.
+
+    * `committed_leader_epoch`: Leader epoch of the last record consumed; -1 if unknown.
+    """
 
     FIELDS = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code", "unknown_tags")
     __slots__ = FIELDS
@@ -1376,7 +1390,10 @@ def _write_offset_fetch_response_10(out: bytearray, item: OffsetFetchResponse) -
 
 
 class OffsetFetchResponse(Message):
-    """OffsetFetchResponse, versions 1-10."""
+    """Committed offsets; -1 where there is none.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 9
     MIN_VERSION = 1

@@ -59,7 +59,10 @@ class OffsetForLeaderTopic(Structure):
 
 
 class OffsetForLeaderPartition(Structure):
-    """An element of OffsetForLeaderTopic.Partitions."""
+    """An element of OffsetForLeaderTopic.Partitions.
+
+    * `current_leader_epoch`: The leader epoch as the client knows it; -1 to skip the check.
+    """
 
     FIELDS = ("partition", "current_leader_epoch", "leader_epoch", "unknown_tags")
     __slots__ = FIELDS
@@ -249,7 +252,7 @@ def _write_offset_for_leader_epoch_request_4(out: bytearray, item: OffsetForLead
 
 
 class OffsetForLeaderEpochRequest(Message):
-    """OffsetForLeaderEpochRequest, versions 2-4."""
+    """Asks where leader epochs ended."""
 
     API_KEY = 23
     MIN_VERSION = 2
@@ -474,7 +477,10 @@ def _write_offset_for_leader_epoch_response_4(out: bytearray, item: OffsetForLea
 
 
 class OffsetForLeaderEpochResponse(Message):
-    """OffsetForLeaderEpochResponse, versions 2-4."""
+    """The end offset of each epoch, or of the largest one before it.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 23
     MIN_VERSION = 2

@@ -56,7 +56,10 @@ _pack_ii = Struct(">ii").pack
 
 
 class TopicProduceData(Structure):
-    """An element of ProduceRequest.TopicData."""
+    """An element of ProduceRequest.TopicData.
+
+    * `topic_id`: Replaces the name from version 13 on.
+    """
 
     FIELDS = ("name", "topic_id", "partition_data", "unknown_tags")
     __slots__ = FIELDS
@@ -75,7 +78,10 @@ class TopicProduceData(Structure):
 
 
 class PartitionProduceData(Structure):
-    """An element of TopicProduceData.PartitionData."""
+    """An element of TopicProduceData.PartitionData.
+
+    * `records`: Exactly one record batch of magic 2.
+    """
 
     FIELDS = ("index", "records", "unknown_tags")
     __slots__ = FIELDS
@@ -367,7 +373,12 @@ def _write_produce_request_13(out: bytearray, item: ProduceRequest) -> None:
 
 
 class ProduceRequest(Message):
-    """ProduceRequest, versions 3-13."""
+    """Appends record batches to partitions.
+
+    * `transactional_id`: Null outside a transaction.
+    * `acks`: 0 wants no answer at all, 1 the leader's append, -1 all in-sync replicas.
+    * `timeout_ms`: How long the broker may wait for the replicas.
+    """
 
     API_KEY = 0
     MIN_VERSION = 3
@@ -438,7 +449,13 @@ class TopicProduceResponse(Structure):
 
 
 class PartitionProduceResponse(Structure):
-    """An element of TopicProduceResponse.PartitionResponses."""
+    """An element of TopicProduceResponse.PartitionResponses.
+
+    * `base_offset`: The offset the first record got.
+    * `log_append_time_ms`: The time of the append if the topic stamps records itself, else -1.
+    * `record_errors`: The records the whole batch was refused for.
+    * `current_leader`: The leader the broker knows of; only when it is not this one.
+    """
 
     FIELDS = (
         "index",
@@ -1333,7 +1350,12 @@ def _write_produce_response_13(out: bytearray, item: ProduceResponse) -> None:
 
 
 class ProduceResponse(Message):
-    """ProduceResponse, versions 3-13."""
+    """What became of each partition's batch.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `node_endpoints`: Where the leaders named above are reached; only with answers that send the client to another
+    broker.
+    """
 
     API_KEY = 0
     MIN_VERSION = 3

@@ -59,7 +59,10 @@ def _write_push_telemetry_request_0(out: bytearray, item: PushTelemetryRequest) 
 
 
 class PushTelemetryRequest(Message):
-    """PushTelemetryRequest, versions 0."""
+    """A client's metrics, in OpenTelemetry's format.
+
+    * `terminating`: The last push of a client that closes.
+    """
 
     API_KEY = 72
     MIN_VERSION = 0
@@ -105,7 +108,10 @@ def _write_push_telemetry_response_0(out: bytearray, item: PushTelemetryResponse
 
 
 class PushTelemetryResponse(Message):
-    """PushTelemetryResponse, versions 0."""
+    """Whether the metrics were taken.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 72
     MIN_VERSION = 0

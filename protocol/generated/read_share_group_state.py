@@ -56,7 +56,10 @@ class ReadStateData(Structure):
 
 
 class PartitionData(Structure):
-    """An element of ReadStateData.Partitions."""
+    """An element of ReadStateData.Partitions.
+
+    * `leader_epoch`: From now on the leaders before it are fenced; -1 to leave that out.
+    """
 
     FIELDS = ("partition", "leader_epoch", "unknown_tags")
     __slots__ = FIELDS
@@ -158,7 +161,7 @@ def _write_read_share_group_state_request_0(out: bytearray, item: ReadShareGroup
 
 
 class ReadShareGroupStateRequest(Message):
-    """ReadShareGroupStateRequest, versions 0."""
+    """From a partition's leader to the share coordinator: reads what a previous leader left."""
 
     API_KEY = 84
     MIN_VERSION = 0
@@ -199,7 +202,13 @@ class ReadStateResult(Structure):
 
 
 class PartitionResult(Structure):
-    """An element of ReadStateResult.Partitions."""
+    """An element of ReadStateResult.Partitions.
+
+    * `state_epoch`: Rises whenever the state is set anew by the group coordinator; a lower one is fenced.
+    * `start_offset`: -1 if it is still to be resolved by the group's reset strategy.
+    * `state_batches`: Ranges of offsets in one state, ascending, without overlap; records outside count as never handed
+    out.
+    """
 
     FIELDS = (
         "partition",
@@ -232,7 +241,11 @@ class PartitionResult(Structure):
 
 
 class StateBatch(Structure):
-    """An element of PartitionResult.StateBatches."""
+    """An element of PartitionResult.StateBatches.
+
+    * `delivery_state`: 0 available, 2 acknowledged, 4 archived; acquired records are not persisted.
+    * `delivery_count`: How many times the records have been handed out.
+    """
 
     FIELDS = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
     __slots__ = FIELDS
@@ -377,7 +390,7 @@ def _write_read_share_group_state_response_0(out: bytearray, item: ReadShareGrou
 
 
 class ReadShareGroupStateResponse(Message):
-    """ReadShareGroupStateResponse, versions 0."""
+    """The state of each share partition."""
 
     API_KEY = 84
     MIN_VERSION = 0

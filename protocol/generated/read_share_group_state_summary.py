@@ -161,7 +161,7 @@ def _write_read_share_group_state_summary_request_0(out: bytearray, item: ReadSh
 
 
 class ReadShareGroupStateSummaryRequest(Message):
-    """ReadShareGroupStateSummaryRequest, versions 0-1."""
+    """From the group coordinator to the share coordinator: reads how far share partitions are."""
 
     API_KEY = 87
     MIN_VERSION = 0
@@ -202,7 +202,11 @@ class ReadStateSummaryResult(Structure):
 
 
 class PartitionResult(Structure):
-    """An element of ReadStateSummaryResult.Partitions."""
+    """An element of ReadStateSummaryResult.Partitions.
+
+    * `state_epoch`: Rises whenever the state is set anew by the group coordinator; a lower one is fenced.
+    * `delivery_complete_count`: Records from the start offset on that are acknowledged or archived; -1 if unknown.
+    """
 
     FIELDS = (
         "partition",
@@ -441,7 +445,7 @@ def _write_read_share_group_state_summary_response_1(out: bytearray, item: ReadS
 
 
 class ReadShareGroupStateSummaryResponse(Message):
-    """ReadShareGroupStateSummaryResponse, versions 0-1."""
+    """Start offset and count of completed deliveries of each share partition."""
 
     API_KEY = 87
     MIN_VERSION = 0

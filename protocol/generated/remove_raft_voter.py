@@ -58,7 +58,7 @@ def _write_remove_raft_voter_request_0(out: bytearray, item: RemoveRaftVoterRequ
 
 
 class RemoveRaftVoterRequest(Message):
-    """RemoveRaftVoterRequest, versions 0."""
+    """Takes a controller out of the metadata quorum."""
 
     API_KEY = 81
     MIN_VERSION = 0
@@ -113,7 +113,10 @@ def _write_remove_raft_voter_response_0(out: bytearray, item: RemoveRaftVoterRes
 
 
 class RemoveRaftVoterResponse(Message):
-    """RemoveRaftVoterResponse, versions 0."""
+    """Whether the voter was removed.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 81
     MIN_VERSION = 0

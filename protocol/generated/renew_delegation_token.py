@@ -81,7 +81,7 @@ def _write_renew_delegation_token_request_2(out: bytearray, item: RenewDelegatio
 
 
 class RenewDelegationTokenRequest(Message):
-    """RenewDelegationTokenRequest, versions 1-2."""
+    """Prolongs a delegation token."""
 
     API_KEY = 39
     MIN_VERSION = 1
@@ -135,7 +135,10 @@ def _write_renew_delegation_token_response_2(out: bytearray, item: RenewDelegati
 
 
 class RenewDelegationTokenResponse(Message):
-    """RenewDelegationTokenResponse, versions 1-2."""
+    """The new expiry.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 39
     MIN_VERSION = 1

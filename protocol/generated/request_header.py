@@ -82,7 +82,10 @@ def _write_request_header_2(out: bytearray, item: RequestHeader) -> None:
 
 
 class RequestHeader(Message):
-    """RequestHeader, versions 1-2."""
+    """In front of every request: version 2 if the request's version is flexible, else 1.
+
+    * `client_id`: Keeps its int16 length in version 2, so that a broker can read it whatever it knows of the request.
+    """
 
     MIN_VERSION = 1
     MAX_VERSION = 2

@@ -53,7 +53,7 @@ def _write_response_header_1(out: bytearray, item: ResponseHeader) -> None:
 
 
 class ResponseHeader(Message):
-    """ResponseHeader, versions 0-1."""
+    """In front of every response: version 1 if the response's version is flexible, else 0; for ApiVersions always 0."""
 
     MIN_VERSION = 0
     MAX_VERSION = 1

@@ -79,7 +79,7 @@ def _write_sasl_authenticate_request_2(out: bytearray, item: SaslAuthenticateReq
 
 
 class SaslAuthenticateRequest(Message):
-    """SaslAuthenticateRequest, versions 0-2."""
+    """One message of the SASL exchange from the client."""
 
     API_KEY = 36
     MIN_VERSION = 0
@@ -220,7 +220,10 @@ def _write_sasl_authenticate_response_2(out: bytearray, item: SaslAuthenticateRe
 
 
 class SaslAuthenticateResponse(Message):
-    """SaslAuthenticateResponse, versions 0-2."""
+    """One message of the SASL exchange from the broker.
+
+    * `session_lifetime_ms`: After this the client must authenticate again; 0 for never.
+    """
 
     API_KEY = 36
     MIN_VERSION = 0

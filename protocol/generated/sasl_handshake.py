@@ -42,7 +42,7 @@ def _write_sasl_handshake_request_0(out: bytearray, item: SaslHandshakeRequest) 
 
 
 class SaslHandshakeRequest(Message):
-    """SaslHandshakeRequest, versions 0-1."""
+    """Chooses a SASL mechanism."""
 
     API_KEY = 17
     MIN_VERSION = 0
@@ -72,7 +72,7 @@ def _write_sasl_handshake_response_0(out: bytearray, item: SaslHandshakeResponse
 
 
 class SaslHandshakeResponse(Message):
-    """SaslHandshakeResponse, versions 0-1."""
+    """The mechanisms the broker offers."""
 
     API_KEY = 17
     MIN_VERSION = 0

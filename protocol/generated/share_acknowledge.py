@@ -61,7 +61,10 @@ class AcknowledgeTopic(Structure):
 
 
 class AcknowledgePartition(Structure):
-    """An element of AcknowledgeTopic.Partitions."""
+    """An element of AcknowledgeTopic.Partitions.
+
+    * `acknowledgement_batches`: In ascending order, without overlap.
+    """
 
     FIELDS = ("partition_index", "acknowledgement_batches", "unknown_tags")
     __slots__ = FIELDS
@@ -78,7 +81,12 @@ class AcknowledgePartition(Structure):
 
 
 class AcknowledgementBatch(Structure):
-    """An element of AcknowledgePartition.AcknowledgementBatches."""
+    """An element of AcknowledgePartition.AcknowledgementBatches.
+
+    * `last_offset`: Inclusive.
+    * `acknowledge_types`: One for the whole range, or one for each offset of it: 0 gap, 1 accept, 2 release, 3 reject,
+    4 renew (from version 2 on).
+    """
 
     FIELDS = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
     __slots__ = FIELDS
@@ -293,7 +301,12 @@ def _write_share_acknowledge_request_2(out: bytearray, item: ShareAcknowledgeReq
 
 
 class ShareAcknowledgeRequest(Message):
-    """ShareAcknowledgeRequest, versions 1-2."""
+    """Acknowledges records without fetching more (KIP-932).
+
+    * `member_id`: The id from the group's heartbeats; with the group it names the share session.
+    * `share_session_epoch`: -1 acknowledges and closes the session; 0 is not allowed, since only a fetch opens one.
+    * `is_renew_ack`: An acknowledgement in here renews a lock (KIP-1222).
+    """
 
     API_KEY = 79
     MIN_VERSION = 1
@@ -340,7 +353,10 @@ class ShareAcknowledgeTopicResponse(Structure):
 
 
 class PartitionData(Structure):
-    """An element of ShareAcknowledgeTopicResponse.Partitions."""
+    """An element of ShareAcknowledgeTopicResponse.Partitions.
+
+    * `current_leader`: The leader the broker knows of; only when it is not this one.
+    """
 
     FIELDS = ("partition_index", "error_code", "error_message", "current_leader", "unknown_tags")
     __slots__ = FIELDS
@@ -633,7 +649,13 @@ def _write_share_acknowledge_response_2(out: bytearray, item: ShareAcknowledgeRe
 
 
 class ShareAcknowledgeResponse(Message):
-    """ShareAcknowledgeResponse, versions 1-2."""
+    """What became of the acknowledgements of each partition.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `acquisition_lock_timeout_ms`: How long renewed records stay with the member.
+    * `node_endpoints`: Where the leaders named above are reached; only with answers that send the client to another
+    broker.
+    """
 
     API_KEY = 79
     MIN_VERSION = 1

@@ -71,7 +71,10 @@ class FetchTopic(Structure):
 
 
 class FetchPartition(Structure):
-    """An element of FetchTopic.Partitions."""
+    """An element of FetchTopic.Partitions.
+
+    * `acknowledgement_batches`: In ascending order, without overlap.
+    """
 
     FIELDS = ("partition_index", "acknowledgement_batches", "unknown_tags")
     __slots__ = FIELDS
@@ -88,7 +91,12 @@ class FetchPartition(Structure):
 
 
 class AcknowledgementBatch(Structure):
-    """An element of FetchPartition.AcknowledgementBatches."""
+    """An element of FetchPartition.AcknowledgementBatches.
+
+    * `last_offset`: Inclusive.
+    * `acknowledge_types`: One for the whole range, or one for each offset of it: 0 gap, 1 accept, 2 release, 3 reject,
+    4 renew (from version 2 on).
+    """
 
     FIELDS = ("first_offset", "last_offset", "acknowledge_types", "unknown_tags")
     __slots__ = FIELDS
@@ -419,7 +427,23 @@ def _write_share_fetch_request_2(out: bytearray, item: ShareFetchRequest) -> Non
 
 
 class ShareFetchRequest(Message):
-    """ShareFetchRequest, versions 1-2."""
+    """Acquires records for a member of a share group, and acknowledges ones acquired before (KIP-932).
+
+    * `group_id`: May not be null, whatever the schema allows.
+    * `member_id`: The id from the group's heartbeats; with the group it names the share session.
+    * `share_session_epoch`: 0 opens a session with the given partitions, -1 closes it, else it counts up from 1 and
+    only changes are sent.
+    * `max_wait_ms`: How long the broker may wait for MinBytes.
+    * `max_bytes`: Limit of the whole answer; the first batch is returned even if it is larger.
+    * `max_records`: How many records to acquire, rounded up to whole batches unless ShareAcquireMode says otherwise; 0
+    only acknowledges.
+    * `batch_size`: The size of the ranges records are acquired in, where batches of the log are larger.
+    * `share_acquire_mode`: 0 whole batches beyond MaxRecords if need be, 1 never more than MaxRecords (KIP-1206).
+    * `is_renew_ack`: An acknowledgement in here renews a lock; the four limits must be 0, and nothing is acquired
+    (KIP-1222).
+    * `topics`: The partitions to add to the session, and those with acknowledgements.
+    * `forgotten_topics_data`: Partitions to take out of the session.
+    """
 
     API_KEY = 78
     MIN_VERSION = 1
@@ -494,7 +518,14 @@ class ShareFetchableTopicResponse(Structure):
 
 
 class PartitionData(Structure):
-    """An element of ShareFetchableTopicResponse.Partitions."""
+    """An element of ShareFetchableTopicResponse.Partitions.
+
+    * `error_code`: What became of the fetch.
+    * `acknowledge_error_code`: What became of the acknowledgements.
+    * `current_leader`: The leader the broker knows of; only when it is not this one.
+    * `records`: Whole record batches, empty rather than null; they may hold records that were not acquired.
+    * `acquired_records`: The ranges acquired; everything else in Records is to be skipped.
+    """
 
     FIELDS = (
         "partition_index",
@@ -550,7 +581,11 @@ class LeaderIdAndEpoch(Structure):
 
 
 class AcquiredRecords(Structure):
-    """An element of PartitionData.AcquiredRecords."""
+    """An element of PartitionData.AcquiredRecords.
+
+    * `last_offset`: Inclusive.
+    * `delivery_count`: 1 on the first delivery.
+    """
 
     FIELDS = ("first_offset", "last_offset", "delivery_count", "unknown_tags")
     __slots__ = FIELDS
@@ -843,7 +878,14 @@ def _write_share_fetch_response_1(out: bytearray, item: ShareFetchResponse) -> N
 
 
 class ShareFetchResponse(Message):
-    """ShareFetchResponse, versions 1-2."""
+    """Records with what of them was acquired, and what became of the acknowledgements.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `error_code`: An error of the session or the request as a whole.
+    * `acquisition_lock_timeout_ms`: How long the acquired records stay with the member.
+    * `node_endpoints`: Where the leaders named above are reached; only with answers that send the client to another
+    broker.
+    """
 
     API_KEY = 78
     MIN_VERSION = 1

@@ -70,7 +70,7 @@ def _write_share_group_current_member_assignment_key_0(
 
 
 class ShareGroupCurrentMemberAssignmentKey(Message):
-    """ShareGroupCurrentMemberAssignmentKey, versions 0."""
+    """__consumer_offsets, type 14: what a member has now."""
 
     API_KEY = 14
     MIN_VERSION = 0
@@ -167,7 +167,11 @@ def _write_share_group_current_member_assignment_value_0(
 
 
 class ShareGroupCurrentMemberAssignmentValue(Message):
-    """ShareGroupCurrentMemberAssignmentValue, versions 0."""
+    """__consumer_offsets, type 14.
+
+    * `previous_member_epoch`: The epoch before the current one; a member whose answer was lost may still use it.
+    * `state`: Always 0, stable: a share group gives partitions up without waiting.
+    """
 
     API_KEY = 14
     MIN_VERSION = 0

@@ -67,7 +67,10 @@ def _write_share_group_describe_request_1(out: bytearray, item: ShareGroupDescri
 
 
 class ShareGroupDescribeRequest(Message):
-    """ShareGroupDescribeRequest, versions 1."""
+    """Describes share groups.
+
+    * `include_authorized_operations`: Whether to tell what the client may do.
+    """
 
     API_KEY = 77
     MIN_VERSION = 1
@@ -121,7 +124,12 @@ class Assignment(Structure):
 
 
 class DescribedGroup(Structure):
-    """An element of ShareGroupDescribeResponse.Groups."""
+    """An element of ShareGroupDescribeResponse.Groups.
+
+    * `group_state`: Empty, Stable or Dead.
+    * `assignment_epoch`: The group epoch the target assignment was computed for.
+    * `authorized_operations`: Bit field of ACL operations the client may do; -2147483648 if it was not asked for.
+    """
 
     FIELDS = (
         "error_code",
@@ -439,7 +447,10 @@ def _write_share_group_describe_response_1(out: bytearray, item: ShareGroupDescr
 
 
 class ShareGroupDescribeResponse(Message):
-    """ShareGroupDescribeResponse, versions 1."""
+    """State, members and assignment of each share group.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 77
     MIN_VERSION = 1

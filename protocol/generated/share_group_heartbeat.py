@@ -100,7 +100,13 @@ def _write_share_group_heartbeat_request_1(out: bytearray, item: ShareGroupHeart
 
 
 class ShareGroupHeartbeatRequest(Message):
-    """ShareGroupHeartbeatRequest, versions 1."""
+    """Joins a share group, subscribes, stays a member, leaves (KIP-932).
+
+    * `member_id`: Chosen by the member and kept for its life.
+    * `member_epoch`: 0 joins, -1 leaves, else the epoch of the last answer.
+    * `rack_id`: Null if unchanged or not given.
+    * `subscribed_topic_names`: Null if unchanged; required to join.
+    """
 
     API_KEY = 76
     MIN_VERSION = 1
@@ -276,7 +282,13 @@ def _write_share_group_heartbeat_response_1(out: bytearray, item: ShareGroupHear
 
 
 class ShareGroupHeartbeatResponse(Message):
-    """ShareGroupHeartbeatResponse, versions 1."""
+    """The member's epoch and, when it changes, its assignment.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `member_epoch`: Rises with each new assignment; -1 confirms that the member left.
+    * `heartbeat_interval_ms`: When to send the next heartbeat.
+    * `assignment`: The partitions to fetch from, shared with other members; null if unchanged.
+    """
 
     API_KEY = 76
     MIN_VERSION = 1

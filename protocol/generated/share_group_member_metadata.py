@@ -59,7 +59,7 @@ def _write_share_group_member_metadata_key_0(out: bytearray, item: ShareGroupMem
 
 
 class ShareGroupMemberMetadataKey(Message):
-    """ShareGroupMemberMetadataKey, versions 0."""
+    """__consumer_offsets, type 10: a share group's member."""
 
     API_KEY = 10
     MIN_VERSION = 0
@@ -128,7 +128,7 @@ def _write_share_group_member_metadata_value_0(out: bytearray, item: ShareGroupM
 
 
 class ShareGroupMemberMetadataValue(Message):
-    """ShareGroupMemberMetadataValue, versions 0."""
+    """__consumer_offsets, type 10: what a member told of itself."""
 
     API_KEY = 10
     MIN_VERSION = 0

@@ -43,7 +43,7 @@ def _write_share_group_metadata_key_0(out: bytearray, item: ShareGroupMetadataKe
 
 
 class ShareGroupMetadataKey(Message):
-    """ShareGroupMetadataKey, versions 0."""
+    """__consumer_offsets, type 11: a share group."""
 
     API_KEY = 11
     MIN_VERSION = 0
@@ -75,7 +75,11 @@ def _write_share_group_metadata_value_0(out: bytearray, item: ShareGroupMetadata
 
 
 class ShareGroupMetadataValue(Message):
-    """ShareGroupMetadataValue, versions 0."""
+    """__consumer_offsets, type 11: the group's epoch.
+
+    * `epoch`: Rises when members or their subscriptions change.
+    * `metadata_hash`: Hash over the topics the group is subscribed to; a change of it makes the assignor run.
+    """
 
     API_KEY = 11
     MIN_VERSION = 0

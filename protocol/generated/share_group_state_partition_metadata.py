@@ -60,7 +60,7 @@ def _write_share_group_state_partition_metadata_key_0(
 
 
 class ShareGroupStatePartitionMetadataKey(Message):
-    """ShareGroupStatePartitionMetadataKey, versions 0."""
+    """__consumer_offsets, type 15: which share partitions of a group exist at the share coordinator."""
 
     API_KEY = 15
     MIN_VERSION = 0
@@ -228,7 +228,12 @@ def _write_share_group_state_partition_metadata_value_0(
 
 
 class ShareGroupStatePartitionMetadataValue(Message):
-    """ShareGroupStatePartitionMetadataValue, versions 0."""
+    """__consumer_offsets, type 15.
+
+    * `initializing_topics`: Asked of the share coordinator, not confirmed yet.
+    * `initialized_topics`: Confirmed by the share coordinator; members may be assigned to them.
+    * `deleting_topics`: To be forgotten by the share coordinator, not confirmed yet.
+    """
 
     API_KEY = 15
     MIN_VERSION = 0

@@ -68,7 +68,7 @@ def _write_share_group_target_assignment_member_key_0(
 
 
 class ShareGroupTargetAssignmentMemberKey(Message):
-    """ShareGroupTargetAssignmentMemberKey, versions 0."""
+    """__consumer_offsets, type 13: a member's part of the target assignment."""
 
     API_KEY = 13
     MIN_VERSION = 0
@@ -161,7 +161,7 @@ def _write_share_group_target_assignment_member_value_0(
 
 
 class ShareGroupTargetAssignmentMemberValue(Message):
-    """ShareGroupTargetAssignmentMemberValue, versions 0."""
+    """__consumer_offsets, type 13."""
 
     API_KEY = 13
     MIN_VERSION = 0

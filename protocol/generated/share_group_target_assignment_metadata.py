@@ -51,7 +51,7 @@ def _write_share_group_target_assignment_metadata_key_0(
 
 
 class ShareGroupTargetAssignmentMetadataKey(Message):
-    """ShareGroupTargetAssignmentMetadataKey, versions 0."""
+    """__consumer_offsets, type 12: a share group's target assignment."""
 
     API_KEY = 12
     MIN_VERSION = 0
@@ -112,7 +112,10 @@ def _write_share_group_target_assignment_metadata_value_0(
 
 
 class ShareGroupTargetAssignmentMetadataValue(Message):
-    """ShareGroupTargetAssignmentMetadataValue, versions 0."""
+    """__consumer_offsets, type 12: the group epoch it was computed for.
+
+    * `assignment_timestamp`: When the target assignment was computed, milliseconds since the epoch; 0 if unknown.
+    """
 
     API_KEY = 12
     MIN_VERSION = 0

@@ -63,7 +63,7 @@ def _write_share_snapshot_key_0(out: bytearray, item: ShareSnapshotKey) -> None:
 
 
 class ShareSnapshotKey(Message):
-    """ShareSnapshotKey, versions 0."""
+    """__share_group_state, type 0: a share partition's whole state."""
 
     API_KEY = 0
     MIN_VERSION = 0
@@ -86,7 +86,11 @@ class ShareSnapshotKey(Message):
 
 
 class StateBatch(Structure):
-    """An element of ShareSnapshotValue.StateBatches."""
+    """An element of ShareSnapshotValue.StateBatches.
+
+    * `delivery_state`: 0 available, 2 acknowledged, 4 archived; acquired records are not persisted.
+    * `delivery_count`: How many times the records have been handed out.
+    """
 
     FIELDS = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
     __slots__ = FIELDS
@@ -193,7 +197,19 @@ def _write_share_snapshot_value_0(out: bytearray, item: ShareSnapshotValue) -> N
 
 
 class ShareSnapshotValue(Message):
-    """ShareSnapshotValue, versions 0."""
+    """__share_group_state, type 0; everything before it about the share partition is superseded.
+
+    * `snapshot_epoch`: Counts the snapshots of the share partition; an update belongs to the snapshot of the same
+    epoch.
+    * `state_epoch`: Rises whenever the state is set anew by the group coordinator; a lower one is fenced.
+    * `leader_epoch`: The highest leader epoch that has read the state; lower ones are fenced.
+    * `start_offset`: Offsets below it are done with; -1 if it is still to be resolved by the group's reset strategy.
+    * `delivery_complete_count`: Records from the start offset on that are acknowledged or archived; -1 if unknown.
+    * `create_timestamp`: When the share partition was initialized, milliseconds since the epoch.
+    * `write_timestamp`: When this snapshot was written, milliseconds since the epoch.
+    * `state_batches`: Ranges of offsets in one state, ascending, without overlap; records outside count as never handed
+    out.
+    """
 
     API_KEY = 0
     MIN_VERSION = 0

@@ -63,7 +63,7 @@ def _write_share_update_key_0(out: bytearray, item: ShareUpdateKey) -> None:
 
 
 class ShareUpdateKey(Message):
-    """ShareUpdateKey, versions 0."""
+    """__share_group_state, type 1: a change to a share partition's state."""
 
     API_KEY = 1
     MIN_VERSION = 0
@@ -86,7 +86,11 @@ class ShareUpdateKey(Message):
 
 
 class StateBatch(Structure):
-    """An element of ShareUpdateValue.StateBatches."""
+    """An element of ShareUpdateValue.StateBatches.
+
+    * `delivery_state`: 0 available, 2 acknowledged, 4 archived; acquired records are not persisted.
+    * `delivery_count`: How many times the records have been handed out.
+    """
 
     FIELDS = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
     __slots__ = FIELDS
@@ -176,7 +180,16 @@ def _write_share_update_value_0(out: bytearray, item: ShareUpdateValue) -> None:
 
 
 class ShareUpdateValue(Message):
-    """ShareUpdateValue, versions 0."""
+    """__share_group_state, type 1, applied to the snapshot of the same SnapshotEpoch.
+
+    * `snapshot_epoch`: Counts the snapshots of the share partition; an update belongs to the snapshot of the same
+    epoch.
+    * `leader_epoch`: -1 if unchanged.
+    * `start_offset`: -1 if unchanged.
+    * `delivery_complete_count`: Records from the start offset on that are acknowledged or archived; -1 if unknown.
+    * `state_batches`: Ranges of offsets in one state, ascending, without overlap; records outside count as never handed
+    out.
+    """
 
     API_KEY = 1
     MIN_VERSION = 0

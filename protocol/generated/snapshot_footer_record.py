@@ -37,7 +37,7 @@ def _write_snapshot_footer_record_0(out: bytearray, item: SnapshotFooterRecord) 
 
 
 class SnapshotFooterRecord(Message):
-    """SnapshotFooterRecord, versions 0."""
+    """Value of the control record at the end of a metadata snapshot."""
 
     MIN_VERSION = 0
     MAX_VERSION = 0

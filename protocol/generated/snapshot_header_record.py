@@ -37,7 +37,7 @@ def _write_snapshot_header_record_0(out: bytearray, item: SnapshotHeaderRecord) 
 
 
 class SnapshotHeaderRecord(Message):
-    """SnapshotHeaderRecord, versions 0."""
+    """Value of the control record at the start of a metadata snapshot."""
 
     MIN_VERSION = 0
     MAX_VERSION = 0

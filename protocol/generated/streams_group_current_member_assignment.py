@@ -69,7 +69,7 @@ def _write_streams_group_current_member_assignment_key_0(
 
 
 class StreamsGroupCurrentMemberAssignmentKey(Message):
-    """StreamsGroupCurrentMemberAssignmentKey, versions 0."""
+    """__consumer_offsets, type 22: what a member has now."""
 
     API_KEY = 22
     MIN_VERSION = 0
@@ -255,7 +255,10 @@ def _write_streams_group_current_member_assignment_value_0(
 
 
 class StreamsGroupCurrentMemberAssignmentValue(Message):
-    """StreamsGroupCurrentMemberAssignmentValue, versions 0."""
+    """__consumer_offsets, type 22.
+
+    * `previous_member_epoch`: The epoch before the current one; a member whose answer was lost may still use it.
+    """
 
     API_KEY = 22
     MIN_VERSION = 0

@@ -70,7 +70,10 @@ def _write_streams_group_describe_request_0(out: bytearray, item: StreamsGroupDe
 
 
 class StreamsGroupDescribeRequest(Message):
-    """StreamsGroupDescribeRequest, versions 0."""
+    """Describes Streams groups.
+
+    * `include_authorized_operations`: Whether to tell what the client may do.
+    """
 
     API_KEY = 89
     MIN_VERSION = 0
@@ -204,7 +207,10 @@ class TopicInfo(Structure):
 
 
 class DescribedGroup(Structure):
-    """An element of StreamsGroupDescribeResponse.Groups."""
+    """An element of StreamsGroupDescribeResponse.Groups.
+
+    * `authorized_operations`: Bit field of ACL operations the client may do; -2147483648 if it was not asked for.
+    """
 
     FIELDS = (
         "error_code",
@@ -901,7 +907,10 @@ def _write_streams_group_describe_response_0(out: bytearray, item: StreamsGroupD
 
 
 class StreamsGroupDescribeResponse(Message):
-    """StreamsGroupDescribeResponse, versions 0."""
+    """State, topology and members of each Streams group.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 89
     MIN_VERSION = 0

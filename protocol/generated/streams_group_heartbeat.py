@@ -733,7 +733,11 @@ def _write_streams_group_heartbeat_request_0(out: bytearray, item: StreamsGroupH
 
 
 class StreamsGroupHeartbeatRequest(Message):
-    """StreamsGroupHeartbeatRequest, versions 0."""
+    """The whole of the KIP-1071 Streams protocol: join, hand in the topology, own tasks, leave.
+
+    * `member_epoch`: 0 joins, -1 leaves, -2 leaves but will come back under the same instance id.
+    * `topology`: Sent with the first heartbeat, else null.
+    """
 
     API_KEY = 88
     MIN_VERSION = 0
@@ -1197,7 +1201,10 @@ def _write_streams_group_heartbeat_response_0(out: bytearray, item: StreamsGroup
 
 
 class StreamsGroupHeartbeatResponse(Message):
-    """StreamsGroupHeartbeatResponse, versions 0."""
+    """The member's epoch and, when they change, its tasks.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 88
     MIN_VERSION = 0

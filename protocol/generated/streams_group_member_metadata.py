@@ -65,7 +65,7 @@ def _write_streams_group_member_metadata_key_0(out: bytearray, item: StreamsGrou
 
 
 class StreamsGroupMemberMetadataKey(Message):
-    """StreamsGroupMemberMetadataKey, versions 0."""
+    """__consumer_offsets, type 19: a Streams group's member."""
 
     API_KEY = 19
     MIN_VERSION = 0
@@ -273,7 +273,7 @@ def _write_streams_group_member_metadata_value_0(out: bytearray, item: StreamsGr
 
 
 class StreamsGroupMemberMetadataValue(Message):
-    """StreamsGroupMemberMetadataValue, versions 0."""
+    """__consumer_offsets, type 19: what a member told of itself."""
 
     API_KEY = 19
     MIN_VERSION = 0

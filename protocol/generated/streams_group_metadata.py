@@ -54,7 +54,7 @@ def _write_streams_group_metadata_key_0(out: bytearray, item: StreamsGroupMetada
 
 
 class StreamsGroupMetadataKey(Message):
-    """StreamsGroupMetadataKey, versions 0."""
+    """__consumer_offsets, type 17: a Streams group."""
 
     API_KEY = 17
     MIN_VERSION = 0
@@ -183,7 +183,10 @@ def _write_streams_group_metadata_value_0(out: bytearray, item: StreamsGroupMeta
 
 
 class StreamsGroupMetadataValue(Message):
-    """StreamsGroupMetadataValue, versions 0."""
+    """__consumer_offsets, type 17: the group's epoch.
+
+    * `metadata_hash`: Hash over the topics the group is subscribed to; a change of it makes the assignor run.
+    """
 
     API_KEY = 17
     MIN_VERSION = 0

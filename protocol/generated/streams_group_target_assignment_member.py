@@ -66,7 +66,7 @@ def _write_streams_group_target_assignment_member_key_0(
 
 
 class StreamsGroupTargetAssignmentMemberKey(Message):
-    """StreamsGroupTargetAssignmentMemberKey, versions 0."""
+    """__consumer_offsets, type 21: a member's part of the target assignment."""
 
     API_KEY = 21
     MIN_VERSION = 0
@@ -180,7 +180,7 @@ def _write_streams_group_target_assignment_member_value_0(
 
 
 class StreamsGroupTargetAssignmentMemberValue(Message):
-    """StreamsGroupTargetAssignmentMemberValue, versions 0."""
+    """__consumer_offsets, type 21."""
 
     API_KEY = 21
     MIN_VERSION = 0

@@ -51,7 +51,7 @@ def _write_streams_group_target_assignment_metadata_key_0(
 
 
 class StreamsGroupTargetAssignmentMetadataKey(Message):
-    """StreamsGroupTargetAssignmentMetadataKey, versions 0."""
+    """__consumer_offsets, type 20: a Streams group's target assignment."""
 
     API_KEY = 20
     MIN_VERSION = 0
@@ -112,7 +112,10 @@ def _write_streams_group_target_assignment_metadata_value_0(
 
 
 class StreamsGroupTargetAssignmentMetadataValue(Message):
-    """StreamsGroupTargetAssignmentMetadataValue, versions 0."""
+    """__consumer_offsets, type 20: the group epoch it was computed for.
+
+    * `assignment_timestamp`: When the target assignment was computed, milliseconds since the epoch; 0 if unknown.
+    """
 
     API_KEY = 20
     MIN_VERSION = 0

@@ -57,7 +57,7 @@ def _write_streams_group_topology_key_0(out: bytearray, item: StreamsGroupTopolo
 
 
 class StreamsGroupTopologyKey(Message):
-    """StreamsGroupTopologyKey, versions 0."""
+    """__consumer_offsets, type 23: a Streams group's topology."""
 
     API_KEY = 23
     MIN_VERSION = 0
@@ -397,7 +397,7 @@ def _write_streams_group_topology_value_0(out: bytearray, item: StreamsGroupTopo
 
 
 class StreamsGroupTopologyValue(Message):
-    """StreamsGroupTopologyValue, versions 0."""
+    """__consumer_offsets, type 23."""
 
     API_KEY = 23
     MIN_VERSION = 0

@@ -365,7 +365,11 @@ def _write_sync_group_request_5(out: bytearray, item: SyncGroupRequest) -> None:
 
 
 class SyncGroupRequest(Message):
-    """SyncGroupRequest, versions 0-5."""
+    """The leader hands in the assignment; every member waits for its part.
+
+    * `group_instance_id`: The name a static member keeps over restarts; null for a dynamic member.
+    * `assignments`: Empty from all members but the leader.
+    """
 
     API_KEY = 14
     MIN_VERSION = 0
@@ -540,7 +544,10 @@ def _write_sync_group_response_5(out: bytearray, item: SyncGroupResponse) -> Non
 
 
 class SyncGroupResponse(Message):
-    """SyncGroupResponse, versions 0-5."""
+    """The member's part of the assignment.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 14
     MIN_VERSION = 0

@@ -63,7 +63,7 @@ def _write_transaction_log_key_0(out: bytearray, item: TransactionLogKey) -> Non
 
 
 class TransactionLogKey(Message):
-    """TransactionLogKey, versions 0."""
+    """__transaction_state, type 0: a transactional id."""
 
     API_KEY = 0
     MIN_VERSION = 0
@@ -300,7 +300,14 @@ def _write_transaction_log_value_1(out: bytearray, item: TransactionLogValue) ->
 
 
 class TransactionLogValue(Message):
-    """TransactionLogValue, versions 0-1."""
+    """__transaction_state, type 0: written at version 1 under transaction.version 1 and above, else at 0.
+
+    * `previous_producer_id`: The id before the last change of it, so that a retry is recognized; -1 if there is none.
+    * `next_producer_id`: The id the next transaction will run under, if it changes; -1 if not.
+    * `transaction_status`: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4 complete commit, 5 complete abort,
+    6 dead, 7 prepare epoch fence.
+    * `transaction_partitions`: Null if no transaction is open.
+    """
 
     API_KEY = 0
     MIN_VERSION = 0

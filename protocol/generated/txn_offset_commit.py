@@ -64,7 +64,10 @@ class TxnOffsetCommitRequestTopic(Structure):
 
 
 class TxnOffsetCommitRequestPartition(Structure):
-    """An element of TxnOffsetCommitRequestTopic.Partitions."""
+    """An element of TxnOffsetCommitRequestTopic.Partitions.
+
+    * `committed_leader_epoch`: Leader epoch of the last record consumed; -1 if unknown.
+    """
 
     FIELDS = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata", "unknown_tags")
     __slots__ = FIELDS
@@ -467,7 +470,11 @@ def _write_txn_offset_commit_request_3(out: bytearray, item: TxnOffsetCommitRequ
 
 
 class TxnOffsetCommitRequest(Message):
-    """TxnOffsetCommitRequest, versions 0-5."""
+    """Commits offsets as part of a transaction.
+
+    * `generation_id`: -1 to skip the check of the group.
+    * `group_instance_id`: The name a static member keeps over restarts; null for a dynamic member.
+    """
 
     API_KEY = 28
     MIN_VERSION = 0
@@ -724,7 +731,10 @@ def _write_txn_offset_commit_response_3(out: bytearray, item: TxnOffsetCommitRes
 
 
 class TxnOffsetCommitResponse(Message):
-    """TxnOffsetCommitResponse, versions 0-5."""
+    """What became of each partition's commit.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 28
     MIN_VERSION = 0

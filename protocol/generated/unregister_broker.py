@@ -41,7 +41,7 @@ def _write_unregister_broker_request_0(out: bytearray, item: UnregisterBrokerReq
 
 
 class UnregisterBrokerRequest(Message):
-    """UnregisterBrokerRequest, versions 0."""
+    """Removes a broker that will not come back."""
 
     API_KEY = 64
     MIN_VERSION = 0
@@ -88,7 +88,10 @@ def _write_unregister_broker_response_0(out: bytearray, item: UnregisterBrokerRe
 
 
 class UnregisterBrokerResponse(Message):
-    """UnregisterBrokerResponse, versions 0."""
+    """Whether the broker was removed.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 64
     MIN_VERSION = 0

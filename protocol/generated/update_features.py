@@ -40,7 +40,11 @@ _pack_ih = Struct(">ih").pack
 
 
 class FeatureUpdateKey(Structure):
-    """An element of UpdateFeaturesRequest.FeatureUpdates."""
+    """An element of UpdateFeaturesRequest.FeatureUpdates.
+
+    * `max_version_level`: The level to be in force; below 1 removes the feature.
+    * `upgrade_type`: 1 upgrade, 2 safe downgrade, 3 downgrade that may lose metadata.
+    """
 
     FIELDS = ("feature", "max_version_level", "allow_downgrade", "upgrade_type", "unknown_tags")
     __slots__ = FIELDS
@@ -176,7 +180,10 @@ def _write_update_features_request_1(out: bytearray, item: UpdateFeaturesRequest
 
 
 class UpdateFeaturesRequest(Message):
-    """UpdateFeaturesRequest, versions 0-2."""
+    """Changes the levels of features.
+
+    * `validate_only`: Check everything, change nothing.
+    """
 
     API_KEY = 57
     MIN_VERSION = 0
@@ -340,7 +347,10 @@ def _write_update_features_response_2(out: bytearray, item: UpdateFeaturesRespon
 
 
 class UpdateFeaturesResponse(Message):
-    """UpdateFeaturesResponse, versions 0-2."""
+    """What became of the changes.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    """
 
     API_KEY = 57
     MIN_VERSION = 0

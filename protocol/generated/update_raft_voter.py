@@ -176,7 +176,10 @@ def _write_update_raft_voter_request_0(out: bytearray, item: UpdateRaftVoterRequ
 
 
 class UpdateRaftVoterRequest(Message):
-    """UpdateRaftVoterRequest, versions 0."""
+    """A voter changes its endpoints.
+
+    * `current_leader_epoch`: The leader epoch as the client knows it; -1 to skip the check.
+    """
 
     API_KEY = 82
     MIN_VERSION = 0
@@ -300,7 +303,11 @@ def _write_update_raft_voter_response_0(out: bytearray, item: UpdateRaftVoterRes
 
 
 class UpdateRaftVoterResponse(Message):
-    """UpdateRaftVoterResponse, versions 0."""
+    """Whether the voter was changed.
+
+    * `throttle_time_ms`: How long the client should hold back because of a quota; 0 for not at all.
+    * `current_leader`: The leader the broker knows of; only when it is not this one.
+    """
 
     API_KEY = 82
     MIN_VERSION = 0

@@ -478,7 +478,7 @@ def _write_vote_request_2(out: bytearray, item: VoteRequest) -> None:
 
 
 class VoteRequest(Message):
-    """VoteRequest, versions 0-2."""
+    """Between KRaft controllers: asks for a vote."""
 
     API_KEY = 52
     MIN_VERSION = 0
@@ -750,7 +750,11 @@ def _write_vote_response_1(out: bytearray, item: VoteResponse) -> None:
 
 
 class VoteResponse(Message):
-    """VoteResponse, versions 0-2."""
+    """Between KRaft controllers: grants or refuses a vote.
+
+    * `node_endpoints`: Where the leaders named above are reached; only with answers that send the client to another
+    broker.
+    """
 
     API_KEY = 52
     MIN_VERSION = 0

@@ -206,7 +206,7 @@ def _write_voters_record_0(out: bytearray, item: VotersRecord) -> None:
 
 
 class VotersRecord(Message):
-    """VotersRecord, versions 0."""
+    """Value of a control record in the metadata log: the set of voters."""
 
     MIN_VERSION = 0
     MAX_VERSION = 0

@@ -56,7 +56,14 @@ class WriteStateData(Structure):
 
 
 class PartitionData(Structure):
-    """An element of WriteStateData.Partitions."""
+    """An element of WriteStateData.Partitions.
+
+    * `state_epoch`: Rises whenever the state is set anew by the group coordinator; a lower one is fenced.
+    * `start_offset`: Offsets below it are done with; -1 if unchanged.
+    * `delivery_complete_count`: Records from the start offset on that are acknowledged or archived; -1 if unknown.
+    * `state_batches`: Ranges of offsets in one state, ascending, without overlap; records outside count as never handed
+    out.
+    """
 
     FIELDS = (
         "partition",
@@ -89,7 +96,11 @@ class PartitionData(Structure):
 
 
 class StateBatch(Structure):
-    """An element of PartitionData.StateBatches."""
+    """An element of PartitionData.StateBatches.
+
+    * `delivery_state`: 0 available, 2 acknowledged, 4 archived; acquired records are not persisted.
+    * `delivery_count`: How many times the records have been handed out.
+    """
 
     FIELDS = ("first_offset", "last_offset", "delivery_state", "delivery_count", "unknown_tags")
     __slots__ = FIELDS
@@ -323,7 +334,7 @@ def _write_write_share_group_state_request_1(out: bytearray, item: WriteShareGro
 
 
 class WriteShareGroupStateRequest(Message):
-    """WriteShareGroupStateRequest, versions 0-1."""
+    """From a partition's leader to the share coordinator: changes the state of records."""
 
     API_KEY = 85
     MIN_VERSION = 0
@@ -473,7 +484,7 @@ def _write_write_share_group_state_response_0(out: bytearray, item: WriteShareGr
 
 
 class WriteShareGroupStateResponse(Message):
-    """WriteShareGroupStateResponse, versions 0-1."""
+    """What became of each share partition's write."""
 
     API_KEY = 85
     MIN_VERSION = 0

@@ -39,7 +39,11 @@ _pack_qht = Struct(">qh?").pack
 
 
 class WritableTxnMarker(Structure):
-    """An element of WriteTxnMarkersRequest.Markers."""
+    """An element of WriteTxnMarkersRequest.Markers.
+
+    * `transaction_result`: True for commit, false for abort.
+    * `transaction_version`: The level of transaction.version the transaction runs under.
+    """
 
     FIELDS = (
         "producer_id",
@@ -248,7 +252,7 @@ def _write_write_txn_markers_request_2(out: bytearray, item: WriteTxnMarkersRequ
 
 
 class WriteTxnMarkersRequest(Message):
-    """WriteTxnMarkersRequest, versions 1-2."""
+    """From the transaction coordinator: writes commit and abort markers."""
 
     API_KEY = 27
     MIN_VERSION = 1
@@ -437,7 +441,7 @@ def _write_write_txn_markers_response_1(out: bytearray, item: WriteTxnMarkersRes
 
 
 class WriteTxnMarkersResponse(Message):
-    """WriteTxnMarkersResponse, versions 1-2."""
+    """What became of each partition's marker."""
 
     API_KEY = 27
     MIN_VERSION = 1
