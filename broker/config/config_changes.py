@@ -36,8 +36,6 @@ class Alteration:
 def check_alterations(alterations: Sequence[Alteration]) -> ApiError:
     """What is wrong with the changes whatever they are applied to."""
     keys = [alteration.key for alteration in alterations]
-    if "" in keys:
-        return ApiError(ErrorCode.INVALID_REQUEST, "A configuration name must not be empty")
     if len(set(keys)) != len(keys):
         return ApiError(ErrorCode.INVALID_REQUEST, "A configuration name appears more than once")
     for alteration in alterations:

@@ -29,6 +29,16 @@ class ConfigError(ValueError):
         self.allowed = allowed
 
 
+class UnknownConfigError(ConfigError):
+    """A name that a resource of this kind does not have. `hint` is a further sentence."""
+
+    def __init__(self, kind: str, name: str, hint: str = "") -> None:
+        ValueError.__init__(self, f"Unknown {kind} config name: {name}{hint}")
+        self.name = name
+        self.value = None
+        self.allowed = hint
+
+
 class ConfigType(IntEnum):
     """Types by their number in DescribeConfigs responses."""
 
@@ -110,8 +120,6 @@ class OneOf:
 
     def accepts(self, value: ConfigValue) -> bool:
         texts = value if isinstance(value, tuple) else (value,)
-        if len(set(texts)) != len(texts):
-            return False
         return all(isinstance(text, str) and self._plain(text) in self.choices for text in texts)
 
     def _plain(self, text: str) -> str:

@@ -12,7 +12,7 @@ from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.config import describe, group_config, topic_config
 from shareq.broker.config.broker_config import BrokerConfig, dynamic_key
 from shareq.broker.config.broker_keys import BROKER_KEYS
-from shareq.broker.config.config_changes import Alteration, apply_alterations
+from shareq.broker.config.config_changes import Alteration, ConfigOp, apply_alterations
 from shareq.broker.config.config_def import ConfigError, ConfigValue, UpdateMode
 from shareq.broker.config.group_config import GROUP_KEYS, ConsumerGroupSettings
 from shareq.broker.config.topic_config import TOPIC_KEYS
@@ -119,12 +119,14 @@ class ConfigService:
         return NO_ERROR
 
     def alter_topic(self, name: str, alterations: Sequence[Alteration], *, validate_only: bool) -> ApiError:
-        """Change an existing topic's properties; `check_alterations` has passed them."""
+        """Change a topic's properties; `check_alterations` has passed them. They are checked before the topic is."""
         current = self._metadata.configs(TOPIC, name)
         after = apply_alterations(current, alterations, TOPIC_KEYS.keys.get, lambda key: self.topic(name).get(key))
         if isinstance(after, ApiError):
             return after
         error = self.check_new_topic(name, after)
+        if not error and self._metadata.topic(name) is None:
+            error = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         return error or self._store(ResourceName(TOPIC, name), current, after, validate_only)
 
     def alter_group(self, group_id: str, alterations: Sequence[Alteration], *, validate_only: bool) -> ApiError:
@@ -150,11 +152,14 @@ class ConfigService:
         if isinstance(after, ApiError):
             return after
         own, cluster = self._metadata.configs(BROKER, self._own_name), self._metadata.configs(BROKER, "")
-        layers = (after, own) if not name else (cluster, after)
+        shown = {**cluster, **after} if name else {**after, **own}
         try:
-            self.static.with_dynamic({**layers[0], **layers[1]})
+            for alteration in alterations:  # a value that another one hides must be right too
+                if alteration.key in after:
+                    BROKER_KEYS[alteration.key].parse(after[alteration.key])
+            self.static.with_dynamic(shown)
         except ConfigError as error:
-            return ApiError(ErrorCode.INVALID_CONFIG, str(error))
+            return ApiError(ErrorCode.INVALID_REQUEST, str(error))
         return self._store(ResourceName(BROKER, name), current, after, validate_only)
 
     # -- inside
@@ -223,10 +228,11 @@ def _known(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _refused_for_broker(alterations: Sequence[Alteration], *, cluster: bool) -> ApiError:
-    fixed = sorted(alteration.key for alteration in alterations if dynamic_key(alteration.key) is None)
+    set_keys = [alteration.key for alteration in alterations if alteration.op != ConfigOp.DELETE]
+    fixed = sorted(key for key in set_keys if dynamic_key(key) is None)
     if fixed:
         return ApiError(ErrorCode.INVALID_REQUEST, f"These configs cannot be updated dynamically: {', '.join(fixed)}")
-    own = [alteration.key for alteration in alterations if BROKER_KEYS[alteration.key].mode is UpdateMode.PER_BROKER]
+    own = [key for key in set_keys if BROKER_KEYS[key].mode is UpdateMode.PER_BROKER]
     if cluster and own:
         message = f"These configs can be updated only with a broker id: {', '.join(sorted(own))}"
         return ApiError(ErrorCode.INVALID_REQUEST, message)

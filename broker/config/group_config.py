@@ -21,6 +21,7 @@ from shareq.broker.config.config_def import (
     ConfigValue,
     OneOf,
     Range,
+    UnknownConfigError,
     int_value,
 )
 from shareq.broker.config.config_def import ConfigType as Type
@@ -131,7 +132,7 @@ def check_group_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> N
     """ConfigError unless a group may have these properties, all of its own ones after a change."""
     values = _defaults(config)
     for name, text in overrides.items():
-        values[name] = _key(name, text).parse(text)
+        values[name] = _key(name).parse(text)
     for name in values:
         bounds = _bounds(name, config)
         if bounds is None:
@@ -154,7 +155,7 @@ def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, st
     values = _defaults(config)
     for name, text in overrides.items():
         try:
-            value = _key(name, text).parse(text)
+            value = _key(name).parse(text)
         except ConfigError as error:
             logger.warning("group %s: stored property left out: %s", group_id, error)
             continue
@@ -205,11 +206,11 @@ def _defaults(config: BrokerConfig) -> dict[str, ConfigValue]:
     return values
 
 
-def _key(name: str, text: str) -> ConfigKey:
+def _key(name: str) -> ConfigKey:
     key = GROUP_KEYS.keys.get(name)
     if key is None:
         renamed = _RENAMED.get(name)
-        raise ConfigError(name, text, f"is now called {renamed}" if renamed else "is not a group configuration")
+        raise UnknownConfigError("group", name, f"; it is now called {renamed}" if renamed else "")
     return key
 
 

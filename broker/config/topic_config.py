@@ -16,6 +16,7 @@ from shareq.broker.config.config_def import (
     ConfigValue,
     OneOf,
     Range,
+    UnknownConfigError,
     int_value,
 )
 from shareq.broker.config.config_def import ConfigType as Type
@@ -141,7 +142,7 @@ def topic_values(topic: str, config: BrokerConfig, overrides: Mapping[str, str])
     values = topic_defaults(config)
     for name, text in overrides.items():
         try:
-            values[name] = _key(name, text).parse(text)
+            values[name] = _key(name).parse(text)
         except ConfigError as error:
             logger.warning("topic %s: stored property left out: %s", topic, error)
     return values
@@ -151,7 +152,7 @@ def check_topic_configs(topic: str, config: BrokerConfig, overrides: Mapping[str
     """ConfigError unless the topic may have these properties, all of its own ones after a change."""
     values = topic_defaults(config)
     for name, text in overrides.items():
-        values[name] = _key(name, text).parse(text)
+        values[name] = _key(name).parse(text)
     least, most = int_value(values, "min.compaction.lag.ms"), int_value(values, "max.compaction.lag.ms")
     if least > most:
         raise ConfigError("min.compaction.lag.ms", least, f"must be at most max.compaction.lag.ms ({most})")
@@ -187,7 +188,7 @@ def log_settings(values: Mapping[str, ConfigValue], config: BrokerConfig) -> Log
     )
 
 
-def _key(name: str, text: str) -> ConfigKey:
+def _key(name: str) -> ConfigKey:
     if name not in TOPIC_KEYS:
-        raise ConfigError(name, text, "is not a topic configuration")
+        raise UnknownConfigError("topic", name)
     return TOPIC_KEYS[name]

@@ -1,7 +1,7 @@
 """CreateTopics: v2-7.
 
-Behaviour: every topic stands alone; those that can be created are, in one commit. A name given twice gets
-INVALID_REQUEST, `__cluster_metadata` TOPIC_AUTHORIZATION_FAILED, both whatever else is wrong with them. More than
+Behaviour: every topic stands alone; those that can be created are, in one commit. A name given twice and
+`__cluster_metadata` get INVALID_REQUEST, whatever else is wrong with them. More than
 10,000 partitions in one request get POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name,
 existence, properties, partitions and replicas. `validate_only` answers the same and creates nothing.
 v4: -1 takes the broker's partition count and replication factor. v5: the answer has counts and effective properties.
@@ -36,7 +36,7 @@ VERSIONS = VersionRange(2, 7)
 logger = logging.getLogger(__name__)
 
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-_FORBIDDEN: Final = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "This topic cannot be created.")
+_FORBIDDEN: Final = ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
 
 
 def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -105,7 +105,7 @@ def _create(ctx: RequestContext, plans: dict[str, NewTopic | ApiError]) -> None:
 def _result(ctx: RequestContext, name: str, plan: NewTopic | ApiError) -> CreatableTopicResult:
     if isinstance(plan, ApiError):
         return _error_row(name, plan)
-    row = CreatableTopicResult(name=name, num_partitions=plan.partitions, replication_factor=1)
+    row = CreatableTopicResult(name=name, error_message=None, num_partitions=plan.partitions, replication_factor=1)
     topic = ctx.broker.metadata.topic(name)
     if topic is not None:
         row.topic_id = topic.topic_id

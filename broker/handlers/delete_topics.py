@@ -1,9 +1,9 @@
 """DeleteTopics: v1-6.
 
 Behaviour: every topic stands alone; those that can be deleted are, in one commit. `delete.topic.enable=false` refuses
-the whole request: INVALID_REQUEST, or TOPIC_DELETION_DISABLED from v3. A topic named twice, by name or id, gets
-INVALID_REQUEST. Unknown ones get UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. Topics of the coordinators follow the
-same rules.
+the whole request: INVALID_REQUEST, or TOPIC_DELETION_DISABLED from v3. A topic named twice, by name or id, gets one
+row with INVALID_REQUEST. Unknown ones get UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. The coordinators' topics
+follow the same rules.
 v6: by name or by id; both or neither for one topic is INVALID_REQUEST.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.handlers import VersionRange
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 VERSIONS = VersionRange(1, 6)
 
+_DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+
 logger = logging.getLogger(__name__)
 
 
@@ -41,15 +43,16 @@ def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsRes
     found = [_find(ctx, state) for state in states]
     times = Counter(topic.name for topic in found if isinstance(topic, TopicImage))
     rows: list[DeletableTopicResult] = []
+    repeated: set[str] = set()
     doomed: list[DeletableTopicResult] = []
     for state, topic in zip(states, found, strict=True):
         if isinstance(topic, ApiError):
             rows.append(_row(state.name, state.topic_id, topic))
-        elif times[topic.name] > 1:
-            error = ApiError(ErrorCode.INVALID_REQUEST, "The topic is named more than once in the request.")
-            rows.append(_row(state.name, state.topic_id, error))
-        else:
+        elif times[topic.name] == 1:
             doomed.append(_row(topic.name, topic.topic_id, NO_ERROR))
+        elif topic.name not in repeated:
+            repeated.add(topic.name)
+            rows.append(_row(topic.name, topic.topic_id, _DUPLICATE))
     _delete(ctx, doomed)
     return DeleteTopicsResponse(responses=rows + doomed)
 

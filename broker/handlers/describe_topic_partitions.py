@@ -76,7 +76,9 @@ def _page(
 def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     possible = name_error(name) is None
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if possible else ErrorCode.INVALID_TOPIC_EXCEPTION
-    return DescribeTopicPartitionsResponseTopic(error_code=code, name=name)
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=code, name=name, topic_authorized_operations=authorized_operations.TOPIC
+    )
 
 
 def _row(node_id: int, topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:

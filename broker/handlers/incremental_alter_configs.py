@@ -2,8 +2,9 @@
 
 Behaviour: SET, DELETE, APPEND and SUBTRACT on topics, brokers (this one by its id, all by "") and groups (which need
 not exist). All changes of a resource happen or none; resources stand alone; one named twice gets INVALID_REQUEST. The
-result of the change must be valid as a whole: INVALID_CONFIG names the property, its value and what is allowed.
-Properties that take effect only at a start get INVALID_REQUEST. `__share_group_state` stays compacted.
+result of the change must be valid as a whole: INVALID_CONFIG (brokers: INVALID_REQUEST) names the property, its value
+and what is allowed. Broker properties that take effect only at a start get INVALID_REQUEST. `__share_group_state`
+stays compacted.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _alter(ctx: RequestContext, resource: AlterConfigsResource, validate_only: b
     configs, name = ctx.broker.configs, resource.resource_name
     match resource.resource_type:
         case ResourceType.TOPIC:
-            return _topic_error(ctx, name) or configs.alter_topic(name, alterations, validate_only=validate_only)
+            return _topic_error(name) or configs.alter_topic(name, alterations, validate_only=validate_only)
         case ResourceType.BROKER:
             error = check_broker_name(name, ctx.broker.endpoint.node_id)
             return error or configs.alter_broker(name, alterations, validate_only=validate_only)
@@ -67,14 +68,12 @@ def _alter(ctx: RequestContext, resource: AlterConfigsResource, validate_only: b
             return ApiError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {other}")
 
 
-def _topic_error(ctx: RequestContext, name: str) -> ApiError | None:
+def _topic_error(name: str) -> ApiError | None:
     if not name:
         return ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     problem = name_error(name)
     if problem is not None:
         return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
-    if ctx.broker.metadata.topic(name) is None:
-        return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     return None
 
 

@@ -17,7 +17,7 @@ from shareq.broker import authorized_operations
 from shareq.broker.api_error import ApiError
 from shareq.broker.handlers import VersionRange
 from shareq.broker.topic_creation import auto_create
-from shareq.broker.topic_names import name_error
+from shareq.broker.topic_names import CLUSTER_METADATA, name_error
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import (
@@ -91,7 +91,7 @@ def _row_by_name(ctx: RequestContext, name: str, may_create: bool) -> MetadataRe
     topic: TopicImage | ApiError | None = ctx.broker.metadata.topic(name)
     if topic is None and name_error(name) is not None:
         return MetadataResponseTopic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
-    if topic is None and may_create:
+    if topic is None and may_create and name != CLUSTER_METADATA:
         topic = auto_create(ctx.broker.metadata, ctx.broker.configs, name)
     if topic is None:
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
