@@ -26,6 +26,7 @@ from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
 from examples.flights_demo import flights
 from examples.flights_demo.broker import DemoBroker, Shareq
+from examples.flights_demo.consumer import WORK_S_PER_RECORD
 from examples.flights_demo.ledger import Ledger, Totals
 from examples.flights_demo.progress import Progress
 
@@ -184,7 +185,7 @@ def _table(outcome: Outcome) -> str:
         ("released once (confirmed)", f"{totals.released:,}"),
         ("acks cut off by the kill (unknown)", f"{totals.unknown:,}"),
         ("  of these delivered again", f"{totals.unknown_back:,}"),
-        ("deliveries per second, kill and restart included", f"{rate:,.0f}"),
+        (f"deliveries per second with {WORK_S_PER_RECORD * 1e6:.0f} µs of work for each", f"{rate:,.0f}"),
         ("broker back after", f"{outcome.restart_s * 1000:,.0f} ms"),
         ("lost", f"{totals.lost:,}"),
         ("delivered again after a confirmed ack", f"{totals.again_after_confirmed:,}"),

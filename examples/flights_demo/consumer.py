@@ -21,6 +21,9 @@ from confluent_kafka import AcknowledgeType, KafkaException, Message, ShareConsu
 
 from examples.flights_demo.rules import verdict
 
+# Pretended work, so that all four hold records when the broker is killed; without it the queue is empty in a second.
+WORK_S_PER_RECORD = 50e-6
+
 Delivery = tuple[int, int, int, int, int]
 
 
@@ -74,6 +77,7 @@ def _handle(consumer: ShareConsumer, messages: list[Message], journal: Journal) 
         row, count = int(message.key() or b""), message.delivery_count() or 0
         deliveries.append((message.partition() or 0, message.offset() or 0, row, count, verdict(row, count)))
     journal.got(deliveries)
+    time.sleep(WORK_S_PER_RECORD * len(messages))
     for message, delivery in zip(messages, deliveries, strict=True):
         consumer.acknowledge(message, AcknowledgeType(delivery[-1]))
     # A commit that the kill cuts off is told through the callback; its records come back or were taken, we cannot know.
