@@ -70,11 +70,12 @@ class GroupCoordinatorShard:
           failed, schedule `finish_heartbeat(plan, all_succeeded, now)` and send its response. Always call it, also
           when the connection is gone: heartbeats of the group may be waiting for it. Where the outcome takes longer
           than a heartbeat may, call it with None, and `finish_initialization` later.
-        * `plan.waits`: keep the plan until `finish_heartbeat` was scheduled for the last plan of this group that had
-          something to initialise, then schedule `finish_heartbeat(plan, None, now)`. To do so at once is allowed: the
-          member then learns of the partitions by a later heartbeat.
+        * `plan.waits`: keep the plan until `finish_heartbeat` was scheduled, or failed to append, for every plan of
+          this group with something to initialise, then schedule `finish_heartbeat(plan, None, now)`. To do so at once
+          is allowed: the member then learns of the partitions by a later heartbeat.
 
-        Other operations on the group may come between the phases. Errors are in the response: INVALID_REQUEST,
+        Other operations on the group may come between the phases, also on a shard that was loaded anew. The member's
+        session runs from here on. Errors are in the response: INVALID_REQUEST,
         GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH.
         """
         invalid = heartbeat.request_error(request)

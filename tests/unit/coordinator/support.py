@@ -90,9 +90,13 @@ class Log(Generic[ShardT]):
             self.shard.replay(record, len(self.encoded) - 1)
         return result.response
 
+    def fresh(self) -> ShardT:
+        """A shard that nothing was replayed into."""
+        return self._new_shard()
+
     def loaded(self) -> ShardT:
         """A fresh shard with every record decoded and replayed."""
-        shard = self._new_shard()
+        shard = self.fresh()
         for offset, (key, value) in enumerate(self.encoded):
             record = self._serde.decode(key, value)
             assert record is not None
