@@ -71,7 +71,7 @@ def _check(ctx: RequestContext, request: CreatePartitionsTopic) -> ApiError:
         message = f"{added} new partitions, but {len(request.assignments)} assignments were specified."
         return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
     for index, assignment in enumerate(request.assignments):
-        error = check_assignment(ctx.broker.endpoint.node_id, assignment.broker_ids, topic.partitions + index, 1)
+        error = check_assignment(ctx.broker.config.node_id, assignment.broker_ids, topic.partitions + index, 1)
         if error:
             return error
     return NO_ERROR

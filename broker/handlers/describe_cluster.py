@@ -31,7 +31,7 @@ def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClus
     if request.endpoint_type != _BROKERS:
         return _wrong_endpoint_type(ctx.api_version, request.endpoint_type)
     broker = ctx.broker
-    endpoint = broker.endpoint
+    endpoint = broker.endpoint_for(ctx.connection.listener)
     response = DescribeClusterResponse(
         cluster_id=broker.metadata.cluster_id,
         controller_id=endpoint.node_id,

@@ -59,7 +59,7 @@ def _entries(ctx: RequestContext, resource: DescribeConfigsResource) -> list[Con
                 return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             return configs.describe_topic(name)
         case ResourceType.BROKER:
-            error = check_broker_name(name, ctx.broker.endpoint.node_id)
+            error = check_broker_name(name, ctx.broker.config.node_id)
             return error or configs.describe_broker(cluster=not name)
         case ResourceType.GROUP:
             if not name:

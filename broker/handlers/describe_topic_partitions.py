@@ -65,7 +65,7 @@ def _page(
             response.topics.append(_unknown(name))
             continue
         last = min(topic.partitions, first + limit)
-        response.topics.append(_row(ctx.broker.endpoint.node_id, topic, first, last))
+        response.topics.append(_row(ctx.broker.config.node_id, topic, first, last))
         if last < topic.partitions:
             response.next_cursor = DescribeTopicPartitionsResponseCursor(name, last)
             break

@@ -57,7 +57,7 @@ def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
         error = internal_topics.ensure(ctx.broker.metadata, ctx.broker.configs.broker, _TOPICS[key_type])
     if error:
         return _row(key, error)
-    endpoint = ctx.broker.endpoint
+    endpoint = ctx.broker.endpoint_for(ctx.connection.listener)
     return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port)
 
 

@@ -58,7 +58,7 @@ def _alter(ctx: RequestContext, resource: AlterConfigsResource, validate_only: b
         case ResourceType.TOPIC:
             return _topic_error(name) or configs.alter_topic(name, alterations, validate_only=validate_only)
         case ResourceType.BROKER:
-            error = check_broker_name(name, ctx.broker.endpoint.node_id)
+            error = check_broker_name(name, ctx.broker.config.node_id)
             return error or configs.alter_broker(name, alterations, validate_only=validate_only)
         case ResourceType.GROUP:
             if not name:

@@ -42,7 +42,7 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
     if ctx.api_version in (10, 11) and _asks_by_id(request.topics):
         return failed(request, ErrorCode.INVALID_REQUEST)
     broker = ctx.broker
-    endpoint = broker.endpoint
+    endpoint = broker.endpoint_for(ctx.connection.listener)
     config = broker.configs.broker
     response = MetadataResponse(
         brokers=[MetadataResponseBroker(endpoint.node_id, endpoint.host, endpoint.port, config.broker_rack)],
@@ -101,7 +101,7 @@ def _row_by_name(ctx: RequestContext, name: str, may_create: bool) -> MetadataRe
 
 
 def _row(ctx: RequestContext, topic: TopicImage) -> MetadataResponseTopic:
-    node_id = ctx.broker.endpoint.node_id
+    node_id = ctx.broker.config.node_id
     partitions = [
         MetadataResponsePartition(
             partition_index=index,

@@ -220,14 +220,18 @@ class LogManager:
     def get(self, topic: str, partition: int) -> PartitionLog:
         """The log of a partition that exists; made at the first call, its files at the first append.
 
-        KeyError for a topic or partition that metadata does not know.
+        KeyError for a topic or partition that metadata does not know. OSError when a deleted topic's folder is in the
+        way and cannot be renamed.
         """
         log = self._logs.get((topic, partition))
         if log is None:
             image = self._metadata.topic(topic) if self._metadata is not None else None
             if image is None or not 0 <= partition < image.partitions:
                 raise KeyError(f"{topic}-{partition}")
-            folder = self._path(f"{topic}-{partition}")
+            name = f"{topic}-{partition}"
+            folder = self._path(name)
+            if self.fs.exists(folder):  # of a deleted topic, when its rename failed
+                self._set_aside(name)
             log = PartitionLog(self, folder, topic, partition, image.topic_id, self._settings_for(topic))
             self._logs[topic, partition] = log
         return log
@@ -253,17 +257,26 @@ class LogManager:
             log.deleted()
             self._log_starts.pop(key, None)
             self._recovery_points.pop(key, None)
-            name = f"{topic}-{key[1]}"
-            if self.fs.exists(self._path(name)):
-                gone = self._path(self._renamed(name, DELETE_SUFFIX))
-                self.fs.rename(self._path(name), gone)
-                self._env.clock.call_soon(lambda path=gone: self._remove_folder(path))  # type: ignore[misc]
+        for key in doomed:  # apart, because a failed rename must not leave a log of the deleted topic behind
+            self._rename_away(f"{topic}-{key[1]}")
         if doomed:
             try:
                 self._write_offsets(LOG_START_FILE, self._log_starts)
                 self._write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
             except OSError as error:
                 logger.warning("checkpoints of %s not rewritten, the next change tries again: %s", topic, error)
+
+    def _rename_away(self, name: str) -> None:
+        """Take a deleted topic's folder out of the way, and remove it in a later tick."""
+        if not self.fs.exists(self._path(name)):
+            return
+        gone = self._path(self._renamed(name, DELETE_SUFFIX))
+        try:
+            self.fs.rename(self._path(name), gone)
+        except OSError as error:
+            logger.error("%s: not renamed, set aside when the name is used again: %s", self._path(name), error)
+            return
+        self._env.clock.call_soon(lambda: self._remove_folder(gone))
 
     def _remove_folder(self, path: str) -> None:
         try:

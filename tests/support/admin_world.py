@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.config_service import ConfigService
 from shareq.broker.context import RequestContext
+from shareq.broker.endpoint import Endpoint
 from shareq.broker.environment import Clock, Environment, Fs
 from shareq.broker.frame_queue import Connection
 from shareq.broker.handlers import HANDLERS
@@ -35,12 +36,10 @@ def random_only(seed: int = 1) -> Environment:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """Where the broker is, as handlers answer it."""
+class OnListener:
+    """All that these handlers ask of a connection."""
 
-    node_id: int = 1
-    host: str = "broker.test"
-    port: int = 9092
+    listener: str
 
 
 class World:
@@ -58,11 +57,14 @@ class World:
         self.config = BrokerConfig.load(properties)
         self.metadata = MetadataStore(self.db, random_only(seed), features=features)
         self.configs = ConfigService(self.config, self.metadata)
-        self.endpoint = Address(self.config.node_id)
 
-    def context(self, version: int) -> RequestContext:
+    def endpoint_for(self, listener: str) -> Endpoint:
+        """Where clients of a listener are told to connect."""
+        return Endpoint(self.config.node_id, f"{listener.lower()}.test", 9092)
+
+    def context(self, version: int, listener: str = "BROKER") -> RequestContext:
         """A request's context with this as the broker."""
-        return RequestContext(cast("Broker", self), cast(Connection, None), version, "test")
+        return RequestContext(cast("Broker", self), cast(Connection, OnListener(listener)), version, "test")
 
     def call(self, response_class: type[M], request: Message, version: int) -> M:
         """What a client gets for a request in one version."""
@@ -73,4 +75,4 @@ class World:
         handler = import_module(f"shareq.broker.handlers.{row.module}")
         answer = handler.handle(self.context(version), received)
         decoded, _ = response_class.decode(answer.encode(version), version)
-        return cast(M, decoded)
+        return decoded
