@@ -28,6 +28,8 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_ih = Struct(">ih").iter_unpack
+_iterate_ihB = Struct(">ihB").iter_unpack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
@@ -420,6 +422,12 @@ def _read_add_partitions_to_txn_partition_result_array_0(
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[AddPartitionsToTxnPartitionResult] = []
+    if count > 3:
+        elements = _iterate_ih(data[pos : pos + count * 6])
+        for partition_index, partition_error_code in elements:
+            items.append(AddPartitionsToTxnPartitionResult(partition_index, partition_error_code))
+        pos += len(items) * 6
+        count -= len(items)
     for _ in range(count):
         partition_index, partition_error_code = _unpack_ih(data, pos)
         pos += 6
@@ -498,6 +506,14 @@ def _read_add_partitions_to_txn_partition_result_array_3(
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[AddPartitionsToTxnPartitionResult] = []
+    if count > 3 and count * 7 <= len(data) - pos:
+        elements = _iterate_ihB(data[pos : pos + count * 7])
+        for partition_index, partition_error_code, n in elements:
+            if n:
+                break
+            items.append(AddPartitionsToTxnPartitionResult(partition_index, partition_error_code))
+        pos += len(items) * 7
+        count -= len(items)
     for _ in range(count):
         partition_index, partition_error_code, n = _unpack_ihB(data, pos)
         pos += 7

@@ -27,6 +27,7 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iqB = Struct(">iqB").iter_unpack
 _unpack_uB = Struct(">16sB").unpack_from
 _unpack_biB = Struct(">biB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
@@ -213,6 +214,14 @@ def _read_broker_state_array_3(data: bytes, pos: int, count: int) -> tuple[list[
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[BrokerState] = []
+    if count > 3 and count * 13 <= len(data) - pos:
+        elements = _iterate_iqB(data[pos : pos + count * 13])
+        for broker_id, broker_epoch, n in elements:
+            if n:
+                break
+            items.append(BrokerState(broker_id, broker_epoch))
+        pos += len(items) * 13
+        count -= len(items)
     for _ in range(count):
         broker_id, broker_epoch, n = _unpack_iqB(data, pos)
         pos += 13

@@ -26,6 +26,7 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iqB = Struct(">iqB").iter_unpack
 _unpack_uB = Struct(">16sB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iqB = Struct(">iqB").unpack_from
@@ -75,6 +76,14 @@ def _read_alter_share_group_offsets_request_partition_array_0(
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[AlterShareGroupOffsetsRequestPartition] = []
+    if count > 3 and count * 13 <= len(data) - pos:
+        elements = _iterate_iqB(data[pos : pos + count * 13])
+        for partition_index, start_offset, n in elements:
+            if n:
+                break
+            items.append(AlterShareGroupOffsetsRequestPartition(partition_index, start_offset))
+        pos += len(items) * 13
+        count -= len(items)
     for _ in range(count):
         partition_index, start_offset, n = _unpack_iqB(data, pos)
         pos += 13

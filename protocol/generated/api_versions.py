@@ -26,6 +26,8 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_hhh = Struct(">hhh").iter_unpack
+_iterate_hhhB = Struct(">hhhB").iter_unpack
 _unpack_hB = Struct(">hB").unpack_from
 _unpack_hhB = Struct(">hhB").unpack_from
 _unpack_hhh = Struct(">hhh").unpack_from
@@ -183,6 +185,12 @@ def _read_api_version_array_0(data: bytes, pos: int, count: int) -> tuple[list[A
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[ApiVersion] = []
+    if count > 3:
+        elements = _iterate_hhh(data[pos : pos + count * 6])
+        for api_key, min_version, max_version in elements:
+            items.append(ApiVersion(api_key, min_version, max_version))
+        pos += len(items) * 6
+        count -= len(items)
     for _ in range(count):
         api_key, min_version, max_version = _unpack_hhh(data, pos)
         pos += 6
@@ -238,6 +246,14 @@ def _read_api_version_array_3(data: bytes, pos: int, count: int) -> tuple[list[A
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[ApiVersion] = []
+    if count > 3 and count * 7 <= len(data) - pos:
+        elements = _iterate_hhhB(data[pos : pos + count * 7])
+        for api_key, min_version, max_version, n in elements:
+            if n:
+                break
+            items.append(ApiVersion(api_key, min_version, max_version))
+        pos += len(items) * 7
+        count -= len(items)
     for _ in range(count):
         api_key, min_version, max_version, n = _unpack_hhhB(data, pos)
         pos += 7

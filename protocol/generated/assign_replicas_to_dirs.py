@@ -24,6 +24,8 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iB = Struct(">iB").iter_unpack
+_iterate_ihB = Struct(">ihB").iter_unpack
 _unpack_uB = Struct(">16sB").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
@@ -86,6 +88,14 @@ def _read_assign_replicas_to_dirs_request_partition_data_array_0(
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[AssignReplicasToDirsRequestPartitionData] = []
+    if count > 3 and count * 5 <= len(data) - pos:
+        elements = _iterate_iB(data[pos : pos + count * 5])
+        for partition_index, n in elements:
+            if n:
+                break
+            items.append(AssignReplicasToDirsRequestPartitionData(partition_index))
+        pos += len(items) * 5
+        count -= len(items)
     for _ in range(count):
         partition_index, n = _unpack_iB(data, pos)
         pos += 5
@@ -285,6 +295,14 @@ def _read_assign_replicas_to_dirs_response_partition_data_array_0(
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[AssignReplicasToDirsResponsePartitionData] = []
+    if count > 3 and count * 7 <= len(data) - pos:
+        elements = _iterate_ihB(data[pos : pos + count * 7])
+        for partition_index, error_code, n in elements:
+            if n:
+                break
+            items.append(AssignReplicasToDirsResponsePartitionData(partition_index, error_code))
+        pos += len(items) * 7
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code, n = _unpack_ihB(data, pos)
         pos += 7

@@ -29,6 +29,10 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iuiiB = Struct(">i16siiB").iter_unpack
+_iterate_ihii = Struct(">ihii").iter_unpack
+_iterate_ihiiB = Struct(">ihiiB").iter_unpack
+_iterate_iii = Struct(">iii").iter_unpack
 _unpack_HB = Struct(">HB").unpack_from
 _unpack_h = Struct(">h").unpack_from
 _unpack_hB = Struct(">hB").unpack_from
@@ -112,6 +116,12 @@ def _read_begin_quorum_epoch_request_partition_data_array_0(
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochRequestPartitionData] = []
+    if count > 3:
+        elements = _iterate_iii(data[pos : pos + count * 12])
+        for partition_index, leader_id, leader_epoch in elements:
+            items.append(BeginQuorumEpochRequestPartitionData(partition_index, ZERO_UUID, leader_id, leader_epoch))
+        pos += len(items) * 12
+        count -= len(items)
     for _ in range(count):
         partition_index, leader_id, leader_epoch = _unpack_iii(data, pos)
         pos += 12
@@ -203,6 +213,15 @@ def _read_begin_quorum_epoch_request_partition_data_array_1(
     if not 0 <= count * 29 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochRequestPartitionData] = []
+    if count > 3 and count * 29 <= len(data) - pos:
+        elements = _iterate_iuiiB(data[pos : pos + count * 29])
+        for partition_index, voter_directory_id, leader_id, leader_epoch, n in elements:
+            if n:
+                break
+            item = BeginQuorumEpochRequestPartitionData(partition_index, voter_directory_id, leader_id, leader_epoch)
+            items.append(item)
+        pos += len(items) * 29
+        count -= len(items)
     for _ in range(count):
         partition_index, voter_directory_id, leader_id, leader_epoch, n = _unpack_iuiiB(data, pos)
         pos += 29
@@ -443,6 +462,12 @@ def _read_begin_quorum_epoch_response_partition_data_array_0(
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochResponsePartitionData] = []
+    if count > 3:
+        elements = _iterate_ihii(data[pos : pos + count * 14])
+        for partition_index, error_code, leader_id, leader_epoch in elements:
+            items.append(BeginQuorumEpochResponsePartitionData(partition_index, error_code, leader_id, leader_epoch))
+        pos += len(items) * 14
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code, leader_id, leader_epoch = _unpack_ihii(data, pos)
         pos += 14
@@ -521,6 +546,14 @@ def _read_begin_quorum_epoch_response_partition_data_array_1(
     if not 0 <= count * 15 <= len(data) - pos:
         raise bad_count(count)
     items: list[BeginQuorumEpochResponsePartitionData] = []
+    if count > 3 and count * 15 <= len(data) - pos:
+        elements = _iterate_ihiiB(data[pos : pos + count * 15])
+        for partition_index, error_code, leader_id, leader_epoch, n in elements:
+            if n:
+                break
+            items.append(BeginQuorumEpochResponsePartitionData(partition_index, error_code, leader_id, leader_epoch))
+        pos += len(items) * 15
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code, leader_id, leader_epoch, n = _unpack_ihiiB(data, pos)
         pos += 15

@@ -26,6 +26,10 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iq = Struct(">iq").iter_unpack
+_iterate_iqB = Struct(">iqB").iter_unpack
+_iterate_iqh = Struct(">iqh").iter_unpack
+_iterate_iqhB = Struct(">iqhB").iter_unpack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
@@ -85,6 +89,12 @@ def _read_delete_records_partition_array_0(
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteRecordsPartition] = []
+    if count > 3:
+        elements = _iterate_iq(data[pos : pos + count * 12])
+        for partition_index, offset in elements:
+            items.append(DeleteRecordsPartition(partition_index, offset))
+        pos += len(items) * 12
+        count -= len(items)
     for _ in range(count):
         partition_index, offset = _unpack_iq(data, pos)
         pos += 12
@@ -158,6 +168,14 @@ def _read_delete_records_partition_array_2(
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteRecordsPartition] = []
+    if count > 3 and count * 13 <= len(data) - pos:
+        elements = _iterate_iqB(data[pos : pos + count * 13])
+        for partition_index, offset, n in elements:
+            if n:
+                break
+            items.append(DeleteRecordsPartition(partition_index, offset))
+        pos += len(items) * 13
+        count -= len(items)
     for _ in range(count):
         partition_index, offset, n = _unpack_iqB(data, pos)
         pos += 13
@@ -310,6 +328,12 @@ def _read_delete_records_partition_result_array_0(
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteRecordsPartitionResult] = []
+    if count > 3:
+        elements = _iterate_iqh(data[pos : pos + count * 14])
+        for partition_index, low_watermark, error_code in elements:
+            items.append(DeleteRecordsPartitionResult(partition_index, low_watermark, error_code))
+        pos += len(items) * 14
+        count -= len(items)
     for _ in range(count):
         partition_index, low_watermark, error_code = _unpack_iqh(data, pos)
         pos += 14
@@ -382,6 +406,14 @@ def _read_delete_records_partition_result_array_2(
     if not 0 <= count * 15 <= len(data) - pos:
         raise bad_count(count)
     items: list[DeleteRecordsPartitionResult] = []
+    if count > 3 and count * 15 <= len(data) - pos:
+        elements = _iterate_iqhB(data[pos : pos + count * 15])
+        for partition_index, low_watermark, error_code, n in elements:
+            if n:
+                break
+            items.append(DeleteRecordsPartitionResult(partition_index, low_watermark, error_code))
+        pos += len(items) * 15
+        count -= len(items)
     for _ in range(count):
         partition_index, low_watermark, error_code, n = _unpack_iqhB(data, pos)
         pos += 15

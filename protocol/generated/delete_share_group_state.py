@@ -26,6 +26,7 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iB = Struct(">iB").iter_unpack
 _unpack_uB = Struct(">16sB").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
@@ -67,6 +68,14 @@ def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[lis
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
+    if count > 3 and count * 5 <= len(data) - pos:
+        elements = _iterate_iB(data[pos : pos + count * 5])
+        for partition, n in elements:
+            if n:
+                break
+            items.append(PartitionData(partition))
+        pos += len(items) * 5
+        count -= len(items)
     for _ in range(count):
         partition, n = _unpack_iB(data, pos)
         pos += 5

@@ -28,6 +28,8 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iqqt = Struct(">iqq?").iter_unpack
+_iterate_iqqtB = Struct(">iqq?B").iter_unpack
 _unpack_h = Struct(">h").unpack_from
 _unpack_hB = Struct(">hB").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
@@ -297,6 +299,12 @@ def _read_describe_log_dirs_partition_array_1(
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeLogDirsPartition] = []
+    if count > 3:
+        elements = _iterate_iqqt(data[pos : pos + count * 21])
+        for partition_index, partition_size, offset_lag, is_future_key in elements:
+            items.append(DescribeLogDirsPartition(partition_index, partition_size, offset_lag, is_future_key))
+        pos += len(items) * 21
+        count -= len(items)
     for _ in range(count):
         partition_index, partition_size, offset_lag, is_future_key = _unpack_iqqt(data, pos)
         pos += 21
@@ -401,6 +409,14 @@ def _read_describe_log_dirs_partition_array_2(
     if not 0 <= count * 22 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeLogDirsPartition] = []
+    if count > 3 and count * 22 <= len(data) - pos:
+        elements = _iterate_iqqtB(data[pos : pos + count * 22])
+        for partition_index, partition_size, offset_lag, is_future_key, n in elements:
+            if n:
+                break
+            items.append(DescribeLogDirsPartition(partition_index, partition_size, offset_lag, is_future_key))
+        pos += len(items) * 22
+        count -= len(items)
     for _ in range(count):
         partition_index, partition_size, offset_lag, is_future_key, n = _unpack_iqqtB(data, pos)
         pos += 22

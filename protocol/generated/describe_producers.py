@@ -26,6 +26,7 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_qiiqiqB = Struct(">qiiqiqB").iter_unpack
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_qiiqiqB = Struct(">qiiqiqB").unpack_from
@@ -208,6 +209,25 @@ def _read_producer_state_array_0(data: bytes, pos: int, count: int) -> tuple[lis
     if not 0 <= count * 37 <= len(data) - pos:
         raise bad_count(count)
     items: list[ProducerState] = []
+    if count > 3 and count * 37 <= len(data) - pos:
+        elements = _iterate_qiiqiqB(data[pos : pos + count * 37])
+        for (
+            producer_id,
+            producer_epoch,
+            last_sequence,
+            last_timestamp,
+            coordinator_epoch,
+            current_txn_start_offset,
+            n,
+        ) in elements:
+            if n:
+                break
+            item = ProducerState(
+                producer_id, producer_epoch, last_sequence, last_timestamp, coordinator_epoch, current_txn_start_offset
+            )
+            items.append(item)
+        pos += len(items) * 37
+        count -= len(items)
     for _ in range(count):
         (
             producer_id,

@@ -27,6 +27,10 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iuqqqB = Struct(">i16sqqqB").iter_unpack
+_iterate_iB = Struct(">iB").iter_unpack
+_iterate_iqB = Struct(">iqB").iter_unpack
+_iterate_iqqqB = Struct(">iqqqB").iter_unpack
 _unpack_HB = Struct(">HB").unpack_from
 _unpack_hB = Struct(">hB").unpack_from
 _unpack_iuqqqB = Struct(">i16sqqqB").unpack_from
@@ -82,6 +86,14 @@ def _read_describe_quorum_request_partition_data_array_0(
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[DescribeQuorumRequestPartitionData] = []
+    if count > 3 and count * 5 <= len(data) - pos:
+        elements = _iterate_iB(data[pos : pos + count * 5])
+        for partition_index, n in elements:
+            if n:
+                break
+            items.append(DescribeQuorumRequestPartitionData(partition_index))
+        pos += len(items) * 5
+        count -= len(items)
     for _ in range(count):
         partition_index, n = _unpack_iB(data, pos)
         pos += 5
@@ -318,6 +330,14 @@ def _read_replica_state_array_0(data: bytes, pos: int, count: int) -> tuple[list
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReplicaState] = []
+    if count > 3 and count * 13 <= len(data) - pos:
+        elements = _iterate_iqB(data[pos : pos + count * 13])
+        for replica_id, log_end_offset, n in elements:
+            if n:
+                break
+            items.append(ReplicaState(replica_id, ZERO_UUID, log_end_offset, -1, -1))
+        pos += len(items) * 13
+        count -= len(items)
     for _ in range(count):
         replica_id, log_end_offset, n = _unpack_iqB(data, pos)
         pos += 13
@@ -464,6 +484,15 @@ def _read_replica_state_array_1(data: bytes, pos: int, count: int) -> tuple[list
     if not 0 <= count * 29 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReplicaState] = []
+    if count > 3 and count * 29 <= len(data) - pos:
+        elements = _iterate_iqqqB(data[pos : pos + count * 29])
+        for replica_id, log_end_offset, last_fetch_timestamp, last_caught_up_timestamp, n in elements:
+            if n:
+                break
+            item = ReplicaState(replica_id, ZERO_UUID, log_end_offset, last_fetch_timestamp, last_caught_up_timestamp)
+            items.append(item)
+        pos += len(items) * 29
+        count -= len(items)
     for _ in range(count):
         replica_id, log_end_offset, last_fetch_timestamp, last_caught_up_timestamp, n = _unpack_iqqqB(data, pos)
         pos += 29
@@ -615,6 +644,24 @@ def _read_replica_state_array_2(data: bytes, pos: int, count: int) -> tuple[list
     if not 0 <= count * 45 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReplicaState] = []
+    if count > 3 and count * 45 <= len(data) - pos:
+        elements = _iterate_iuqqqB(data[pos : pos + count * 45])
+        for (
+            replica_id,
+            replica_directory_id,
+            log_end_offset,
+            last_fetch_timestamp,
+            last_caught_up_timestamp,
+            n,
+        ) in elements:
+            if n:
+                break
+            item = ReplicaState(
+                replica_id, replica_directory_id, log_end_offset, last_fetch_timestamp, last_caught_up_timestamp
+            )
+            items.append(item)
+        pos += len(items) * 45
+        count -= len(items)
     for _ in range(count):
         (
             replica_id,

@@ -25,6 +25,7 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_biB = Struct(">biB").iter_unpack
 _unpack_biB = Struct(">biB").unpack_from
 _unpack_hB = Struct(">hB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
@@ -164,6 +165,14 @@ def _read_credential_info_array_0(data: bytes, pos: int, count: int) -> tuple[li
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[CredentialInfo] = []
+    if count > 3 and count * 6 <= len(data) - pos:
+        elements = _iterate_biB(data[pos : pos + count * 6])
+        for mechanism, iterations, n in elements:
+            if n:
+                break
+            items.append(CredentialInfo(mechanism, iterations))
+        pos += len(items) * 6
+        count -= len(items)
     for _ in range(count):
         mechanism, iterations, n = _unpack_biB(data, pos)
         pos += 6

@@ -31,6 +31,9 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iuB = Struct(">i16sB").iter_unpack
+_iterate_ihii = Struct(">ihii").iter_unpack
+_iterate_ihiiB = Struct(">ihiiB").iter_unpack
 _unpack_HB = Struct(">HB").unpack_from
 _unpack_h = Struct(">h").unpack_from
 _unpack_hB = Struct(">hB").unpack_from
@@ -234,6 +237,14 @@ def _read_replica_info_array_1(data: bytes, pos: int, count: int) -> tuple[list[
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
     items: list[ReplicaInfo] = []
+    if count > 3 and count * 21 <= len(data) - pos:
+        elements = _iterate_iuB(data[pos : pos + count * 21])
+        for candidate_id, candidate_directory_id, n in elements:
+            if n:
+                break
+            items.append(ReplicaInfo(candidate_id, candidate_directory_id))
+        pos += len(items) * 21
+        count -= len(items)
     for _ in range(count):
         candidate_id, candidate_directory_id, n = _unpack_iuB(data, pos)
         pos += 21
@@ -503,6 +514,12 @@ def _read_end_quorum_epoch_response_partition_data_array_0(
     if not 0 <= count * 14 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndQuorumEpochResponsePartitionData] = []
+    if count > 3:
+        elements = _iterate_ihii(data[pos : pos + count * 14])
+        for partition_index, error_code, leader_id, leader_epoch in elements:
+            items.append(EndQuorumEpochResponsePartitionData(partition_index, error_code, leader_id, leader_epoch))
+        pos += len(items) * 14
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code, leader_id, leader_epoch = _unpack_ihii(data, pos)
         pos += 14
@@ -581,6 +598,14 @@ def _read_end_quorum_epoch_response_partition_data_array_1(
     if not 0 <= count * 15 <= len(data) - pos:
         raise bad_count(count)
     items: list[EndQuorumEpochResponsePartitionData] = []
+    if count > 3 and count * 15 <= len(data) - pos:
+        elements = _iterate_ihiiB(data[pos : pos + count * 15])
+        for partition_index, error_code, leader_id, leader_epoch, n in elements:
+            if n:
+                break
+            items.append(EndQuorumEpochResponsePartitionData(partition_index, error_code, leader_id, leader_epoch))
+        pos += len(items) * 15
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code, leader_id, leader_epoch, n = _unpack_ihiiB(data, pos)
         pos += 15

@@ -33,6 +33,12 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iiqiqiB = Struct(">iiqiqiB").iter_unpack
+_iterate_iiqqi = Struct(">iiqqi").iter_unpack
+_iterate_iqi = Struct(">iqi").iter_unpack
+_iterate_iqqi = Struct(">iqqi").iter_unpack
+_iterate_qq = Struct(">qq").iter_unpack
+_iterate_qqB = Struct(">qqB").iter_unpack
 _unpack_u = Struct(">16s").unpack_from
 _unpack_uB = Struct(">16sB").unpack_from
 _unpack_h = Struct(">h").unpack_from
@@ -186,6 +192,15 @@ def _read_fetch_partition_array_4(data: bytes, pos: int, count: int) -> tuple[li
     if not 0 <= count * 16 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchPartition] = []
+    if count > 3:
+        elements = _iterate_iqi(data[pos : pos + count * 16])
+        for partition, fetch_offset, partition_max_bytes in elements:
+            item = FetchPartition(
+                partition, -1, fetch_offset, -1, -1, partition_max_bytes, ZERO_UUID, 9223372036854775807
+            )
+            items.append(item)
+        pos += len(items) * 16
+        count -= len(items)
     for _ in range(count):
         partition, fetch_offset, partition_max_bytes = _unpack_iqi(data, pos)
         pos += 16
@@ -266,6 +281,15 @@ def _read_fetch_partition_array_5(data: bytes, pos: int, count: int) -> tuple[li
     if not 0 <= count * 24 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchPartition] = []
+    if count > 3:
+        elements = _iterate_iqqi(data[pos : pos + count * 24])
+        for partition, fetch_offset, log_start_offset, partition_max_bytes in elements:
+            item = FetchPartition(
+                partition, -1, fetch_offset, -1, log_start_offset, partition_max_bytes, ZERO_UUID, 9223372036854775807
+            )
+            items.append(item)
+        pos += len(items) * 24
+        count -= len(items)
     for _ in range(count):
         partition, fetch_offset, log_start_offset, partition_max_bytes = _unpack_iqqi(data, pos)
         pos += 24
@@ -435,6 +459,22 @@ def _read_fetch_partition_array_9(data: bytes, pos: int, count: int) -> tuple[li
     if not 0 <= count * 28 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchPartition] = []
+    if count > 3:
+        elements = _iterate_iiqqi(data[pos : pos + count * 28])
+        for partition, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes in elements:
+            item = FetchPartition(
+                partition,
+                current_leader_epoch,
+                fetch_offset,
+                -1,
+                log_start_offset,
+                partition_max_bytes,
+                ZERO_UUID,
+                9223372036854775807,
+            )
+            items.append(item)
+        pos += len(items) * 28
+        count -= len(items)
     for _ in range(count):
         partition, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes = _unpack_iiqqi(data, pos)
         pos += 28
@@ -625,6 +665,32 @@ def _read_fetch_partition_array_12(data: bytes, pos: int, count: int) -> tuple[l
     if not 0 <= count * 33 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchPartition] = []
+    if count > 3 and count * 33 <= len(data) - pos:
+        elements = _iterate_iiqiqiB(data[pos : pos + count * 33])
+        for (
+            partition,
+            current_leader_epoch,
+            fetch_offset,
+            last_fetched_epoch,
+            log_start_offset,
+            partition_max_bytes,
+            n,
+        ) in elements:
+            if n:
+                break
+            item = FetchPartition(
+                partition,
+                current_leader_epoch,
+                fetch_offset,
+                last_fetched_epoch,
+                log_start_offset,
+                partition_max_bytes,
+                ZERO_UUID,
+                9223372036854775807,
+            )
+            items.append(item)
+        pos += len(items) * 33
+        count -= len(items)
     for _ in range(count):
         (
             partition,
@@ -1148,6 +1214,32 @@ def _read_fetch_partition_array_17(data: bytes, pos: int, count: int) -> tuple[l
     if not 0 <= count * 33 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchPartition] = []
+    if count > 3 and count * 33 <= len(data) - pos:
+        elements = _iterate_iiqiqiB(data[pos : pos + count * 33])
+        for (
+            partition,
+            current_leader_epoch,
+            fetch_offset,
+            last_fetched_epoch,
+            log_start_offset,
+            partition_max_bytes,
+            n,
+        ) in elements:
+            if n:
+                break
+            item = FetchPartition(
+                partition,
+                current_leader_epoch,
+                fetch_offset,
+                last_fetched_epoch,
+                log_start_offset,
+                partition_max_bytes,
+                ZERO_UUID,
+                9223372036854775807,
+            )
+            items.append(item)
+        pos += len(items) * 33
+        count -= len(items)
     for _ in range(count):
         (
             partition,
@@ -1350,6 +1442,32 @@ def _read_fetch_partition_array_18(data: bytes, pos: int, count: int) -> tuple[l
     if not 0 <= count * 33 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchPartition] = []
+    if count > 3 and count * 33 <= len(data) - pos:
+        elements = _iterate_iiqiqiB(data[pos : pos + count * 33])
+        for (
+            partition,
+            current_leader_epoch,
+            fetch_offset,
+            last_fetched_epoch,
+            log_start_offset,
+            partition_max_bytes,
+            n,
+        ) in elements:
+            if n:
+                break
+            item = FetchPartition(
+                partition,
+                current_leader_epoch,
+                fetch_offset,
+                last_fetched_epoch,
+                log_start_offset,
+                partition_max_bytes,
+                ZERO_UUID,
+                9223372036854775807,
+            )
+            items.append(item)
+        pos += len(items) * 33
+        count -= len(items)
     for _ in range(count):
         (
             partition,
@@ -1825,6 +1943,12 @@ def _read_aborted_transaction_array_4(data: bytes, pos: int, count: int) -> tupl
     if not 0 <= count * 16 <= len(data) - pos:
         raise bad_count(count)
     items: list[AbortedTransaction] = []
+    if count > 3:
+        elements = _iterate_qq(data[pos : pos + count * 16])
+        for producer_id, first_offset in elements:
+            items.append(AbortedTransaction(producer_id, first_offset))
+        pos += len(items) * 16
+        count -= len(items)
     for _ in range(count):
         producer_id, first_offset = _unpack_qq(data, pos)
         pos += 16
@@ -2263,6 +2387,14 @@ def _read_aborted_transaction_array_12(data: bytes, pos: int, count: int) -> tup
     if not 0 <= count * 17 <= len(data) - pos:
         raise bad_count(count)
     items: list[AbortedTransaction] = []
+    if count > 3 and count * 17 <= len(data) - pos:
+        elements = _iterate_qqB(data[pos : pos + count * 17])
+        for producer_id, first_offset, n in elements:
+            if n:
+                break
+            items.append(AbortedTransaction(producer_id, first_offset))
+        pos += len(items) * 17
+        count -= len(items)
     for _ in range(count):
         producer_id, first_offset, n = _unpack_qqB(data, pos)
         pos += 17

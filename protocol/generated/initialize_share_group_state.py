@@ -26,6 +26,7 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iiqB = Struct(">iiqB").iter_unpack
 _unpack_uB = Struct(">16sB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iiqB = Struct(">iiqB").unpack_from
@@ -79,6 +80,14 @@ def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[lis
     if not 0 <= count * 17 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
+    if count > 3 and count * 17 <= len(data) - pos:
+        elements = _iterate_iiqB(data[pos : pos + count * 17])
+        for partition, state_epoch, start_offset, n in elements:
+            if n:
+                break
+            items.append(PartitionData(partition, state_epoch, start_offset))
+        pos += len(items) * 17
+        count -= len(items)
     for _ in range(count):
         partition, state_epoch, start_offset, n = _unpack_iiqB(data, pos)
         pos += 17

@@ -25,6 +25,8 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iuB = Struct(">i16sB").iter_unpack
+_iterate_iB = Struct(">iB").iter_unpack
 _unpack_hiB = Struct(">hiB").unpack_from
 _unpack_iuB = Struct(">i16sB").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
@@ -55,6 +57,14 @@ def _read_voter_array_0(data: bytes, pos: int, count: int) -> tuple[list[Voter],
     if not 0 <= count * 5 <= len(data) - pos:
         raise bad_count(count)
     items: list[Voter] = []
+    if count > 3 and count * 5 <= len(data) - pos:
+        elements = _iterate_iB(data[pos : pos + count * 5])
+        for voter_id, n in elements:
+            if n:
+                break
+            items.append(Voter(voter_id, ZERO_UUID))
+        pos += len(items) * 5
+        count -= len(items)
     for _ in range(count):
         voter_id, n = _unpack_iB(data, pos)
         pos += 5
@@ -111,6 +121,14 @@ def _read_voter_array_1(data: bytes, pos: int, count: int) -> tuple[list[Voter],
     if not 0 <= count * 21 <= len(data) - pos:
         raise bad_count(count)
     items: list[Voter] = []
+    if count > 3 and count * 21 <= len(data) - pos:
+        elements = _iterate_iuB(data[pos : pos + count * 21])
+        for voter_id, voter_directory_id, n in elements:
+            if n:
+                break
+            items.append(Voter(voter_id, voter_directory_id))
+        pos += len(items) * 21
+        count -= len(items)
     for _ in range(count):
         voter_id, voter_directory_id, n = _unpack_iuB(data, pos)
         pos += 21

@@ -26,6 +26,12 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_ihqq = Struct(">ihqq").iter_unpack
+_iterate_ihqqi = Struct(">ihqqi").iter_unpack
+_iterate_ihqqiB = Struct(">ihqqiB").iter_unpack
+_iterate_iiq = Struct(">iiq").iter_unpack
+_iterate_iiqB = Struct(">iiqB").iter_unpack
+_iterate_iq = Struct(">iq").iter_unpack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
@@ -95,6 +101,12 @@ def _read_list_offsets_partition_array_1(data: bytes, pos: int, count: int) -> t
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
     items: list[ListOffsetsPartition] = []
+    if count > 3:
+        elements = _iterate_iq(data[pos : pos + count * 12])
+        for partition_index, timestamp in elements:
+            items.append(ListOffsetsPartition(partition_index, -1, timestamp))
+        pos += len(items) * 12
+        count -= len(items)
     for _ in range(count):
         partition_index, timestamp = _unpack_iq(data, pos)
         pos += 12
@@ -181,6 +193,12 @@ def _read_list_offsets_partition_array_4(data: bytes, pos: int, count: int) -> t
     if not 0 <= count * 16 <= len(data) - pos:
         raise bad_count(count)
     items: list[ListOffsetsPartition] = []
+    if count > 3:
+        elements = _iterate_iiq(data[pos : pos + count * 16])
+        for partition_index, current_leader_epoch, timestamp in elements:
+            items.append(ListOffsetsPartition(partition_index, current_leader_epoch, timestamp))
+        pos += len(items) * 16
+        count -= len(items)
     for _ in range(count):
         partition_index, current_leader_epoch, timestamp = _unpack_iiq(data, pos)
         pos += 16
@@ -249,6 +267,14 @@ def _read_list_offsets_partition_array_6(data: bytes, pos: int, count: int) -> t
     if not 0 <= count * 17 <= len(data) - pos:
         raise bad_count(count)
     items: list[ListOffsetsPartition] = []
+    if count > 3 and count * 17 <= len(data) - pos:
+        elements = _iterate_iiqB(data[pos : pos + count * 17])
+        for partition_index, current_leader_epoch, timestamp, n in elements:
+            if n:
+                break
+            items.append(ListOffsetsPartition(partition_index, current_leader_epoch, timestamp))
+        pos += len(items) * 17
+        count -= len(items)
     for _ in range(count):
         partition_index, current_leader_epoch, timestamp, n = _unpack_iiqB(data, pos)
         pos += 17
@@ -454,6 +480,12 @@ def _read_list_offsets_partition_response_array_1(
     if not 0 <= count * 22 <= len(data) - pos:
         raise bad_count(count)
     items: list[ListOffsetsPartitionResponse] = []
+    if count > 3:
+        elements = _iterate_ihqq(data[pos : pos + count * 22])
+        for partition_index, error_code, timestamp, offset in elements:
+            items.append(ListOffsetsPartitionResponse(partition_index, error_code, timestamp, offset, -1))
+        pos += len(items) * 22
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code, timestamp, offset = _unpack_ihqq(data, pos)
         pos += 22
@@ -544,6 +576,12 @@ def _read_list_offsets_partition_response_array_4(
     if not 0 <= count * 26 <= len(data) - pos:
         raise bad_count(count)
     items: list[ListOffsetsPartitionResponse] = []
+    if count > 3:
+        elements = _iterate_ihqqi(data[pos : pos + count * 26])
+        for partition_index, error_code, timestamp, offset, leader_epoch in elements:
+            items.append(ListOffsetsPartitionResponse(partition_index, error_code, timestamp, offset, leader_epoch))
+        pos += len(items) * 26
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code, timestamp, offset, leader_epoch = _unpack_ihqqi(data, pos)
         pos += 26
@@ -616,6 +654,14 @@ def _read_list_offsets_partition_response_array_6(
     if not 0 <= count * 27 <= len(data) - pos:
         raise bad_count(count)
     items: list[ListOffsetsPartitionResponse] = []
+    if count > 3 and count * 27 <= len(data) - pos:
+        elements = _iterate_ihqqiB(data[pos : pos + count * 27])
+        for partition_index, error_code, timestamp, offset, leader_epoch, n in elements:
+            if n:
+                break
+            items.append(ListOffsetsPartitionResponse(partition_index, error_code, timestamp, offset, leader_epoch))
+        pos += len(items) * 27
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code, timestamp, offset, leader_epoch, n = _unpack_ihqqiB(data, pos)
         pos += 27

@@ -16,6 +16,8 @@ from shareq.protocol.primitives import (
     bad_length,
 )
 
+_iterate_i = Struct(">i").iter_unpack
+_iterate_ih = Struct(">ih").iter_unpack
 _unpack_h = Struct(">h").unpack_from
 _unpack_hii = Struct(">hii").unpack_from
 _unpack_i = Struct(">i").unpack_from
@@ -54,6 +56,12 @@ def _read_offset_delete_request_partition_array_0(
     if not 0 <= count * 4 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetDeleteRequestPartition] = []
+    if count > 3:
+        elements = _iterate_i(data[pos : pos + count * 4])
+        for (partition_index,) in elements:
+            items.append(OffsetDeleteRequestPartition(partition_index))
+        pos += len(items) * 4
+        count -= len(items)
     for _ in range(count):
         (partition_index,) = _unpack_i(data, pos)
         pos += 4
@@ -169,6 +177,12 @@ def _read_offset_delete_response_partition_array_0(
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetDeleteResponsePartition] = []
+    if count > 3:
+        elements = _iterate_ih(data[pos : pos + count * 6])
+        for partition_index, error_code in elements:
+            items.append(OffsetDeleteResponsePartition(partition_index, error_code))
+        pos += len(items) * 6
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code = _unpack_ih(data, pos)
         pos += 6

@@ -26,6 +26,10 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_hiiq = Struct(">hiiq").iter_unpack
+_iterate_hiiqB = Struct(">hiiqB").iter_unpack
+_iterate_iii = Struct(">iii").iter_unpack
+_iterate_iiiB = Struct(">iiiB").iter_unpack
 _unpack_h = Struct(">h").unpack_from
 _unpack_hiiq = Struct(">hiiq").unpack_from
 _unpack_hiiqB = Struct(">hiiqB").unpack_from
@@ -87,6 +91,12 @@ def _read_offset_for_leader_partition_array_2(
     if not 0 <= count * 12 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetForLeaderPartition] = []
+    if count > 3:
+        elements = _iterate_iii(data[pos : pos + count * 12])
+        for partition, current_leader_epoch, leader_epoch in elements:
+            items.append(OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch))
+        pos += len(items) * 12
+        count -= len(items)
     for _ in range(count):
         partition, current_leader_epoch, leader_epoch = _unpack_iii(data, pos)
         pos += 12
@@ -173,6 +183,14 @@ def _read_offset_for_leader_partition_array_4(
     if not 0 <= count * 13 <= len(data) - pos:
         raise bad_count(count)
     items: list[OffsetForLeaderPartition] = []
+    if count > 3 and count * 13 <= len(data) - pos:
+        elements = _iterate_iiiB(data[pos : pos + count * 13])
+        for partition, current_leader_epoch, leader_epoch, n in elements:
+            if n:
+                break
+            items.append(OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch))
+        pos += len(items) * 13
+        count -= len(items)
     for _ in range(count):
         partition, current_leader_epoch, leader_epoch, n = _unpack_iiiB(data, pos)
         pos += 13
@@ -326,6 +344,12 @@ def _read_epoch_end_offset_array_2(data: bytes, pos: int, count: int) -> tuple[l
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[EpochEndOffset] = []
+    if count > 3:
+        elements = _iterate_hiiq(data[pos : pos + count * 18])
+        for error_code, partition, leader_epoch, end_offset in elements:
+            items.append(EpochEndOffset(error_code, partition, leader_epoch, end_offset))
+        pos += len(items) * 18
+        count -= len(items)
     for _ in range(count):
         error_code, partition, leader_epoch, end_offset = _unpack_hiiq(data, pos)
         pos += 18
@@ -396,6 +420,14 @@ def _read_epoch_end_offset_array_4(data: bytes, pos: int, count: int) -> tuple[l
     if not 0 <= count * 19 <= len(data) - pos:
         raise bad_count(count)
     items: list[EpochEndOffset] = []
+    if count > 3 and count * 19 <= len(data) - pos:
+        elements = _iterate_hiiqB(data[pos : pos + count * 19])
+        for error_code, partition, leader_epoch, end_offset, n in elements:
+            if n:
+                break
+            items.append(EpochEndOffset(error_code, partition, leader_epoch, end_offset))
+        pos += len(items) * 19
+        count -= len(items)
     for _ in range(count):
         error_code, partition, leader_epoch, end_offset, n = _unpack_hiiqB(data, pos)
         pos += 19

@@ -31,6 +31,8 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_ihqq = Struct(">ihqq").iter_unpack
+_iterate_ihqqq = Struct(">ihqqq").iter_unpack
 _unpack_uB = Struct(">16sB").unpack_from
 _unpack_h = Struct(">h").unpack_from
 _unpack_hiB = Struct(">hiB").unpack_from
@@ -555,6 +557,15 @@ def _read_partition_produce_response_array_3(
     if not 0 <= count * 22 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionProduceResponse] = []
+    if count > 3:
+        elements = _iterate_ihqq(data[pos : pos + count * 22])
+        for index, error_code, base_offset, log_append_time_ms in elements:
+            item = PartitionProduceResponse(
+                index, error_code, base_offset, log_append_time_ms, -1, [], None, LeaderIdAndEpoch()
+            )
+            items.append(item)
+        pos += len(items) * 22
+        count -= len(items)
     for _ in range(count):
         index, error_code, base_offset, log_append_time_ms = _unpack_ihqq(data, pos)
         pos += 22
@@ -635,6 +646,15 @@ def _read_partition_produce_response_array_5(
     if not 0 <= count * 30 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionProduceResponse] = []
+    if count > 3:
+        elements = _iterate_ihqqq(data[pos : pos + count * 30])
+        for index, error_code, base_offset, log_append_time_ms, log_start_offset in elements:
+            item = PartitionProduceResponse(
+                index, error_code, base_offset, log_append_time_ms, log_start_offset, [], None, LeaderIdAndEpoch()
+            )
+            items.append(item)
+        pos += len(items) * 30
+        count -= len(items)
     for _ in range(count):
         index, error_code, base_offset, log_append_time_ms, log_start_offset = _unpack_ihqqq(data, pos)
         pos += 30

@@ -27,6 +27,7 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_iiB = Struct(">iiB").iter_unpack
 _unpack_uB = Struct(">16sB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iiB = Struct(">iiB").unpack_from
@@ -78,6 +79,14 @@ def _read_partition_data_array_0(data: bytes, pos: int, count: int) -> tuple[lis
     if not 0 <= count * 9 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
+    if count > 3 and count * 9 <= len(data) - pos:
+        elements = _iterate_iiB(data[pos : pos + count * 9])
+        for partition, leader_epoch, n in elements:
+            if n:
+                break
+            items.append(PartitionData(partition, leader_epoch))
+        pos += len(items) * 9
+        count -= len(items)
     for _ in range(count):
         partition, leader_epoch, n = _unpack_iiB(data, pos)
         pos += 9

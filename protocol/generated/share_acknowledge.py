@@ -29,6 +29,7 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_qqBbB = Struct(">qqBbB").iter_unpack
 _unpack_uB = Struct(">16sB").unpack_from
 _unpack_itB = Struct(">i?B").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
@@ -109,6 +110,14 @@ def _read_acknowledgement_batch_array_1(data: bytes, pos: int, count: int) -> tu
     if not 0 <= count * 18 <= len(data) - pos:
         raise bad_count(count)
     items: list[AcknowledgementBatch] = []
+    if count > 3 and count * 19 <= len(data) - pos:
+        elements = _iterate_qqBbB(data[pos : pos + count * 19])
+        for first_offset, last_offset, acknowledge_types_n, acknowledge_types, n in elements:
+            if acknowledge_types_n != 2 or n:
+                break
+            items.append(AcknowledgementBatch(first_offset, last_offset, [acknowledge_types]))
+        pos += len(items) * 19
+        count -= len(items)
     for _ in range(count):
         first_offset, last_offset, n = _unpack_qqB(data, pos)
         pos += 17

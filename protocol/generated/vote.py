@@ -29,6 +29,10 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_ihiitB = Struct(">ihii?B").iter_unpack
+_iterate_iiiuuiqtB = Struct(">iii16s16siq?B").iter_unpack
+_iterate_iiiuuiqB = Struct(">iii16s16siqB").iter_unpack
+_iterate_iiiiqB = Struct(">iiiiqB").iter_unpack
 _unpack_HB = Struct(">HB").unpack_from
 _unpack_hB = Struct(">hB").unpack_from
 _unpack_iB = Struct(">iB").unpack_from
@@ -108,6 +112,17 @@ def _read_vote_request_partition_data_array_0(
     if not 0 <= count * 25 <= len(data) - pos:
         raise bad_count(count)
     items: list[VoteRequestPartitionData] = []
+    if count > 3 and count * 25 <= len(data) - pos:
+        elements = _iterate_iiiiqB(data[pos : pos + count * 25])
+        for partition_index, replica_epoch, replica_id, last_offset_epoch, last_offset, n in elements:
+            if n:
+                break
+            item = VoteRequestPartitionData(
+                partition_index, replica_epoch, replica_id, ZERO_UUID, ZERO_UUID, last_offset_epoch, last_offset, False
+            )
+            items.append(item)
+        pos += len(items) * 25
+        count -= len(items)
     for _ in range(count):
         partition_index, replica_epoch, replica_id, last_offset_epoch, last_offset, n = _unpack_iiiiqB(data, pos)
         pos += 25
@@ -220,6 +235,33 @@ def _read_vote_request_partition_data_array_1(
     if not 0 <= count * 57 <= len(data) - pos:
         raise bad_count(count)
     items: list[VoteRequestPartitionData] = []
+    if count > 3 and count * 57 <= len(data) - pos:
+        elements = _iterate_iiiuuiqB(data[pos : pos + count * 57])
+        for (
+            partition_index,
+            replica_epoch,
+            replica_id,
+            replica_directory_id,
+            voter_directory_id,
+            last_offset_epoch,
+            last_offset,
+            n,
+        ) in elements:
+            if n:
+                break
+            item = VoteRequestPartitionData(
+                partition_index,
+                replica_epoch,
+                replica_id,
+                replica_directory_id,
+                voter_directory_id,
+                last_offset_epoch,
+                last_offset,
+                False,
+            )
+            items.append(item)
+        pos += len(items) * 57
+        count -= len(items)
     for _ in range(count):
         (
             partition_index,
@@ -352,6 +394,34 @@ def _read_vote_request_partition_data_array_2(
     if not 0 <= count * 58 <= len(data) - pos:
         raise bad_count(count)
     items: list[VoteRequestPartitionData] = []
+    if count > 3 and count * 58 <= len(data) - pos:
+        elements = _iterate_iiiuuiqtB(data[pos : pos + count * 58])
+        for (
+            partition_index,
+            replica_epoch,
+            replica_id,
+            replica_directory_id,
+            voter_directory_id,
+            last_offset_epoch,
+            last_offset,
+            pre_vote,
+            n,
+        ) in elements:
+            if n:
+                break
+            item = VoteRequestPartitionData(
+                partition_index,
+                replica_epoch,
+                replica_id,
+                replica_directory_id,
+                voter_directory_id,
+                last_offset_epoch,
+                last_offset,
+                pre_vote,
+            )
+            items.append(item)
+        pos += len(items) * 58
+        count -= len(items)
     for _ in range(count):
         (
             partition_index,
@@ -569,6 +639,14 @@ def _read_vote_response_partition_data_array_0(
     if not 0 <= count * 16 <= len(data) - pos:
         raise bad_count(count)
     items: list[VoteResponsePartitionData] = []
+    if count > 3 and count * 16 <= len(data) - pos:
+        elements = _iterate_ihiitB(data[pos : pos + count * 16])
+        for partition_index, error_code, leader_id, leader_epoch, vote_granted, n in elements:
+            if n:
+                break
+            items.append(VoteResponsePartitionData(partition_index, error_code, leader_id, leader_epoch, vote_granted))
+        pos += len(items) * 16
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code, leader_id, leader_epoch, vote_granted, n = _unpack_ihiitB(data, pos)
         pos += 16

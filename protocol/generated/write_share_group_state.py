@@ -26,6 +26,7 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_qqbhB = Struct(">qqbhB").iter_unpack
 _unpack_uB = Struct(">16sB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iiiqB = Struct(">iiiqB").unpack_from
@@ -125,6 +126,14 @@ def _read_state_batch_array_0(data: bytes, pos: int, count: int) -> tuple[list[S
     if not 0 <= count * 20 <= len(data) - pos:
         raise bad_count(count)
     items: list[StateBatch] = []
+    if count > 3 and count * 20 <= len(data) - pos:
+        elements = _iterate_qqbhB(data[pos : pos + count * 20])
+        for first_offset, last_offset, delivery_state, delivery_count, n in elements:
+            if n:
+                break
+            items.append(StateBatch(first_offset, last_offset, delivery_state, delivery_count))
+        pos += len(items) * 20
+        count -= len(items)
     for _ in range(count):
         first_offset, last_offset, delivery_state, delivery_count, n = _unpack_qqbhB(data, pos)
         pos += 20

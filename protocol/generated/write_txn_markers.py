@@ -26,6 +26,7 @@ from shareq.protocol.primitives import (
     uvarint,
 )
 
+_iterate_ihB = Struct(">ihB").iter_unpack
 _unpack_iB = Struct(">iB").unpack_from
 _unpack_ibB = Struct(">ibB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
@@ -327,6 +328,14 @@ def _read_writable_txn_marker_partition_result_array_1(
     if not 0 <= count * 7 <= len(data) - pos:
         raise bad_count(count)
     items: list[WritableTxnMarkerPartitionResult] = []
+    if count > 3 and count * 7 <= len(data) - pos:
+        elements = _iterate_ihB(data[pos : pos + count * 7])
+        for partition_index, error_code, n in elements:
+            if n:
+                break
+            items.append(WritableTxnMarkerPartitionResult(partition_index, error_code))
+        pos += len(items) * 7
+        count -= len(items)
     for _ in range(count):
         partition_index, error_code, n = _unpack_ihB(data, pos)
         pos += 7

@@ -9,7 +9,7 @@ from shareq.protocol.generator.decode import DecodeEmitter
 from shareq.protocol.generator.emit import CodeBuffer
 from shareq.protocol.generator.encode import EncodeEmitter
 from shareq.protocol.generator.layout import StructLayout
-from shareq.protocol.generator.model import MessageCodec, Module, format_name
+from shareq.protocol.generator.model import MessageCodec, Module
 from shareq.protocol.generator.spec import MessageSpec
 from shareq.protocol.generator.versions import describe
 
@@ -39,7 +39,7 @@ def _header(module: Module, kafka_version: str) -> str:
     out.line()
     out.line("from __future__ import annotations")
     out.line()
-    if module.packers or module.unpackers:
+    if module.struct_lines():
         out.line("from struct import Struct")
         out.line()
     if module.primitives:
@@ -50,12 +50,10 @@ def _header(module: Module, kafka_version: str) -> str:
             ")" if len(names) > 1 else "",
             one_per_line=len(names) > 1,
         )
-    if module.packers or module.unpackers:
+    if module.struct_lines():
         out.line()
-        for codes in sorted(module.unpackers):
-            out.line(f'_unpack_{format_name(codes)} = Struct(">{codes}").unpack_from')
-        for codes in sorted(module.packers):
-            out.line(f'_pack_{format_name(codes)} = Struct(">{codes}").pack')
+        for line in module.struct_lines():
+            out.line(line)
     return out.text() + "\n\n"
 
 

@@ -38,6 +38,7 @@ class Module:
         self.primitives: set[str] = set()  # names imported from shareq.protocol.primitives
         self.packers: set[str] = set()  # struct formats, without the byte order
         self.unpackers: set[str] = set()
+        self.iterators: set[str] = set()
         self.default_checks: dict[str, tuple[MessageCodec, StructSpec]] = {}
         self.codecs = [MessageCodec(self, message) for message in messages]
         self._name_structs()
@@ -67,6 +68,20 @@ class Module:
         """The name of the unpacker for a format."""
         self.unpackers.add(codes)
         return f"_unpack_{format_name(codes)}"
+
+    def iterate(self, codes: str) -> str:
+        """The name of the unpacker of repeated values of a format."""
+        self.iterators.add(codes)
+        return f"_iterate_{format_name(codes)}"
+
+    def struct_lines(self) -> list[str]:
+        """The definitions of all of these."""
+        users = ((self.iterators, "iterate", "iter_unpack"), (self.unpackers, "unpack", "unpack_from"))
+        return [
+            f'_{verb}_{format_name(codes)} = Struct(">{codes}").{method}'
+            for used, verb, method in (*users, (self.packers, "pack", "pack"))
+            for codes in sorted(used)
+        ]
 
 
 class MessageCodec:

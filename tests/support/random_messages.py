@@ -113,9 +113,11 @@ class RandomMessages:
         return [self._value(known, field, depth + 1) for _ in range(self._count(field, depth))]
 
     def _count(self, field: FieldLayout, depth: int) -> int:
+        if field.spec.type.element == "int8" and self._rng.random() < 0.6:
+            return 1  # as AcknowledgeTypes have it
         if not field.spec.type.struct and self._rng.random() < 0.05:
             return 130  # a compact count of two bytes
-        return self._rng.choice((0, 1, 1, 2, 3) if depth < 2 else (0, 1, 2))
+        return self._rng.choice((0, 1, 1, 2, 3, 6) if depth < 2 else (0, 1, 2, 5))
 
     def _value(self, known: KnownMessage, field: FieldLayout, depth: int) -> object:
         spec = field.spec

@@ -67,6 +67,12 @@ def test_arrays_of_structs_are_read_in_one_loop_after_a_check_of_the_count() -> 
         "    if not 0 <= count * 9 <= len(data) - pos:\n"
         "        raise bad_count(count)\n"
         "    items: list[Item] = []\n"
+        "    if count > 3:\n"
+        "        elements = _iterate_qb(data[pos : pos + count * 9])\n"
+        "        for a, b in elements:\n"
+        "            items.append(Item(a, b))\n"
+        "        pos += len(items) * 9\n"
+        "        count -= len(items)\n"
         "    for _ in range(count):\n"
         "        a, b = _unpack_qb(data, pos)\n"
         "        pos += 9\n"
@@ -74,6 +80,31 @@ def test_arrays_of_structs_are_read_in_one_loop_after_a_check_of_the_count() -> 
         "    return items, pos"
     )
     assert "unknown_tags" not in text
+
+
+def test_an_array_of_equal_elements_is_read_in_one_pass_until_one_differs() -> None:
+    """As ShareAcknowledge's batches are: two offsets, a list of one number, no tags."""
+    inner = field("Batches", "[]Batch", fields=[field("First", "int64"), field("Types", "[]int8"), field("Id", "uuid")])
+    module = generated_module(message(inner))
+    text = generated_text(message(inner))
+    assert "if count > 3 and count * 27 <= len(data) - pos:" in text
+    usual = [module.Batch(at, [at % 128], bytes(16)) for at in range(6)]
+    unusual = [
+        module.Batch(7, [], bytes(16)),
+        module.Batch(7, [-1], bytes(16)),
+        module.Batch(7, [1, 2], bytes(16)),
+        module.Batch(7, [1] * 200, bytes(16)),
+        module.Batch(7, [1], bytes(16), ((5, b"x"),)),
+    ]
+    for odd in unusual:
+        for at in range(7):
+            request = module.TestRequest([*usual[:at], odd, *usual[at:]])
+            for version in (0, 2) if not odd.unknown_tags else (2,):
+                data = request.encode(version)
+                assert module.TestRequest.decode(data, version) == (request, len(data))
+                for length in range(len(data)):
+                    with pytest.raises(MalformedMessage):
+                        module.TestRequest.decode(data[:length], version)
 
 
 def test_the_class_says_where_it_comes_from() -> None:
