@@ -26,21 +26,21 @@ __all__ = ["Admission"]
 
 Batch = bytes | bytearray | memoryview
 
-_NOT_FOR_CLIENTS: Final = CONTROL | DELETE_HORIZON | LOG_APPEND_TIME
+_NOT_FOR_CLIENTS: Final = CONTROL | DELETE_HORIZON
+_UNUSUAL: Final = _NOT_FOR_CLIENTS | LOG_APPEND_TIME | TRANSACTIONAL
 
 
 class Admission:
     """The rules of one topic, from its settings."""
 
-    __slots__ = ("_after_max", "_before_max", "_compact", "_max_bytes", "_segment_bytes", "_settings", "rewrites")
+    __slots__ = ("_after_max", "_before_max", "_max_bytes", "_opens", "_settings", "rewrites")
 
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
-        self._max_bytes = settings.max_message_bytes
-        self._segment_bytes = settings.segment_bytes
-        self._compact = settings.compact
+        self._max_bytes = min(settings.max_message_bytes, settings.segment_bytes)
         self._after_max = UNLIMITED if settings.append_time else settings.message_timestamp_after_max_ms
         self._before_max = UNLIMITED if settings.append_time else settings.message_timestamp_before_max_ms
+        self._opens = settings.compact
         self.rewrites = settings.append_time or settings.compression_type is not None
 
     def check(self, batch: Batch, now_wall_ms: int) -> BatchHeader | ErrorCode:
@@ -49,25 +49,24 @@ class Admission:
         MESSAGE_TOO_LARGE (max.message.bytes), RECORD_LIST_TOO_LARGE (segment.bytes), INVALID_TIMESTAMP, INVALID_RECORD,
         CORRUPT_MESSAGE.
         """
-        size = len(batch)
-        if size > self._max_bytes:
-            return ErrorCode.MESSAGE_TOO_LARGE
+        if len(batch) > self._max_bytes:
+            too_large = len(batch) > self._settings.max_message_bytes
+            return ErrorCode.MESSAGE_TOO_LARGE if too_large else ErrorCode.RECORD_LIST_TOO_LARGE
         header = validate_batch(batch)
         if isinstance(header, ErrorCode):
             return header
-        attributes = header.attributes
-        if attributes & _NOT_FOR_CLIENTS:
-            append_time = attributes & _NOT_FOR_CLIENTS == LOG_APPEND_TIME
-            return ErrorCode.INVALID_TIMESTAMP if append_time else ErrorCode.INVALID_RECORD
-        if header.base_offset != 0 or (attributes & TRANSACTIONAL and header.producer_id == NO_PRODUCER_ID):
+        if header.attributes & _UNUSUAL:
+            error = _check_attributes(header)
+            if error:
+                return error
+        if header.base_offset != 0:
             return ErrorCode.INVALID_RECORD
-        if header.max_timestamp - now_wall_ms > self._after_max:
+        base_timestamp = header.base_timestamp
+        if header.max_timestamp - now_wall_ms > self._after_max or (
+            now_wall_ms - base_timestamp > self._before_max and base_timestamp >= 0
+        ):
             return ErrorCode.INVALID_TIMESTAMP
-        if now_wall_ms - header.base_timestamp > self._before_max and header.base_timestamp >= 0:
-            return ErrorCode.INVALID_TIMESTAMP
-        if size > self._segment_bytes:
-            return ErrorCode.RECORD_LIST_TOO_LARGE
-        if self._compact and _lacks_a_key(batch):
+        if self._opens and _lacks_a_key(batch):
             return ErrorCode.INVALID_RECORD
         return header
 
@@ -82,6 +81,13 @@ class Admission:
         if self._settings.append_time:
             batch = with_append_time(batch, now_wall_ms)
         return batch
+
+
+def _check_attributes(header: BatchHeader) -> ErrorCode:
+    attributes = header.attributes
+    if attributes & _NOT_FOR_CLIENTS or (attributes & TRANSACTIONAL and header.producer_id == NO_PRODUCER_ID):
+        return ErrorCode.INVALID_RECORD
+    return ErrorCode.INVALID_TIMESTAMP if attributes & LOG_APPEND_TIME else ErrorCode.NONE
 
 
 def _lacks_a_key(batch: Batch) -> bool:

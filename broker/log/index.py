@@ -59,6 +59,11 @@ class OffsetIndex:
             return 0, False
         return self.positions[at], self.last_offsets[at] == offset - self.base_offset
 
+    def end_after(self, offset: int) -> int | None:
+        """The first known batch boundary behind the batch that holds `offset`; None when none is known."""
+        at = bisect_left(self.last_offsets, offset - self.base_offset) + 1
+        return self.positions[at] if at < len(self.positions) else None
+
     def boundary_before(self, position: int) -> int:
         """The largest entered position that is at most `position`; 0 when there is none. It is a batch boundary."""
         at = bisect_right(self.positions, position) - 1
@@ -268,11 +273,11 @@ class SegmentMap:
         tail = self._tail_last_offsets
         return bool(tail) and offset > tail[-1]
 
-    def end_of(self, offset: int) -> int | None:
-        """Where the batch ends that holds `offset`, if a later batch is known to follow."""
+    def end_after(self, offset: int) -> int | None:
+        """The first known batch boundary behind the batch that holds `offset`; None when none is known."""
         tail = self._tail_last_offsets
         if not tail or offset < tail[0]:
-            return None
+            return self.offsets.end_after(offset)
         at = bisect_left(tail, offset) + 1
         return self._tail_positions[at] if at < len(tail) else None
 

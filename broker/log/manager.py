@@ -60,7 +60,9 @@ class DataFolderInUseError(Exception):
 
 def lock_data_folder(fs: Fs, data_dir: str) -> Callable[[], None]:
     """Create the folder if need be and lock it; returns the release. Raises DataFolderInUseError, OSError."""
-    fs.make_dirs(data_dir)
+    if not fs.exists(data_dir):
+        fs.make_dirs(data_dir)
+        fs.sync_dir(data_dir.rstrip("/").rpartition("/")[0] or ("/" if data_dir.startswith("/") else "."))
     try:
         return fs.lock(f"{data_dir}/{LOCK_FILE}")
     except BlockingIOError as error:
@@ -203,8 +205,11 @@ class LogManager:
         self._flusher.close()
         sound = [log.close(clean=clean) for log in self._logs.values()]
         if clean and all(sound) and self._release_lock is not None:
-            self._write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
-            self.fs.write_atomic(self._path(CLEAN_SHUTDOWN_FILE), b"", sync=True)
+            try:
+                self._write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+                self.fs.write_atomic(self._path(CLEAN_SHUTDOWN_FILE), b"", sync=True)
+            except OSError as error:  # nothing is lost by that: the next start scans the logs
+                logger.warning("%s: not marked as cleanly shut down: %s", self._data_dir, error)
         self._close_files()
 
     def _close_files(self) -> None:

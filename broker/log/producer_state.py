@@ -32,6 +32,7 @@ __all__ = ["REMEMBERED_BATCHES", "AppendedBatch", "Producer", "ProducerStates"]
 REMEMBERED_BATCHES: Final = 5  # max.in.flight.requests.per.connection of an idempotent producer
 NONE: Final = -1
 
+_new: Final = tuple.__new__  # what AppendedBatch(...) does, at half its price
 _VERSION: Final = 1
 _PREFIX: Final = struct.Struct(">hI")
 _COUNT: Final = struct.Struct(">i")
@@ -56,14 +57,29 @@ class AppendedBatch(NamedTuple):
         return first if first >= 0 else first + MAX_SEQUENCE + 1
 
 
-class Producer(NamedTuple):
-    """One producer id; a value, never changed in place. `batches`: its last ones in this epoch, oldest first."""
+class Producer:
+    """One producer id. `batches`: its last ones in this epoch, oldest first. Owned by its `ProducerStates`."""
 
-    epoch: int
-    coordinator_epoch: int
-    last_timestamp: int
-    transaction_first_offset: int
-    batches: tuple[AppendedBatch, ...]
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp", "transaction_first_offset")
+
+    def __init__(
+        self,
+        epoch: int,
+        coordinator_epoch: int,
+        last_timestamp: int,
+        transaction_first_offset: int,
+        batches: tuple[AppendedBatch, ...],
+    ) -> None:
+        self.epoch = epoch
+        self.coordinator_epoch = coordinator_epoch
+        self.last_timestamp = last_timestamp
+        self.transaction_first_offset = transaction_first_offset
+        self.batches = batches
+
+    def copy(self) -> Producer:
+        return Producer(
+            self.epoch, self.coordinator_epoch, self.last_timestamp, self.transaction_first_offset, self.batches
+        )
 
 
 class ProducerStates:
@@ -100,18 +116,14 @@ class ProducerStates:
         producer = self._producers.get(header.producer_id)
         if producer is None:
             return ErrorCode.NONE
-        if header.producer_epoch < producer.epoch:
-            return ErrorCode.INVALID_PRODUCER_EPOCH
         first = header.base_sequence
-        if header.producer_epoch > producer.epoch:
+        if header.producer_epoch != producer.epoch:
+            if header.producer_epoch < producer.epoch:
+                return ErrorCode.INVALID_PRODUCER_EPOCH
             return ErrorCode.NONE if first == 0 else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-        last = last_sequence(first, header.last_offset_delta)
-        for batch in producer.batches:
-            if batch.last_sequence == last and batch.offset_delta == header.last_offset_delta:
-                return batch
         latest = producer.batches[-1].last_sequence if producer.batches else NO_SEQUENCE
-        if first != (0 if latest == MAX_SEQUENCE else latest + 1):
-            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        if first != (latest + 1 if latest != MAX_SEQUENCE else 0):
+            return _repeated(header, producer) or ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if producer.transaction_first_offset != NONE and not header.attributes & TRANSACTIONAL:
             return ErrorCode.INVALID_TXN_STATE
         return ErrorCode.NONE
@@ -130,28 +142,31 @@ class ProducerStates:
     def append(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
         """A data batch with a producer id was appended at `base_offset`, at `timestamp` (ms since the epoch)."""
         producer_id = header.producer_id
-        producer = self._producers.get(producer_id)
-        self._undo.setdefault(producer_id, producer)
         delta = header.last_offset_delta
-        batch = AppendedBatch(last_sequence(header.base_sequence, delta), base_offset + delta, delta, timestamp)
+        last = last_sequence(header.base_sequence, delta)
+        batch = _new(AppendedBatch, (last, base_offset + delta, delta, timestamp))
+        producer = self._producers.get(producer_id)
+        if producer_id not in self._undo:
+            self._undo[producer_id] = None if producer is None else producer.copy()
         if producer is None:
-            coordinator_epoch = first_offset = NONE
-            batches: tuple[AppendedBatch, ...] = (batch,)
+            producer = Producer(header.producer_epoch, NONE, timestamp, NONE, (batch,))
+            self._producers[producer_id] = producer
+        elif producer.epoch == header.producer_epoch:
+            producer.batches = (*producer.batches[1 - REMEMBERED_BATCHES :], batch)
+            producer.last_timestamp = timestamp
         else:
-            coordinator_epoch, first_offset = producer.coordinator_epoch, producer.transaction_first_offset
-            same = producer.epoch == header.producer_epoch
-            batches = (*producer.batches[1 - REMEMBERED_BATCHES :], batch) if same else (batch,)
-        if header.attributes & TRANSACTIONAL and first_offset == NONE:
-            first_offset = self._open[producer_id] = base_offset
-        self._producers[producer_id] = Producer(
-            header.producer_epoch, coordinator_epoch, timestamp, first_offset, batches
-        )
+            producer.epoch = header.producer_epoch
+            producer.batches = (batch,)
+            producer.last_timestamp = timestamp
+        if header.attributes & TRANSACTIONAL and producer.transaction_first_offset == NONE:
+            producer.transaction_first_offset = self._open[producer_id] = base_offset
 
     def end_transaction(self, header: BatchHeader, offset: int, coordinator_epoch: int, timestamp: int) -> None:
         """A transaction marker was appended at `offset`."""
         producer_id = header.producer_id
         producer = self._producers.get(producer_id)
-        self._undo.setdefault(producer_id, producer)
+        if producer_id not in self._undo:
+            self._undo[producer_id] = None if producer is None else producer.copy()
         same = producer is not None and producer.epoch == header.producer_epoch
         batches = producer.batches if producer is not None and same else ()
         first_offset = self._open.pop(producer_id, NONE)
@@ -237,3 +252,13 @@ class ProducerStates:
             if first != NONE:
                 states._open[producer_id] = first
         return states
+
+
+def _repeated(header: BatchHeader, producer: Producer) -> AppendedBatch | None:
+    """The batch in the log that this one is again."""
+    delta = header.last_offset_delta
+    last = last_sequence(header.base_sequence, delta)
+    for batch in producer.batches:
+        if batch.last_sequence == last and batch.offset_delta == delta:
+            return batch
+    return None

@@ -104,7 +104,7 @@ def _extent(segment: Segment, start: int, max_bytes: int, stop: int) -> int:
         boundary = segment_map.boundary_before(end)
         if boundary > start:
             end = boundary
-    known_end = segment_map.end_of(stop - 1)
+    known_end = segment_map.end_after(stop - 1)
     if known_end is not None and start < known_end < end:
         end = known_end
     return end - start

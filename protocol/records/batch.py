@@ -88,16 +88,23 @@ NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 MAX_SEQUENCE: Final = 2**31 - 1
 
-# No codec packs records tighter: deflate expands at most 1032 times, and offset deltas that count up defeat the others.
-_MAX_RECORDS_PER_COMPRESSED_BYTE: Final = 1032 // MIN_RECORD_BYTES
-_KNOWN_ATTRIBUTES: Final = 0x7F
+_FLAGS: Final = LOG_APPEND_TIME | TRANSACTIONAL | CONTROL | DELETE_HORIZON
+# How many bytes of records a byte can stand for, by codec; attributes that are no codec are not in here. Deflate
+# expands at most 1032 times, and offset deltas that count up keep the others from packing records tighter than that.
+_EXPANSION: Final = {0: 1, 1: 1032, 2: 1032, 3: 1032, 4: 1032}
+_COPY_BYTES: Final = 1024  # copying so little is quicker than a view
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 _PREFIX: Final = struct.Struct(">qii")  # BaseOffset, Length, PartitionLeaderEpoch
 _CRC: Final = struct.Struct(">I")
 _ATTRIBUTES: Final = struct.Struct(">h")
 _TIMESTAMP: Final = struct.Struct(">q")
-_unpack_header = _HEADER.unpack_from
+_unpack_header: Final = _HEADER.unpack_from
+_new: Final = tuple.__new__  # what BatchHeader._make does, without its detour through Python
+
+stamped_prefix: Final = _PREFIX.pack
+"""`stamped_prefix(base_offset, length, leader_epoch)`: the first 16 bytes of a batch, to be written in front of the
+rest of one that cannot be changed."""
 
 
 class BatchHeader(NamedTuple):
@@ -169,7 +176,7 @@ def last_sequence(base_sequence: int, last_offset_delta: int) -> int:
 
 def read_header(data: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
     """The header at `position`, unchecked. struct.error when fewer than 61 bytes are there."""
-    return BatchHeader._make(_unpack_header(data, position))
+    return _new(BatchHeader, _unpack_header(data, position))
 
 
 def batch_headers(data: bytes | bytearray | memoryview, start: int = 0) -> Iterator[tuple[int, BatchHeader]]:
@@ -179,7 +186,7 @@ def batch_headers(data: bytes | bytearray | memoryview, start: int = 0) -> Itera
     """
     end = len(data)
     while start + HEADER_SIZE <= end:
-        header = BatchHeader._make(_unpack_header(data, start))
+        header = _new(BatchHeader, _unpack_header(data, start))
         size = header.length + LENGTH_OVERHEAD
         if size < HEADER_SIZE:
             raise MalformedMessage(f"record batch with length {header.length}")
@@ -198,30 +205,21 @@ def validate_batch(data: bytes | bytearray | memoryview) -> BatchHeader | ErrorC
     size = len(data)
     if size < HEADER_SIZE:
         return ErrorCode.INVALID_RECORD
-    fields = _unpack_header(data)
-    _, length, _, magic, crc, attributes, last_delta, _, max_timestamp, producer_id, epoch, sequence, count = fields
+    header = _new(BatchHeader, _unpack_header(data))
+    _, length, _, magic, crc, attributes, last_delta, _, max_timestamp, producer_id, epoch, sequence, count = header
     if magic != MAGIC or length != size - LENGTH_OVERHEAD:
         too_short = magic == MAGIC and length < HEADER_SIZE - LENGTH_OVERHEAD
         return ErrorCode.CORRUPT_MESSAGE if too_short else ErrorCode.INVALID_RECORD
-    if crc32c(memoryview(data)[CRC_START:]) != crc:
+    if crc32c(data[CRC_START:] if size < _COPY_BYTES else memoryview(data)[CRC_START:]) != crc:
         return ErrorCode.CORRUPT_MESSAGE
     if (
-        last_delta < 0
-        or count != last_delta + 1
-        or max_timestamp < NO_TIMESTAMP
-        or not 0 <= attributes <= _KNOWN_ATTRIBUTES
-        or not (
-            producer_id == epoch == sequence == -1 or _producer_fields_agree(attributes, producer_id, epoch, sequence)
-        )
+        0 <= last_delta == count - 1
+        and max_timestamp >= NO_TIMESTAMP
+        and count * MIN_RECORD_BYTES <= (size - HEADER_SIZE) * _EXPANSION.get(attributes & ~_FLAGS, 0)
+        and (producer_id == epoch == sequence == -1 or _producer_fields_agree(attributes, producer_id, epoch, sequence))
     ):
-        return ErrorCode.INVALID_RECORD
-    codec = attributes & CODEC_MASK
-    records_bytes = size - HEADER_SIZE
-    if codec == 0:
-        possible = count * MIN_RECORD_BYTES <= records_bytes
-    else:
-        possible = codec <= Compression.ZSTD and count <= _MAX_RECORDS_PER_COMPRESSED_BYTE * records_bytes
-    return BatchHeader._make(fields) if possible else ErrorCode.INVALID_RECORD
+        return header
+    return ErrorCode.INVALID_RECORD
 
 
 def _producer_fields_agree(attributes: int, producer_id: int, epoch: int, sequence: int) -> bool:
@@ -234,11 +232,6 @@ def _producer_fields_agree(attributes: int, producer_id: int, epoch: int, sequen
 def stamp(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:
     """Write base offset and leader epoch into a batch in place; the CRC does not cover them."""
     _PREFIX.pack_into(batch, 0, base_offset, len(batch) - LENGTH_OVERHEAD, leader_epoch)
-
-
-def stamped_prefix(base_offset: int, length: int, leader_epoch: int) -> bytes:
-    """The first 16 bytes of a batch, to be written in front of the rest of a batch that cannot be changed."""
-    return _PREFIX.pack(base_offset, length, leader_epoch)
 
 
 def with_append_time(batch: bytes | bytearray | memoryview, append_time_ms: int) -> bytearray:
@@ -340,7 +333,7 @@ def has_record_without_key(batch: bytes | bytearray | memoryview, max_bytes: int
 def _whole_header(batch: bytes | bytearray | memoryview) -> BatchHeader:
     if len(batch) < HEADER_SIZE:
         raise MalformedMessage(f"record batch of {len(batch)} bytes")
-    header = BatchHeader._make(_unpack_header(batch))
+    header = _new(BatchHeader, _unpack_header(batch))
     if header.magic != MAGIC or header.length != len(batch) - LENGTH_OVERHEAD or header.records_count < 0:
         raise MalformedMessage(f"not one record batch: magic {header.magic}, length {header.length}")
     return header

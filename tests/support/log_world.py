@@ -43,7 +43,7 @@ class LogWorld:
     ) -> None:
         self.rng = Random(seed)
         self.clock = VirtualClock()
-        self.fs = MemFs(lambda callback: self.clock.call_soon(callback), Random(seed + 1))
+        self.fs = MemFs(self.clock.call_soon, Random(seed + 1))
         self.env = Environment(self.clock, Random(seed + 2), self.fs)
         self.settings = settings or LogSettings()
         self.flush_every_message = flush_every_message

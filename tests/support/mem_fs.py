@@ -369,7 +369,7 @@ class MemFs:
         if self._dead:
             raise SimulatedCrash
         folder = self._root
-        for part in path.split("/"):
+        for part in [] if path == "." else path.split("/"):
             node = folder.entries.get(part)
             if node is None:
                 raise FileNotFoundError(errno.ENOENT, "no such folder", path)
