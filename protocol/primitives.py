@@ -220,6 +220,13 @@ def read_compact_int8s(data: bytes, pos: int, first: int) -> tuple[list[int], in
 
 
 _WIDTHS: Final = {"b": 1, "h": 2, "i": 4, "q": 8, "H": 2, "I": 4, "d": 8, "?": 1}
+# Most arrays are short (replicas, partitions): their formats are kept, not looked up by text each time.
+_SHORT_ARRAYS: Final = {code: tuple(struct.Struct(f">{count}{code}") for count in range(9)) for code in _WIDTHS}
+_SHORT: Final = 9
+
+
+def _array_struct(count: int, code: str) -> struct.Struct:
+    return _SHORT_ARRAYS[code][count] if count < _SHORT else struct.Struct(f">{count}{code}")
 
 
 def read_numbers(data: bytes, pos: int, count: int, code: str) -> tuple[list[Any], int]:
@@ -227,7 +234,7 @@ def read_numbers(data: bytes, pos: int, count: int, code: str) -> tuple[list[Any
     size = count * _WIDTHS[code]
     if not 0 <= size <= len(data) - pos:
         raise bad_count(count)
-    return list(struct.unpack_from(f">{count}{code}", data, pos)), pos + size
+    return list(_array_struct(count, code).unpack_from(data, pos)), pos + size
 
 
 def read_uuids(data: bytes, pos: int, count: int) -> tuple[list[bytes], int]:
@@ -378,12 +385,12 @@ def put_int8s(out: bytearray, values: list[int]) -> None:
     if len(values) == 1 and 0 <= values[0] < 128:
         out.append(values[0])
     else:
-        out += struct.pack(f">{len(values)}b", *values)
+        out += _array_struct(len(values), "b").pack(*values)
 
 
 def put_numbers(out: bytearray, values: list[Any], code: str) -> None:
     """Append numbers of the `struct` format `code`, big-endian, without a count. (Any: int, float or bool.)"""
-    out += struct.pack(f">{len(values)}{code}", *values)
+    out += _array_struct(len(values), code).pack(*values)
 
 
 def put_uuids(out: bytearray, values: list[bytes]) -> None:

@@ -1966,6 +1966,7 @@ def _write_aborted_transaction_array_4(out: bytearray, items: list[AbortedTransa
 
 def _read_partition_data_array_4(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
     # PartitionData, version 4
+    view = memoryview(data)
     if not 0 <= count * 30 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -1980,7 +1981,7 @@ def _read_partition_data_array_4(data: bytes, pos: int, count: int) -> tuple[lis
         records: bytes | memoryview | None = None
         if n >= 0:
             end = pos + n
-            records = memoryview(data)[pos:end]
+            records = view[pos:end]
             pos = end
         elif n != -1:
             raise bad_length(n)
@@ -2083,6 +2084,7 @@ def _write_fetch_response_4(out: bytearray, item: FetchResponse) -> None:
 
 def _read_partition_data_array_5(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
     # PartitionData, versions 5-10
+    view = memoryview(data)
     if not 0 <= count * 38 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -2097,7 +2099,7 @@ def _read_partition_data_array_5(data: bytes, pos: int, count: int) -> tuple[lis
         records: bytes | memoryview | None = None
         if n >= 0:
             end = pos + n
-            records = memoryview(data)[pos:end]
+            records = view[pos:end]
             pos = end
         elif n != -1:
             raise bad_length(n)
@@ -2220,6 +2222,7 @@ def _write_fetch_response_7(out: bytearray, item: FetchResponse) -> None:
 
 def _read_partition_data_array_11(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
     # PartitionData, version 11
+    view = memoryview(data)
     if not 0 <= count * 42 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -2234,7 +2237,7 @@ def _read_partition_data_array_11(data: bytes, pos: int, count: int) -> tuple[li
         records: bytes | memoryview | None = None
         if n >= 0:
             end = pos + n
-            records = memoryview(data)[pos:end]
+            records = view[pos:end]
             pos = end
         elif n != -1:
             raise bad_length(n)
@@ -2414,6 +2417,7 @@ def _write_aborted_transaction_array_12(out: bytearray, items: list[AbortedTrans
 
 def _read_partition_data_array_12(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
     # PartitionData, versions 12-18
+    view = memoryview(data)
     if not 0 <= count * 37 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -2432,7 +2436,7 @@ def _read_partition_data_array_12(data: bytes, pos: int, count: int) -> tuple[li
             if n > 127:
                 n, pos = read_bytes_length(data, pos)
             end = pos + n - 1
-            records = memoryview(data)[pos:end]
+            records = view[pos:end]
             pos = end
         n = data[pos]
         pos += 1

@@ -599,6 +599,7 @@ def _read_fetch_snapshot_response_partition_snapshot_array_0(
     data: bytes, pos: int, count: int
 ) -> tuple[list[FetchSnapshotResponsePartitionSnapshot], int]:
     # PartitionSnapshot, versions 0-1
+    view = memoryview(data)
     if not 0 <= count * 37 <= len(data) - pos:
         raise bad_count(count)
     items: list[FetchSnapshotResponsePartitionSnapshot] = []
@@ -611,7 +612,7 @@ def _read_fetch_snapshot_response_partition_snapshot_array_0(
         if not 0 < n < 128:
             n, pos = read_bytes_length(data, pos)
         end = pos + n - 1
-        unaligned_records = memoryview(data)[pos:end]
+        unaligned_records = view[pos:end]
         pos = end
         n = data[pos]
         pos += 1

@@ -101,6 +101,7 @@ class PartitionProduceData(Structure):
 
 def _read_partition_produce_data_array_3(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceData], int]:
     # PartitionProduceData, versions 3-8
+    view = memoryview(data)
     if not 0 <= count * 8 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionProduceData] = []
@@ -110,7 +111,7 @@ def _read_partition_produce_data_array_3(data: bytes, pos: int, count: int) -> t
         records: bytes | memoryview | None = None
         if n >= 0:
             end = pos + n
-            records = memoryview(data)[pos:end]
+            records = view[pos:end]
             pos = end
         elif n != -1:
             raise bad_length(n)
@@ -196,6 +197,7 @@ def _write_produce_request_3(out: bytearray, item: ProduceRequest) -> None:
 
 def _read_partition_produce_data_array_9(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceData], int]:
     # PartitionProduceData, versions 9-13
+    view = memoryview(data)
     if not 0 <= count * 6 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionProduceData] = []
@@ -207,7 +209,7 @@ def _read_partition_produce_data_array_9(data: bytes, pos: int, count: int) -> t
             if n > 127:
                 n, pos = read_bytes_length(data, pos)
             end = pos + n - 1
-            records = memoryview(data)[pos:end]
+            records = view[pos:end]
             pos = end
         n = data[pos]
         pos += 1

@@ -682,6 +682,7 @@ def _write_acquired_records_array_1(out: bytearray, items: list[AcquiredRecords]
 
 def _read_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
     # PartitionData, versions 1-2
+    view = memoryview(data)
     if not 0 <= count * 22 <= len(data) - pos:
         raise bad_count(count)
     items: list[PartitionData] = []
@@ -710,7 +711,7 @@ def _read_partition_data_array_1(data: bytes, pos: int, count: int) -> tuple[lis
         if not 0 < n < 128:
             n, pos = read_bytes_length(data, pos)
         end = pos + n - 1
-        records = memoryview(data)[pos:end]
+        records = view[pos:end]
         pos = end
         n = data[pos]
         pos += 1

@@ -17,7 +17,7 @@ from shareq.protocol.generator.model import FORMAT_CODES, MessageCodec
 from shareq.protocol.generator.names import snake
 
 _OUR_LOCALS: Final = {
-    *("data", "pos", "count", "n", "end", "items", "item", "elements"),
+    *("data", "pos", "count", "n", "end", "items", "item", "elements", "view"),
     *("tags", "tag", "after", "unknown", "unknown_tags"),
     *("int", "str", "bytes", "list", "tuple", "len", "range", "memoryview", "bytearray"),
 }
@@ -55,6 +55,8 @@ class DecodeEmitter:
         self.out.bracketed(f"def {name}(", parameters, f") -> tuple[{result}, int]:")
         with self.out.indented():
             self.out.comment(comment)
+            if any(field.positional and field.spec.type.element == "records" for field in layout.fields):
+                self.out.line("view = memoryview(data)")
             if array:
                 self._array_body(layout, cls)
             else:
@@ -308,7 +310,7 @@ class DecodeEmitter:
         slices = {
             "string": "data[pos:end].decode()",
             "bytes": "data[pos:end]",
-            "records": "memoryview(data)[pos:end]",
+            "records": "view[pos:end]",
         }
         self.out.line(f"end = pos + {count}")
         self.out.line(f"{local} = {slices[of.element]}")
