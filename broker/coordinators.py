@@ -16,7 +16,7 @@ from typing import Final, Generic, TypeVar
 from shareq.broker.environment import Environment, TimerHandle
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import Origin, PartitionLog
-from shareq.broker.pending import Pending
+from shareq.broker.pending import Pending, completed
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import RecordData, build_batch, decode_records
@@ -68,6 +68,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._in_flight: deque[list[_Waiting]] = deque()  # one list for each append that is not yet durable
         self._hooked = False
         self._generation = 0
+        self._lost = False  # the log is offline: what is durable is not known before the next start
         self._timer: TimerHandle | None = None
         self._timer_at: int | None = None
         self.shard = self._load()
@@ -78,6 +79,8 @@ class CoordinatorPartition(Generic[ShardT]):
         `failed` makes the response when the append fails; the error is the one of Apache Kafka's coordinators
         (NOT_COORDINATOR for a log that cannot be written).
         """
+        if self._lost:
+            return completed(failed(ErrorCode.NOT_COORDINATOR))
         pending: Pending[T] = Pending()
         result = operation()
         waiting = _Waiting(lambda: pending.complete(result.response), lambda error: pending.complete(failed(error)))
@@ -158,7 +161,12 @@ class CoordinatorPartition(Generic[ShardT]):
             error.name,
             len(failed),
         )
-        self.shard = self._load()
+        try:
+            self.shard = self._load()
+        except CoordinatorLoadError as failure:
+            logger.error("%s; operations are refused until the broker starts again", failure)
+            self._lost = True
+            self.close()
         surfaced = coordinator_error(error)
         for waiting in failed:
             waiting.fail(surfaced)
@@ -172,6 +180,8 @@ class CoordinatorPartition(Generic[ShardT]):
 
     def _arm(self) -> None:
         """Keep one timer at the shard's next deadline."""
+        if self._lost:
+            return
         deadline = self.shard.next_deadline_ms()
         if deadline == self._timer_at:
             return

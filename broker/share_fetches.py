@@ -190,11 +190,11 @@ class ShareFetch:
         core, log, params = leader.core, leader.log, self._params
         now = self._broker.env.clock.now_ms()
         offset = core.next_fetch_offset()
-        read = log.read(offset, max_bytes, upto=self._upto(leader), max_offsets=max_records)
+        read = log.read(offset, max_bytes, upto=self._upto(leader), max_records=max_records)
         if read is ErrorCode.OFFSET_OUT_OF_RANGE:
             core.on_log_start_moved(log.log_start_offset, now)
             offset = core.next_fetch_offset()
-            read = log.read(offset, max_bytes, upto=self._upto(leader), max_offsets=max_records)
+            read = log.read(offset, max_bytes, upto=self._upto(leader), max_records=max_records)
             if read is ErrorCode.OFFSET_OUT_OF_RANGE:
                 return None  # beyond the log end: never shown to a consumer
         if isinstance(read, ErrorCode):

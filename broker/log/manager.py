@@ -135,6 +135,8 @@ class LogManager:
                 self._open_folder(name, (match[1], int(match[2])), metadata, clean)
         self._log_starts = self._without_strangers(LOG_START_FILE, self._log_starts)
         self._recovery_points = self._without_strangers(RECOVERY_POINT_FILE, self._recovery_points)
+        if self._flush_every_message():
+            self.fs.sync_dir(self._data_dir)  # folders of first appends that were cut short are used from now on
         if clean:
             # Durably, and before anything is appended: from here on the files are no longer what the marker stands for.
             self.fs.remove(self._path(CLEAN_SHUTDOWN_FILE))
@@ -170,6 +172,8 @@ class LogManager:
         )
         log.restore(recovered, self._leader_epoch_in(folder), now)
         log.recovery_point = self._recovery_points.get(key, 0)
+        if self.syncs_every_flush(settings):
+            self.fs.sync_dir(folder)
         for segment in recovered.scanned:
             segment.dirty = True  # read back from the page cache, perhaps
             if self.syncs_every_flush(settings):
