@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.protocol.errors import ErrorCode
 
 
-@dataclass(frozen=True, slots=True)
-class ApiError:
+class ApiError(NamedTuple):
     """What went wrong for the client; falsy when nothing did. `message` None means there is nothing to add."""
 
     code: ErrorCode

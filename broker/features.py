@@ -7,8 +7,7 @@ share groups and the consumer group protocol are on.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.config.config_def import ConfigError
 
@@ -17,8 +16,7 @@ GROUP_VERSION: Final = "group.version"
 TRANSACTION_VERSION: Final = "transaction.version"
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(NamedTuple):
     """A feature's lowest and highest level, both inclusive, and its level in a fresh cluster. Level 0 means off."""
 
     lowest: int

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.config.broker_config import BrokerConfig
@@ -24,8 +23,7 @@ logger = logging.getLogger(__name__)
 _LEAST_SEGMENT_BYTES: Final = 1_048_576  # of the topic property segment.bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Definition:
+class _Definition(NamedTuple):
     """Broker properties by what they set, and the topic properties that are fixed."""
 
     partitions: str

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class TopicRow:
+class TopicRow(NamedTuple):
     """A topic: `topic_id` is 16 bytes, `partitions` a count."""
 
     name: str
@@ -22,30 +21,26 @@ class TopicRow:
     internal: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceName:
+class ResourceName(NamedTuple):
     """What properties belong to: `kind` is topic, broker or group; a broker's name is its id, "" means all brokers."""
 
     kind: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class PutTopic:
+class PutTopic(NamedTuple):
     """Create a topic, or change its partition count."""
 
     topic: TopicRow
 
 
-@dataclass(frozen=True, slots=True)
-class DropTopic:
+class DropTopic(NamedTuple):
     """Remove a topic by name; its properties are removed by changes of their own."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class PutConfig:
+class PutConfig(NamedTuple):
     """Set one property of a resource, or remove it (`value` None)."""
 
     resource: ResourceName
@@ -53,16 +48,14 @@ class PutConfig:
     value: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class PutFeature:
+class PutFeature(NamedTuple):
     """Set the finalized level of a feature."""
 
     name: str
     level: int
 
 
-@dataclass(frozen=True, slots=True)
-class PutMeta:
+class PutMeta(NamedTuple):
     """Set one entry of the cluster's own values: cluster id, format version, next producer id …"""
 
     key: str

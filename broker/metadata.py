@@ -21,9 +21,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.environment import Environment
 from shareq.broker.features import FEATURES, SHARE_VERSION, check_level
@@ -56,13 +55,12 @@ PRODUCER_ID_BLOCK: Final = 1_000
 _HIGHEST_PRODUCER_ID: Final = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class NewTopic:
+class NewTopic(NamedTuple):
     """A topic to create, checked by the caller: a legal, free name, at least one partition, valid properties."""
 
     name: str
     partitions: int
-    configs: Mapping[str, str] = field(default_factory=dict)
+    configs: Mapping[str, str] = _NO_CONFIGS
     internal: bool = False
 
 

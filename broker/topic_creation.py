@@ -6,10 +6,10 @@ The order of the checks is Apache Kafka's: name, existence, properties, then par
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
+from shareq.broker.config.config_admin import ConfigAdmin
 from shareq.broker.config.config_service import ConfigService
 from shareq.broker.internal_topics import new_internal_topic
 from shareq.broker.metadata import MetadataStore, NewTopic
@@ -23,15 +23,14 @@ DEFAULT: Final = -1
 MAX_PARTITIONS_PER_REQUEST: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSpec:
+class TopicSpec(NamedTuple):
     """A topic as a client asks for it. `assignments` are (partition, broker ids) pairs; none means automatic."""
 
     name: str
     partitions: int = DEFAULT
     replication_factor: int = DEFAULT
     assignments: Sequence[tuple[int, Sequence[int]]] = ()
-    configs: Sequence[tuple[str, str | None]] = field(default=())
+    configs: Sequence[tuple[str, str | None]] = ()
 
 
 def plan_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec) -> NewTopic | ApiError:
@@ -47,7 +46,7 @@ def plan_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec)
         message = f"Null value not supported for topic configs: {', '.join(nulls)}"
         return ApiError(ErrorCode.INVALID_CONFIG, message)
     own = {**base.configs, **{name: value for name, value in spec.configs if value is not None}}
-    error = configs.check_new_topic(spec.name, own)
+    error = ConfigAdmin(configs, metadata).check_new_topic(spec.name, own)
     if error:
         return error
     count = _partition_count(spec, base.partitions, configs)

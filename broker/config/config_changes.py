@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.api_error import NO_ERROR, ApiError
 from shareq.broker.config.config_def import ConfigKey, ConfigType, ConfigValue, format_value
@@ -24,8 +23,7 @@ class ConfigOp(IntEnum):
 _OPERATIONS: Final = frozenset(ConfigOp)
 
 
-@dataclass(frozen=True, slots=True)
-class Alteration:
+class Alteration(NamedTuple):
     """One change of one property. `op` is as it came from the client; `value` counts for all but DELETE."""
 
     key: str

@@ -6,7 +6,6 @@ out: `bool`, `int`, `float`, `str`, a tuple of strings for a LIST, or None where
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Final, Protocol
@@ -15,8 +14,6 @@ ConfigValue = bool | int | float | str | tuple[str, ...] | None
 
 INT_MAX: Final = 2**31 - 1
 LONG_MAX: Final = 2**63 - 1
-
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 class ConfigError(ValueError):
@@ -271,8 +268,10 @@ _INTEGER_BOUNDS: Final = {
 
 def _parse_integer(name: str, type: ConfigType, text: str) -> int:
     bound = _INTEGER_BOUNDS[type]
-    # The length check comes first: Python refuses, at some cost, to convert thousands of digits.
-    if len(text) > 20 or _INTEGER.fullmatch(text) is None or not -bound - 1 <= int(text) <= bound:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    # The length counts first: Python refuses, at some cost, to convert thousands of digits.
+    sound = len(digits) < 20 and digits.isascii() and digits.isdecimal()
+    if not sound or not -bound - 1 <= int(text) <= bound:
         raise ConfigError(name, text[:40], f"must be a whole number of type {type.name}, at most {bound}")
     return int(text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.broker_keys import BROKER_KEYS
@@ -12,8 +12,7 @@ from shareq.broker.config.group_config import GROUP_KEYS, broker_synonym
 from shareq.broker.config.topic_config import SYNONYMS, TOPIC_KEYS
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigSynonym:
+class ConfigSynonym(NamedTuple):
     """One place that sets, or would set, a value. `value` is None when it must not be shown."""
 
     name: str
@@ -21,8 +20,7 @@ class ConfigSynonym:
     source: ConfigSource
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigEntry:
+class ConfigEntry(NamedTuple):
     """One property as it is in effect. `synonyms` are all places that set it, the one in effect first."""
 
     key: ConfigKey
@@ -32,8 +30,7 @@ class ConfigEntry:
     synonyms: tuple[ConfigSynonym, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerLayers:
+class BrokerLayers(NamedTuple):
     """The broker's configuration by source: this broker's dynamic texts, the cluster's, and what it started with."""
 
     config: BrokerConfig

@@ -9,8 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.config_def import (
@@ -32,10 +31,9 @@ logger = logging.getLogger(__name__)
 _BY_DURATION: Final = "by_duration:"
 
 # ISO 8601 as java.time.Duration reads it: days, then T and hours, minutes, seconds with up to nine decimals.
-_DURATION: Final = re.compile(
+_DURATION: Final = (
     r"(?P<sign>[+-])?P(?:(?P<days>[+-]?\d+)D)?"
-    r"(?P<time>T(?:(?P<hours>[+-]?\d+)H)?(?:(?P<minutes>[+-]?\d+)M)?(?:(?P<seconds>[+-]?\d+)(?:[.,](?P<fraction>\d{0,9}))?S)?)?",
-    re.IGNORECASE | re.ASCII,
+    r"(?P<time>T(?:(?P<hours>[+-]?\d+)H)?(?:(?P<minutes>[+-]?\d+)M)?(?:(?P<seconds>[+-]?\d+)(?:[.,](?P<fraction>\d{0,9}))?S)?)?"
 )
 _LONGEST_DURATION_TEXT: Final = 100
 
@@ -50,7 +48,7 @@ def parse_auto_offset_reset(text: str) -> AutoOffsetReset:
 
 
 def _duration_ms(text: str) -> int:
-    match = _DURATION.fullmatch(text) if len(text) <= _LONGEST_DURATION_TEXT else None
+    match = re.fullmatch(_DURATION, text, re.IGNORECASE | re.ASCII) if len(text) <= _LONGEST_DURATION_TEXT else None
     if match is None or match["time"] in ("T", "t") or (match["days"] is None and match["time"] is None):
         raise ValueError(text)
     seconds = 86_400 * int(match["days"] or 0) + 3_600 * int(match["hours"] or 0)
@@ -113,8 +111,7 @@ _RENAMED: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ConsumerGroupSettings:
+class ConsumerGroupSettings(NamedTuple):
     """A consumer group's effective settings (KIP-848), in milliseconds."""
 
     session_timeout_ms: int = 45_000

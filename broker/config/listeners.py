@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.config.config_def import ConfigError, ConfigValue, format_value
 
 # NAME://HOST:PORT; the host may be empty, or an IPv6 address in brackets.
-_ADDRESS: Final = re.compile(r"([^:/]+)://(\[[0-9A-Fa-f:.%]+\]|[^\[\]/:,]*):([0-9]{1,5})")
+_ADDRESS: Final = r"([^:/]+)://(\[[0-9A-Fa-f:.%]+\]|[^\[\]/:,]*):([0-9]{1,5})"
 _SERVED_PROTOCOLS: Final = ("PLAINTEXT",)
 _EVERY_INTERFACE: Final = ("", "0.0.0.0", "::")
 
 
-@dataclass(frozen=True, slots=True)
-class Listener:
+class Listener(NamedTuple):
     """One listener. `host` "" and 0.0.0.0 mean every interface, `port` 0 any free one.
 
     The advertised host is None where clients are to be told the machine's own name (`host` means every interface and
@@ -52,7 +50,7 @@ def parse_listeners(values: Mapping[str, ConfigValue]) -> tuple[Listener, ...]:
 def _addresses(values: Mapping[str, ConfigValue], key: str) -> dict[str, tuple[str, int]]:
     result: dict[str, tuple[str, int]] = {}
     for text in _texts(values, key):
-        match = _ADDRESS.fullmatch(text)
+        match = re.fullmatch(_ADDRESS, text)
         if match is None or int(match[3]) > 65_535:
             raise ConfigError(key, text, "must be NAME://HOST:PORT, with commas between several")
         name = match[1].upper()

@@ -15,6 +15,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.api_error import ApiError, storage_failure
+from shareq.broker.config.config_admin import ConfigAdmin
 from shareq.broker.handlers import VersionRange
 from shareq.broker.metadata import NewTopic
 from shareq.broker.topic_creation import TopicSpec, check_partition_total, plan_topic
@@ -112,7 +113,7 @@ def _result(ctx: RequestContext, name: str, plan: NewTopic | ApiError) -> Creata
     if ctx.api_version >= 5:
         row.configs = [
             CreatableTopicConfigs(entry.key.name, entry.value, entry.read_only, entry.source, entry.key.sensitive)
-            for entry in ctx.broker.configs.describe_new_topic(name, plan.configs)
+            for entry in ConfigAdmin(ctx.broker.configs, ctx.broker.metadata).describe_new_topic(name, plan.configs)
         ]
     return row
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shareq.broker.api_error import NO_ERROR, ApiError
+from shareq.broker.config.config_admin import ConfigAdmin
 from shareq.broker.config.describe import ConfigEntry
 from shareq.broker.config.resources import ResourceType, check_broker_name
 from shareq.broker.handlers import VersionRange
@@ -49,7 +50,7 @@ def failed(request: DescribeConfigsRequest, error: ErrorCode) -> DescribeConfigs
 
 
 def _entries(ctx: RequestContext, resource: DescribeConfigsResource) -> list[ConfigEntry] | ApiError:
-    configs, name = ctx.broker.configs, resource.resource_name
+    configs, name = ConfigAdmin(ctx.broker.configs, ctx.broker.metadata), resource.resource_name
     match resource.resource_type:
         case ResourceType.TOPIC:
             problem = name_error(name)

@@ -13,6 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.api_error import ApiError
+from shareq.broker.config.config_admin import ConfigAdmin
 from shareq.broker.config.config_changes import Alteration, check_alterations
 from shareq.broker.config.resources import ResourceType, check_broker_name
 from shareq.broker.handlers import VersionRange
@@ -53,7 +54,7 @@ def _alter(ctx: RequestContext, resource: AlterConfigsResource, validate_only: b
     error = check_alterations(alterations)
     if error:
         return error
-    configs, name = ctx.broker.configs, resource.resource_name
+    configs, name = ConfigAdmin(ctx.broker.configs, ctx.broker.metadata), resource.resource_name
     match resource.resource_type:
         case ResourceType.TOPIC:
             return _topic_error(name) or configs.alter_topic(name, alterations, validate_only=validate_only)

@@ -13,6 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.config_admin import ConfigAdmin
 from shareq.broker.config.config_service import ConfigService
 from shareq.broker.context import RequestContext
 from shareq.broker.endpoint import Endpoint
@@ -57,6 +58,7 @@ class World:
         self.config = BrokerConfig.load(properties)
         self.metadata = MetadataStore(self.db, random_only(seed), features=features)
         self.configs = ConfigService(self.config, self.metadata)
+        self.admin = ConfigAdmin(self.configs, self.metadata)
 
     def endpoint_for(self, listener: str) -> Endpoint:
         """Where clients of a listener are told to connect."""

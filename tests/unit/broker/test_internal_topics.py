@@ -25,7 +25,7 @@ def test_their_properties() -> None:
         topic = world.metadata.topic(name)
         assert topic is not None
         assert (topic.partitions, topic.internal) == (50, True)
-        assert world.configs.check_new_topic(name, world.metadata.configs("topic", name)).code == ErrorCode.NONE
+        assert world.admin.check_new_topic(name, world.metadata.configs("topic", name)).code == ErrorCode.NONE
     assert world.metadata.configs("topic", "__consumer_offsets") == {
         "cleanup.policy": "compact",
         "compression.type": "producer",

@@ -28,7 +28,7 @@ def entry(entries: Sequence[ConfigEntry], name: str) -> ConfigEntry:
 
 
 def alter(world: World, kind: str, name: str, *alterations: Alteration) -> ErrorCode:
-    change = getattr(world.configs, f"alter_{kind}")
+    change = getattr(world.admin, f"alter_{kind}")
     return ErrorCode(change(name, alterations, validate_only=False).code)
 
 
@@ -53,7 +53,7 @@ def test_synonyms_name_every_place_that_sets_a_value_the_strongest_first() -> No
     world.metadata.create_topic(NewTopic("t", 1, {"retention.ms": "9"}))
     alter(world, "broker", "", set_to("log.retention.ms", "6"))
     alter(world, "broker", "1", set_to("log.retention.ms", "7"))
-    found = entry(world.configs.describe_topic("t"), "retention.ms")
+    found = entry(world.admin.describe_topic("t"), "retention.ms")
     assert (found.value, found.source) == ("9", ConfigSource.TOPIC)
     assert [(synonym.name, synonym.value, synonym.source) for synonym in found.synonyms] == [
         ("retention.ms", "9", ConfigSource.TOPIC),
@@ -68,13 +68,13 @@ def test_synonyms_name_every_place_that_sets_a_value_the_strongest_first() -> No
 def test_sources_of_broker_properties() -> None:
     world = World({"num.partitions": "3"})
     alter(world, "broker", "", set_to("message.max.bytes", "100"))
-    entries = world.configs.describe_broker(cluster=False)
+    entries = world.admin.describe_broker(cluster=False)
     assert entry(entries, "num.partitions").source is ConfigSource.STATIC_BROKER
     assert entry(entries, "num.partitions").read_only
     assert entry(entries, "message.max.bytes").source is ConfigSource.DYNAMIC_DEFAULT_BROKER
     assert not entry(entries, "message.max.bytes").read_only
     assert entry(entries, "auto.create.topics.enable").source is ConfigSource.DEFAULT
-    assert [found.key.name for found in world.configs.describe_broker(cluster=True)] == ["message.max.bytes"]
+    assert [found.key.name for found in world.admin.describe_broker(cluster=True)] == ["message.max.bytes"]
     assert all(not found.key.internal for found in entries)
 
 
