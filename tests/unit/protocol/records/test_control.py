@@ -1,0 +1,61 @@
+"""Control batches."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from aiokafka.record.default_records import DefaultRecordBatch
+
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, validate_batch
+from shareq.protocol.records.control import (
+    ControlRecord,
+    ControlType,
+    build_end_transaction_marker,
+    read_control_record,
+)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_marker_is_the_78_bytes_apache_kafka_writes(commit: bool) -> None:
+    marker = build_end_transaction_marker(
+        commit=commit, producer_id=9, producer_epoch=3, coordinator_epoch=12, timestamp_ms=1_000
+    )
+    header = validate_batch(marker)
+    assert isinstance(header, BatchHeader)
+    assert len(marker) == 78
+    assert header.is_control
+    assert header.is_transactional
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (9, 3, -1)
+    kind = ControlType.COMMIT if commit else ControlType.ABORT
+    assert read_control_record(marker) == ControlRecord(0, kind, 12)
+    assert DefaultRecordBatch(bytes(marker)).is_control_batch
+
+
+def control(key: bytes | None, value: bytes | None) -> bytearray:
+    return build_batch([RecordData(key, value)], timestamp_ms=0, control=True)
+
+
+def test_types_this_release_does_not_know_are_unknown() -> None:
+    assert read_control_record(control(struct.pack(">hh", 0, 99), None)).type is ControlType.UNKNOWN
+    assert read_control_record(control(struct.pack(">hh", 0, 2), b"")).type is ControlType.LEADER_CHANGE
+
+
+def test_a_higher_version_is_read_as_version_zero() -> None:
+    record = read_control_record(control(struct.pack(">hhi", 4, 1, 7), struct.pack(">hiq", 3, 21, 9)))
+    assert record == ControlRecord(0, ControlType.COMMIT, 21)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [(None, b""), (b"\x00\x00", b""), (struct.pack(">hh", -1, 0), b""), (struct.pack(">hh", 0, 0), b"\x00\x00")],
+)
+def test_short_or_negative_is_malformed(key: bytes | None, value: bytes) -> None:
+    with pytest.raises(MalformedMessage):
+        read_control_record(control(key, value))
+
+
+def test_a_control_batch_has_one_record() -> None:
+    with pytest.raises(MalformedMessage, match="2 records"):
+        read_control_record(build_batch([RecordData(b"\0" * 4, b"")] * 2, timestamp_ms=0, control=True))
