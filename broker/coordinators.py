@@ -17,7 +17,13 @@ from shareq.broker.environment import Environment, TimerHandle
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.pending import Pending, completed
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
+from shareq.coordinator.shard import (
+    CoordinatorRecord,
+    CoordinatorResult,
+    CoordinatorShard,
+    InconsistentRecords,
+    RecordSerde,
+)
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import RecordData, build_batch, decode_records
 
@@ -241,7 +247,9 @@ def _replay_batch(log: PartitionLog, data: bytes | memoryview, shard: Coordinato
             raise CoordinatorLoadError(f"{log.topic}-{log.partition}: record at offset {record.offset} has no key")
         try:
             decoded = serde.decode(record.key, record.value)
-        except MalformedMessage as error:
+            if decoded is not None:
+                shard.replay(decoded, record.offset)
+        except (MalformedMessage, InconsistentRecords) as error:
             raise CoordinatorLoadError(
                 f"{log.topic}-{log.partition}: record at offset {record.offset} cannot be read: {error}"
             ) from error
@@ -250,6 +258,5 @@ def _replay_batch(log: PartitionLog, data: bytes | memoryview, shard: Coordinato
                 "%s-%d: record of an unknown type at offset %d skipped", log.topic, log.partition, record.offset
             )
             continue
-        shard.replay(decoded, record.offset)
         count += 1
     return count

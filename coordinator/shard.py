@@ -16,6 +16,10 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
+class InconsistentRecords(RuntimeError):
+    """The log says something that no coordinator writes: it cannot be loaded."""
+
+
 @dataclass(frozen=True, slots=True)
 class CoordinatorRecord:
     """One record for the coordinator's log, as typed messages. A None value is a tombstone.

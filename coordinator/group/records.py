@@ -25,7 +25,6 @@ from shareq.coordinator.group.share_group import (
     NO_EPOCH,
     CurrentAssignment,
     Group,
-    InconsistentRecords,
     ShareGroup,
     ShareMember,
     StatePartitions,
@@ -33,7 +32,7 @@ from shareq.coordinator.group.share_group import (
     TopicsById,
 )
 from shareq.coordinator.record_serde import RecordTypes, TypedRecordSerde
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.protocol.generated import share_group_current_member_assignment as current_assignment
 from shareq.protocol.generated import share_group_target_assignment_member as target_assignment
 from shareq.protocol.generated.share_group_current_member_assignment import (

@@ -41,10 +41,6 @@ class Group(Protocol):
     def state_name(self) -> str: ...
 
 
-class InconsistentRecords(RuntimeError):
-    """The log says something that no coordinator writes: it cannot be loaded."""
-
-
 @dataclass(frozen=True, slots=True)
 class ShareMember:
     """A member as its metadata record has it. `subscribed_topic_names` ascends without duplicates."""

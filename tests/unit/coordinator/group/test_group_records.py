@@ -10,13 +10,12 @@ from shareq.coordinator.group.share_group import (
     FIRST_EPOCH,
     CurrentAssignment,
     Group,
-    InconsistentRecords,
     ShareGroup,
     ShareMember,
     StatePartitions,
     TopicPartitions,
 )
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import tombstone
 from shareq.protocol.errors import MalformedMessage
