@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.config_service import BROKER, TOPIC, ConfigService
@@ -11,17 +13,18 @@ from shareq.broker.endpoint import Endpoint, advertised_endpoints
 from shareq.broker.environment import Environment
 from shareq.broker.fetch_sessions import FetchSessions
 from shareq.broker.fetch_wait import FetchWaits
-from shareq.broker.group_coordinator import GroupCoordinatorService
 from shareq.broker.log.manager import LogManager
 from shareq.broker.meta_db import MetaDb, ResourceName
 from shareq.broker.metadata import MetadataStore
 from shareq.broker.producer_ids import ProducerIds
-from shareq.broker.share_coordinator import ShareCoordinatorService
-from shareq.broker.share_partitions import SharePartitionManager
-from shareq.broker.share_sessions import ShareSessionService
-from shareq.coordinator.group.shard import GroupCoordinatorSettings
+from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.coordinator.ports import TopicImage
-from shareq.coordinator.share.shard import ShareCoordinatorSettings
+
+if TYPE_CHECKING:
+    from shareq.broker.group_coordinator import GroupCoordinatorService
+    from shareq.broker.share_coordinator import ShareCoordinatorService
+    from shareq.broker.share_partitions import SharePartitionManager
+    from shareq.broker.share_sessions import ShareSessionService
 
 
 class Broker:
@@ -59,12 +62,6 @@ class Broker:
             config.max_incremental_fetch_session_cache_slots, lambda: env.rng.randint(1, 2**31 - 1)
         )
         self.fetch_waits = FetchWaits(env.clock)
-        self.share_coordinator = ShareCoordinatorService(self, _share_coordinator_settings(config))
-        self.group_coordinator = GroupCoordinatorService(
-            self, self.share_coordinator, _group_coordinator_settings(config)
-        )
-        self.share_partitions = SharePartitionManager(self, self.share_coordinator)
-        self.share_sessions = ShareSessionService(self, config.group_share_max_share_sessions)
         self.handle_frame = Dispatcher(self).handle_frame
 
     def start(self) -> None:
@@ -73,14 +70,61 @@ class Broker:
         Raises OSError, CorruptLogError, DataFolderInUseError, CoordinatorLoadError; `close` is to be called then, too.
         """
         self.logs.open_all(self.metadata)
-        self.share_coordinator.partitions.load()
-        self.group_coordinator.partitions.load()
         self.logs.add_listener(self.fetch_waits.on_high_watermark)
-        self.logs.add_listener(self.share_partitions.on_high_watermark)
-        self.metadata.on_topic_created(self.group_coordinator.topic_created)
-        self.metadata.on_topic_grown(lambda topic, _before: self.group_coordinator.topic_created(topic))
+        self.metadata.on_topic_created(self._topic_changed)
+        self.metadata.on_topic_grown(lambda topic, _before: self._topic_changed(topic))
         self.metadata.on_topic_deleted(self._topic_deleted)
         self.configs.on_change(self._config_changed)
+        if self.metadata.topic(SHARE_GROUP_STATE) is not None:
+            self.share_coordinator.partitions.load()
+        if self.metadata.topic(CONSUMER_OFFSETS) is not None:
+            self.group_coordinator.partitions.load()
+
+    # The coordinators are made, and their modules imported, when they are first needed: at the start if they have
+    # something to recover, else by the first group or after the start, in idle time. A fresh broker listens earlier.
+
+    @cached_property
+    def share_coordinator(self) -> ShareCoordinatorService:
+        """Durable state of share partitions."""
+        from shareq.broker.share_coordinator import ShareCoordinatorService
+        from shareq.coordinator.share.shard import ShareCoordinatorSettings
+
+        config = self.config
+        settings = ShareCoordinatorSettings(
+            snapshot_update_records_per_snapshot=config.share_coordinator_snapshot_update_records_per_snapshot,
+            cold_partition_snapshot_interval_ms=config.share_coordinator_cold_partition_snapshot_interval_ms,
+        )
+        return ShareCoordinatorService(self, settings)
+
+    @cached_property
+    def group_coordinator(self) -> GroupCoordinatorService:
+        """Groups: membership and assignment."""
+        from shareq.broker.group_coordinator import GroupCoordinatorService
+        from shareq.coordinator.group.shard import GroupCoordinatorSettings
+
+        config = self.config
+        settings = GroupCoordinatorSettings(
+            share_max_size=config.group_share_max_size,
+            share_max_groups=config.group_share_max_groups,
+            initialize_retry_interval_ms=config.group_share_initialize_retry_interval_ms,
+        )
+        return GroupCoordinatorService(self, self.share_coordinator, settings)
+
+    @cached_property
+    def share_partitions(self) -> SharePartitionManager:
+        """The share partitions this broker leads."""
+        from shareq.broker.share_partitions import SharePartitionManager
+
+        manager = SharePartitionManager(self, self.share_coordinator)
+        self.logs.add_listener(manager.on_high_watermark)
+        return manager
+
+    @cached_property
+    def share_sessions(self) -> ShareSessionService:
+        """Share sessions of consumers."""
+        from shareq.broker.share_sessions import ShareSessionService
+
+        return ShareSessionService(self, self.config.group_share_max_share_sessions)
 
     def stop_waiting(self) -> None:
         """The broker is about to stop: answer long polls with what there is."""
@@ -88,18 +132,29 @@ class Broker:
 
     def close(self, *, clean: bool = True) -> None:
         """Write everything out and close the files; unless `clean`, close them as they are."""
-        self.share_partitions.close()
-        self.group_coordinator.partitions.close()
-        self.share_coordinator.partitions.close()
+        if "share_partitions" in self.__dict__:
+            self.share_partitions.close()
+        if "group_coordinator" in self.__dict__:
+            self.group_coordinator.partitions.close()
+        if "share_coordinator" in self.__dict__:
+            self.share_coordinator.partitions.close()
         self.logs.close(clean=clean)
         self.metadata.close()
+
+    def _topic_changed(self, topic: TopicImage) -> None:
+        """The topic is new, or has more partitions."""
+        if "group_coordinator" in self.__dict__:
+            self.group_coordinator.topic_created(topic)
 
     def _topic_deleted(self, topic: TopicImage) -> None:
         """Metadata has forgotten the topic; now everybody else does. Its folders go first: the rest can be repeated."""
         self.logs.delete_topic(topic.name, topic.topic_id)
-        self.share_partitions.topic_deleted(topic.topic_id)
-        self.group_coordinator.topic_deleted(topic)
-        self.share_coordinator.topics_deleted(frozenset({topic.topic_id}))
+        if "share_partitions" in self.__dict__:
+            self.share_partitions.topic_deleted(topic.topic_id)
+        if "group_coordinator" in self.__dict__:
+            self.group_coordinator.topic_deleted(topic)
+        if "share_coordinator" in self.__dict__:
+            self.share_coordinator.topics_deleted(frozenset({topic.topic_id}))
 
     def _config_changed(self, resource: ResourceName) -> None:
         if resource.kind == TOPIC:
@@ -115,18 +170,3 @@ class Broker:
     def endpoint_for(self, listener: str) -> Endpoint:
         """Where clients of this listener are told to connect."""
         return self.endpoints.get(listener) or self.endpoint
-
-
-def _share_coordinator_settings(config: BrokerConfig) -> ShareCoordinatorSettings:
-    return ShareCoordinatorSettings(
-        snapshot_update_records_per_snapshot=config.share_coordinator_snapshot_update_records_per_snapshot,
-        cold_partition_snapshot_interval_ms=config.share_coordinator_cold_partition_snapshot_interval_ms,
-    )
-
-
-def _group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings:
-    return GroupCoordinatorSettings(
-        share_max_size=config.group_share_max_size,
-        share_max_groups=config.group_share_max_groups,
-        initialize_retry_interval_ms=config.group_share_initialize_retry_interval_ms,
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Iterable
 from typing import NoReturn
@@ -57,6 +58,7 @@ def serve(
     Prints one line with the address and the data folder once it listens; that is when every log has been recovered. On
     a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.
     """
+    gc.disable()  # until the broker listens: importing makes little garbage and many objects to look at
     from shareq.broker import logging_setup
     from shareq.broker.config.broker_config import BrokerConfig
     from shareq.broker.config.config_def import ConfigError

@@ -11,10 +11,10 @@ import importlib
 import logging
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from shareq.broker.context import RequestContext
-from shareq.broker.frame_queue import AnswerSlot, CloseConnection, Connection, Reply
+from shareq.broker.frame_queue import NOT_ALIKE, AnswerSlot, CloseConnection, Connection, NotAlike, Reply
 from shareq.broker.handlers import HANDLERS
 from shareq.broker.pending import Pending
 from shareq.protocol.api_keys import ApiKey, codec
@@ -35,10 +35,20 @@ _API: Final = struct.Struct(">hh")
 Failed = Callable[[Message, ErrorCode], Message]
 
 
+class QuickWay(Protocol):
+    """A handler's `Quick`: a shorter way for requests that are like earlier ones of their connection."""
+
+    def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | NotAlike | None:
+        """The reply, or NOT_ALIKE when the request has to go the ordinary way; nothing has happened then."""
+
+    def learn(self, frame: bytes, request: Any) -> None:
+        """A request that went the ordinary way. Any: the handler's own request class."""
+
+
 class Route:
     """One RPC in one version: how to read, handle and answer it."""
 
-    __slots__ = ("api_key", "decode", "failed", "handle", "prefix", "version")
+    __slots__ = ("api_key", "decode", "failed", "handle", "prefix", "quick", "version")
 
     def __init__(self, api_key: ApiKey, version: int) -> None:
         row = HANDLERS[api_key]
@@ -50,6 +60,7 @@ class Route:
         # A response, a pending one, or None where the request gets no answer (Produce with acks=0).
         self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = module.handle
         self.failed: Failed | None = getattr(module, "failed", None) or _top_level_failure(messages.response_class)
+        self.quick: Callable[[BoundRoute], QuickWay] | None = getattr(module, "Quick", None)
         self.prefix = bytes(4) + response_header(api_key, version, 0)
 
     def __str__(self) -> str:
@@ -70,13 +81,14 @@ class BoundRoute:
     connection repeats them in every request, so that the header is parsed once and compared from then on.
     """
 
-    __slots__ = ("body", "context", "route", "tail")
+    __slots__ = ("body", "context", "quick", "route", "tail")
 
     def __init__(self, route: Route, context: RequestContext, tail: bytes, body: int) -> None:
         self.route = route
         self.context = context
         self.tail = tail
         self.body = body
+        self.quick = route.quick(self) if route.quick is not None else None
 
 
 class Dispatcher:
@@ -92,6 +104,10 @@ class Dispatcher:
             raise CloseConnection(f"request header of {len(frame)} bytes")
         api, correlation_id = _FIXED.unpack_from(frame)
         bound = connection.routes.get(api)
+        if bound is not None and bound.quick is not None:
+            reply = bound.quick.handle(frame, correlation_id)
+            if reply is not NOT_ALIKE:
+                return reply
         if bound is None or frame[_FIXED.size : bound.body] != bound.tail:
             api_key, version = _API.unpack_from(frame)
             if api_key == ApiKey.API_VERSIONS and version not in HANDLERS[ApiKey.API_VERSIONS].served:
@@ -104,6 +120,8 @@ class Dispatcher:
             raise CloseConnection(f"{route} request cannot be read: {error}") from error
         try:
             answer = route.handle(bound.context, request)
+            if bound.quick is not None:
+                bound.quick.learn(frame, request)
             if answer is None:
                 return None
             if not isinstance(answer, Pending):

@@ -1,27 +1,21 @@
-"""Long polls of consumers: read now, or wait until there is enough, the time is up, or the broker stops.
+"""Long polls of consumers: wait until there is enough, the time is up, or the broker stops.
 
 A fetch that waits is looked at again whenever a high watermark of one of its partitions moves; nothing polls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.environment import Clock, TimerHandle
 from shareq.broker.fetch_sessions import SessionPartition
-from shareq.broker.partition_lookup import find_log
-from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.fetch import PartitionData
 
 if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
     from shareq.broker.log.partition_log import PartitionLog
 
 LONGEST_WAIT_MS: Final = 300_000  # whatever a client asks for; librdkafka's own upper bound
-
-Results = list[tuple[SessionPartition, PartitionData]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,57 +112,3 @@ class WaitingFetch:
         if not log.log_start_offset <= partition.fetch_offset <= upto:
             return self._limits.min_bytes  # cut off meanwhile: the client is to be told
         return min(log.available_bytes(partition.fetch_offset, upto), partition.max_bytes)
-
-
-class FetchRead:
-    """One pass over the partitions of a fetch."""
-
-    __slots__ = ("bytes_read", "has_error", "logs", "results")
-
-    def __init__(self, broker: Broker, partitions: Sequence[SessionPartition], limits: FetchLimits) -> None:
-        self.results: Results = []
-        self.logs: dict[PartitionLog, SessionPartition] = {}
-        self.bytes_read = 0
-        self.has_error = False
-        for partition in partitions:
-            log = find_log(broker, partition.topic, partition.partition, partition.current_leader_epoch)
-            if isinstance(log, ErrorCode):
-                self._add_error(partition, log)
-            else:
-                self.logs[log] = partition
-                self._read(partition, log, limits)
-
-    def is_enough(self, limits: FetchLimits) -> bool:
-        """Whether the answer may go out before the time is up."""
-        return self.has_error or not self.results or self.bytes_read >= limits.min_bytes
-
-    def _read(self, partition: SessionPartition, log: PartitionLog, limits: FetchLimits) -> None:
-        upto = log.last_stable_offset if limits.read_committed else log.high_watermark
-        records: bytes | memoryview = b""
-        room = min(partition.max_bytes, limits.max_bytes - self.bytes_read)
-        first = self.bytes_read == 0  # one batch must come through, or a consumer with small limits never goes on
-        if not log.log_start_offset <= partition.fetch_offset <= log.log_end_offset:
-            self._add_error(partition, ErrorCode.OFFSET_OUT_OF_RANGE)
-            return
-        if partition.fetch_offset < upto and (room > 0 or first):
-            read = log.read(partition.fetch_offset, max(room, 0), upto=upto, min_one_batch=first)
-            if isinstance(read, ErrorCode):
-                self._add_error(partition, read)
-                return
-            records = read.records
-            self.bytes_read += len(records)
-        data = PartitionData(
-            partition.partition,
-            high_watermark=log.high_watermark,
-            last_stable_offset=log.last_stable_offset,
-            log_start_offset=log.log_start_offset,
-            aborted_transactions=[] if limits.read_committed else None,
-            records=records,
-        )
-        self.results.append((partition, data))
-
-    def _add_error(self, partition: SessionPartition, error: ErrorCode) -> None:
-        self.has_error = True
-        # Records are empty, never null: librdkafka drops the whole answer otherwise.
-        data = PartitionData(partition.partition, error, high_watermark=-1, aborted_transactions=None, records=b"")
-        self.results.append((partition, data))

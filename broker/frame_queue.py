@@ -14,6 +14,7 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 
 from shareq.protocol.framing import SIZE_BYTES
@@ -82,6 +83,14 @@ class AnswerSlot:
         self.filled = True
         self._connection.on_filled()
 
+
+class NotAlike(Enum):
+    """Instead of a reply, from a short way: the request has to go the ordinary one."""
+
+    NOT_ALIKE = 0
+
+
+NOT_ALIKE: Final = NotAlike.NOT_ALIKE
 
 Reply = Buffer | AnswerSlot | None
 FrameHandler = Callable[["Connection", bytes], Reply]
@@ -291,7 +300,8 @@ class Connection:
     def _handle_complete(self, data: bytes | bytearray, position: int) -> int:
         """Handle frames until none is complete or the connection has to wait. Returns the position after the last."""
         handle, slots, out = self._handle, self._slots, self._out  # nobody writes, and so replaces _out, meanwhile
-        max_frame_bytes, room = self._limits.max_frame_bytes, self._limits.max_output_bytes
+        limits = self._limits
+        max_frame_bytes, room = limits.max_frame_bytes, limits.max_output_bytes
         if isinstance(data, bytearray):
             data = bytes(data)
         end = len(data)
@@ -313,7 +323,13 @@ class Connection:
             if reply is None:
                 continue
             if isinstance(reply, AnswerSlot):
-                if self._wait_for(reply, size):
+                slots.append(reply)
+                reply.size = size
+                self._unanswered_bytes += size
+                if reply.parks and not reply.filled:
+                    self._parked = reply
+                    break
+                if len(slots) >= limits.max_unanswered or self._unanswered_bytes >= limits.max_unanswered_bytes:
                     break
             elif slots:
                 slots.append(_filled(self, reply))
@@ -324,16 +340,6 @@ class Connection:
                     self.on_filled()  # go on in the next tick, after the others had their turn
                     break
         return position
-
-    def _wait_for(self, slot: AnswerSlot, size: int) -> bool:
-        """Give the answer its place. True if nothing more may be handled now."""
-        self._slots.append(slot)
-        slot.size = size
-        self._unanswered_bytes += size
-        if slot.parks and not slot.filled:
-            self._parked = slot
-            return True
-        return self._stopped()
 
     def _flush(self) -> None:
         """The tick's end: write what was filled in it, then go on with what waited for that."""

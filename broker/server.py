@@ -13,8 +13,9 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from importlib import import_module
 from itertools import count
 from random import Random, SystemRandom
 from typing import Final
@@ -28,6 +29,7 @@ from shareq.broker.coordinators import CoordinatorLoadError
 from shareq.broker.endpoint import advertised_endpoints
 from shareq.broker.environment import Environment
 from shareq.broker.frame_queue import ConnectionLimits
+from shareq.broker.handlers import HANDLERS
 from shareq.broker.log.manager import CorruptLogError, DataFolderInUseError, lock_data_folder
 from shareq.broker.os_clock import LoopClock
 from shareq.broker.os_fs import OsFs
@@ -36,6 +38,8 @@ from shareq.broker.sqlite_db import SqliteMetaDb
 logger = logging.getLogger(__name__)
 
 META_DB: Final = "meta.db"
+WARM_UP_AFTER_S: Final = 0.1  # after the start; first requests are soon there, and import what they need themselves
+WARM_UP_STEP_S: Final = 0.002
 ANSWER_IN_FLIGHT_S: Final = 5.0  # how long a stop waits for clients that do not take their answers
 
 
@@ -238,12 +242,28 @@ async def _serve(
         loop.add_signal_handler(number, on_signal, number)
     loop.set_exception_handler(_on_loop_error)
     await server.start()
-    # What is there now stays: the collector need not look at it again.
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # what is there now stays: the collector need not look at it again
+    gc.enable()
     ready(server.addresses, server.data_dir)
+    loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _modules_to_come())
     await stopping.wait()
     await server.stop()
+
+
+def _modules_to_come() -> Iterator[str]:
+    """What the first requests of each kind would import."""
+    for row in HANDLERS.values():
+        yield f"shareq.broker.handlers.{row.module}"
+    yield "shareq.broker.group_coordinator"
+    yield "shareq.broker.share_partitions"
+
+
+def _warm_up(loop: asyncio.AbstractEventLoop, modules: Iterator[str]) -> None:
+    """Import one module in each tick: the broker listens early, and the first group need not wait all the same."""
+    module = next(modules, None)
+    if module is not None:
+        import_module(module)
+        loop.call_later(WARM_UP_STEP_S, _warm_up, loop, modules)
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shareq.broker.context import RequestContext
+from shareq.broker.fetch_read import FetchRead
 from shareq.broker.fetch_sessions import FetchContext, PartitionKey, SessionPartition
-from shareq.broker.fetch_wait import FetchLimits, FetchRead, WaitingFetch
+from shareq.broker.fetch_wait import FetchLimits, WaitingFetch
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
 from shareq.protocol.errors import ErrorCode

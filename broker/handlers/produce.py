@@ -16,6 +16,7 @@ from shareq.broker.frame_queue import CloseConnection
 from shareq.broker.handlers import VersionRange
 from shareq.broker.log.partition_log import Origin
 from shareq.broker.pending import Pending
+from shareq.broker.produce_quick import ATTRIBUTES_AT, IDS_FROM, ZSTD_FROM, Quick
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.produce import (
@@ -28,12 +29,11 @@ from shareq.protocol.generated.produce import (
 )
 from shareq.protocol.records.batch import CODEC_MASK, TRANSACTIONAL, Compression
 
+__all__ = ["ADVERTISED", "VERSIONS", "Quick", "failed", "handle"]
+
 VERSIONS = VersionRange(3, 13)
 ADVERTISED = VersionRange(0, 13)
 
-_IDS_FROM = 13
-_ZSTD_FROM = 7
-_ATTRIBUTES_AT = 22  # low byte of a batch's attributes
 _ADMIN_CLIENT = "__admin_client"  # the only client that may write internal topics (Apache Kafka: AdminUtils)
 
 
@@ -92,7 +92,7 @@ class _Produce:
         if self._acks not in (-1, 0, 1):
             return ErrorCode.INVALID_REQUIRED_ACKS
         metadata = self._broker.metadata
-        if self._ctx.api_version >= _IDS_FROM:
+        if self._ctx.api_version >= IDS_FROM:
             image = metadata.topic_by_id(data.topic_id)
             missing = ErrorCode.UNKNOWN_TOPIC_ID
         else:
@@ -125,12 +125,12 @@ class _Produce:
 
     def _unacceptable(self, records: bytes | memoryview) -> ErrorCode:
         """What this request's version, or this broker, does not take, beyond what every append checks."""
-        if len(records) <= _ATTRIBUTES_AT:
+        if len(records) <= ATTRIBUTES_AT:
             return ErrorCode.INVALID_RECORD
-        attributes = records[_ATTRIBUTES_AT]
+        attributes = records[ATTRIBUTES_AT]
         if attributes & TRANSACTIONAL:
             return ErrorCode.INVALID_TXN_STATE  # no transaction is ever open here
-        if attributes & CODEC_MASK == Compression.ZSTD and self._ctx.api_version < _ZSTD_FROM:
+        if attributes & CODEC_MASK == Compression.ZSTD and self._ctx.api_version < ZSTD_FROM:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         return ErrorCode.NONE
 
