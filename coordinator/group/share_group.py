@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Final, Protocol
 
 from shareq.coordinator.group.assignors import NOTHING, Assignment
+from shareq.coordinator.shard import InconsistentRecords
 
 FIRST_EPOCH: Final = 1
 """Group and assignment epoch of a group that has no record yet: the first member to join makes it 2."""
