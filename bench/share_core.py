@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import cProfile
 import platform
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -205,4 +204,4 @@ def _timed(scenario: Callable[[], int]) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -38,7 +38,9 @@ def compacted_away(window: InFlightWindow, fetch_offset: int, base_offset: int) 
     What was available there is archived, in memory only, and a hole there is a natural one.
     """
     window.archive(fetch_offset, base_offset - 1, RecordState.AVAILABLE)
-    if window.gap is not None and fetch_offset <= window.gap.start_offset < base_offset:
+    gap = window.active_gap
+    hole = None if gap is None else gap.first_hole(window.batches)
+    if hole is not None and fetch_offset <= hole < base_offset:
         move_gap_start(window, base_offset)
 
 

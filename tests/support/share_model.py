@@ -148,19 +148,16 @@ class ShareModel:
 
     # -- fetch
 
+    def holes(self) -> list[int]:
+        """Offsets of the active gap window that are not in flight."""
+        gap, cells = self.gap_start(), self.cells()
+        return [] if gap is None else [offset for offset in range(gap, self.end + 1) if offset not in cells]
+
     def next_fetch_offset(self) -> int:
         if not self.groups or self.start > self.groups[-1].last:
             return self.end
-        hole = self.gap_start()
-        for group in self.groups:
-            if hole is not None:
-                if group.first > hole:
-                    return hole
-                hole = max(hole, group.last + 1)
-            for offset, cell in sorted(group.cells.items()):
-                if cell.free:
-                    return offset
-        return self.end + 1
+        free = [offset for offset, cell in self.cells().items() if cell.free]
+        return min([*self.holes(), *free], default=self.end + 1)
 
     def in_flight(self) -> int:
         return self.end - self.start + 1 if self.groups else 0
@@ -194,7 +191,7 @@ class ShareModel:
             if fetch_offset <= offset < base and cell.state == AVAILABLE:
                 self._explode_partly(offset, fetch_offset, base - 1)
                 cell.archive()
-        if self.gap and fetch_offset <= self.gap[0] < base:
+        if any(fetch_offset <= hole < base for hole in self.holes()):
             self._move_gap(base)
         at = max(base, self.start)
         floor = self._floor(at)
@@ -249,14 +246,9 @@ class ShareModel:
             return INVALID_REQUEST
         if last < self.start:
             return 0
-        floor = self._floor(first)
-        if floor is None and first < self.start:
-            floor = self._floor(self.start)
-        if floor is None:
-            return INVALID_RECORD_STATE
-        groups = [group for group in self.groups if floor.first <= group.first <= max(last, floor.first)]
-        if first > groups[-1].last or last > groups[-1].last:
-            return INVALID_REQUEST
+        groups = self._about(first, last)
+        if isinstance(groups, int):
+            return groups
         for group in groups:
             if group.last < self.start:
                 continue
@@ -267,23 +259,36 @@ class ShareModel:
                 if not whole or len(types) > 1 or group.first < self.start:
                     group.exploded = True
             for offset, cell in sorted(group.cells.items()):
-                if not max(first, self.start) <= offset <= last:
-                    continue
-                if cell.state != ACQUIRED or cell.write is not None or cell.owner != member:
-                    return INVALID_RECORD_STATE
-                kind = types[0] if len(types) == 1 else types[offset - first]
-                if kind == RENEW:
-                    if not self.renew:
+                if max(first, self.start) <= offset <= last:
+                    kind = types[0] if len(types) == 1 else types[offset - first]
+                    if not self._say(member, offset, cell, kind, now, changed):
                         return INVALID_RECORD_STATE
-                    cell.deadline = now + self.lock_ms
-                    continue
-                cell.old = (cell.state, cell.owner)
-                cell.state = {GAP: ARCHIVED, ACCEPT: ACKNOWLEDGED, REJECT: ARCHIVED}.get(kind, AVAILABLE)
-                if kind == RELEASE:
-                    cell.state = self._give_back(cell, offset)
-                cell.owner, cell.write = "", 0
-                changed[offset] = cell
         return 0
+
+    def _about(self, first: int, last: int) -> list[Group] | int:
+        """The batches an acknowledgement is about, or the error."""
+        floor = self._floor(first)
+        if floor is None and first < self.start:
+            floor = self._floor(self.start)
+        if floor is None:
+            return INVALID_RECORD_STATE
+        groups = [group for group in self.groups if floor.first <= group.first <= max(last, floor.first)]
+        return INVALID_REQUEST if first > groups[-1].last or last > groups[-1].last else groups
+
+    def _say(self, member: str, offset: int, cell: Cell, kind: int, now: int, changed: dict[int, Cell]) -> bool:
+        """One offset's acknowledgement; False when it may not be."""
+        if cell.state != ACQUIRED or cell.write is not None or cell.owner != member:
+            return False
+        if kind == RENEW:
+            cell.deadline = now + self.lock_ms if self.renew else cell.deadline
+            return self.renew
+        cell.old = (cell.state, cell.owner)
+        cell.state = {GAP: ARCHIVED, ACCEPT: ACKNOWLEDGED, REJECT: ARCHIVED}.get(kind, AVAILABLE)
+        if kind == RELEASE:
+            cell.state = self._give_back(cell, offset)
+        cell.owner, cell.write = "", 0
+        changed[offset] = cell
+        return True
 
     def release(self, member: str) -> Write | None:
         """The member's session has ended."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 
 from shareq.broker.share.effects import Effect, StateBatch, WakeFetches, WriteState
@@ -19,6 +20,8 @@ from tests.support.share_model import ACQUIRED, TERMINAL, ShareModel, Write
 
 KEY = SharePartitionKey("g", bytes(16), 0)
 MEMBERS = ("m1", "m2", "m3")
+KINDS = ([1], [1], [1], [2], [3], [0, 1], [1, 2, 3], [0, 1, 2, 3, 4], [4], [1, 4], [2, 3])  # types of one range
+GIVING_BACK = ([2], [2], [2, 2, 2, 2, 1], [2, 2, 2, 4])
 
 
 @dataclass(frozen=True)
@@ -222,9 +225,7 @@ class ShareWorld:
                     last += 1
             else:
                 last += rng.randint(0, 8)
-            kinds = rng.choice(((1,), (1,), (1,), (2,), (3,), (0, 1), (1, 2, 3), (0, 1, 2, 3, 4), (4,), (1, 4), (2, 3)))
-            if self.gives_back and rng.random() < 0.8:
-                kinds = rng.choice(((2,), (2,), (2, 2, 2, 2, 1), (2, 2, 2, 4)))
+            kinds = rng.choice(GIVING_BACK if self.gives_back and rng.random() < 0.8 else KINDS)
             size = 1 if rng.random() < 0.5 else last - first + 1
             acks.append((first, last, [rng.choice(kinds) for _ in range(size)]))
             low = last + (rng.random() < 0.95)
@@ -281,7 +282,7 @@ class ShareWorld:
         assert (write.state_epoch, write.leader_epoch) == (7, 0)
         ends = [(row.first_offset, row.last_offset) for row in write.batches]
         assert all(first <= last for first, last in ends)
-        for before, row in zip(write.batches, write.batches[1:], strict=False):
+        for before, row in pairwise(write.batches):
             assert before.last_offset < row.first_offset
             assert before.last_offset + 1 < row.first_offset or before[2:] != row[2:], (
                 "equal neighbours were not merged"
@@ -328,7 +329,7 @@ class ShareWorld:
         assert core.start_offset >= self.lowest_start
         self.lowest_start = core.start_offset
         runs = core.snapshot()
-        for before, run in zip(runs, runs[1:], strict=False):
+        for before, run in pairwise(runs):
             assert before.last_offset < run.first_offset
         terminal = 0
         for run in runs:
