@@ -19,8 +19,8 @@ def filled_topic(
 ) -> tuple[str, str]:
     """A topic with `records` numbered records dealt out over its partitions, and a group that begins at the first."""
     topic, group = unique("topic"), unique("group")
+    read_from_start(broker.bootstrap, group)  # first: a broker that knows the topic knows the config then
     create_topic(broker.bootstrap, topic, partitions)
-    read_from_start(broker.bootstrap, group)
     produce(
         broker.bootstrap,
         topic,

@@ -24,12 +24,13 @@ from tests.interop.support.share_wire import (
     Acquired,
     Member,
     StateBatch,
+    append,
     described_lag,
     eventually,
     normalised,
     read_state,
 )
-from tests.support.requests import batch, create_topic, produce
+from tests.support.requests import create_topic
 from tests.support.wire import WireClient
 
 BROKER_SETTINGS = {"group.share.min.record.lock.duration.ms": "1000"}
@@ -52,10 +53,10 @@ class Example:
 
     def begin(self) -> None:
         """Offsets 0-99 are there before the group is; the group's first member finds SPSO = SPEO = 100."""
+        configure_group(self.broker.bootstrap, self.group, {"share.record.lock.duration.ms": str(LOCK_MS)})
         self.connect()
         self.topic_id = create_topic(self.client, self.topic)
-        assert produce(self.client, self.topic, batch(*[b"old"] * 100)).error_code == 0
-        configure_group(self.broker.bootstrap, self.group, {"share.record.lock.duration.ms": str(LOCK_MS)})
+        self.append(100)
         self.connect()
         for member in (self.one, self.two, self.three):
             member.join([self.topic])
@@ -70,7 +71,7 @@ class Example:
         )
 
     def append(self, count: int) -> None:
-        assert produce(self.client, self.topic, batch(*[b"new"] * count)).error_code == 0
+        append(self.client, self.topic, count)
 
     def state(self) -> tuple[int, list[StateBatch]]:
         return normalised(*read_state(self.client, self.group, self.topic_id))

@@ -9,6 +9,12 @@ from typing import NamedTuple, TypeVar
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
+from shareq.protocol.generated.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsRequestPartition,
+    AlterShareGroupOffsetsRequestTopic,
+    AlterShareGroupOffsetsResponse,
+)
 from shareq.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -26,6 +32,7 @@ from shareq.protocol.generated.read_share_group_state import (
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from tests.support.requests import batch, produce
 from tests.support.wire import WireClient
 
 T = TypeVar("T")
@@ -97,10 +104,7 @@ class Member:
         """Heartbeat until the group coordinator has assigned something."""
 
         def attempt() -> bool | None:
-            # Asking for the coordinator is what makes a broker create the topic it keeps groups in.
-            self.client.call(
-                FindCoordinatorRequest(key_type=0, coordinator_keys=[self.group]), 4, FindCoordinatorResponse
-            )
+            find_group(self.client, self.group)
             answer = self.heartbeat(topics)
             if answer.error_code in NOT_READY:
                 return None
@@ -212,6 +216,41 @@ class Member:
             self.epoch += 1
 
 
+def begin_at(client: WireClient, group: str, topic: str, start_offsets: Sequence[int]) -> None:
+    """Let a group without members begin at these offsets, one for each partition of the topic."""
+    partitions = [AlterShareGroupOffsetsRequestPartition(index, offset) for index, offset in enumerate(start_offsets)]
+    request = AlterShareGroupOffsetsRequest(group, [AlterShareGroupOffsetsRequestTopic(topic, partitions)])
+
+    def attempt() -> bool | None:
+        find_group(client, group)
+        answer = client.call(request, 0, AlterShareGroupOffsetsResponse)
+        errors = {answer.error_code} | {one.error_code for topic in answer.responses for one in topic.partitions}
+        if errors & NOT_READY:
+            return None
+        assert errors == {ErrorCode.NONE}, answer
+        return True
+
+    eventually(attempt)
+
+
+def find_group(client: WireClient, group: str) -> None:
+    """Ask for the group's coordinator, which is what makes a broker create the topic that it keeps groups in."""
+    client.call(FindCoordinatorRequest(key_type=0, coordinator_keys=[group]), 4, FindCoordinatorResponse)
+
+
+def append(client: WireClient, topic: str, records: int, *, partition: int = 0) -> None:
+    """Append one record batch; waits for a topic that has no leader yet."""
+
+    def attempt() -> bool | None:
+        answer = produce(client, topic, batch(*[b"value"] * records), partition=partition)
+        if answer.error_code in NOT_READY:
+            return None
+        assert answer.error_code == ErrorCode.NONE, answer
+        return True
+
+    eventually(attempt)
+
+
 def _types(kind: int | Sequence[int]) -> list[int]:
     return [kind] if isinstance(kind, int) else list(kind)
 
@@ -261,16 +300,16 @@ def normalised(start: int, batches: Iterable[StateBatch]) -> tuple[int, list[Sta
     Two states with the same normal form deliver the same records, however much of the past they keep.
     """
     kept: list[StateBatch] = []
-    for batch in sorted(batches):
-        if batch.last < start:
+    for one in sorted(batches):
+        if one.last < start:
             continue
-        batch = batch._replace(first=max(batch.first, start))
-        if batch.first == start and batch.state in {ACKNOWLEDGED, ARCHIVED} and not kept:
-            start = batch.last + 1
-        elif kept and kept[-1].last + 1 == batch.first and kept[-1][2:] == batch[2:]:
-            kept[-1] = kept[-1]._replace(last=batch.last)
+        one = one._replace(first=max(one.first, start))
+        if one.first == start and one.state in {ACKNOWLEDGED, ARCHIVED} and not kept:
+            start = one.last + 1
+        elif kept and kept[-1].last + 1 == one.first and kept[-1][2:] == one[2:]:
+            kept[-1] = kept[-1]._replace(last=one.last)
         else:
-            kept.append(batch)
+            kept.append(one)
     return start, kept
 
 
