@@ -6,7 +6,7 @@ from kafka.admin import ConfigResource, KafkaAdminClient, NewTopic
 BROKER = "127.0.0.1:9092"
 
 admin = KafkaAdminClient(bootstrap_servers=BROKER)
-admin.create_topics([NewTopic("orders", num_partitions=4, replication_factor=1)])
+admin.create_topics([NewTopic("orders", num_partitions=1, replication_factor=1)])
 # A new share group starts at the end of its topics unless told otherwise.
 admin.alter_configs([ConfigResource("GROUP", "packers", {"share.auto.offset.reset": "earliest"})])
 admin.close()
