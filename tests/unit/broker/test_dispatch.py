@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import struct
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -121,7 +122,7 @@ def test_a_fetch_before_v7_is_told_of_a_fault_by_partition() -> None:
 def test_a_failed_commit_is_a_storage_error() -> None:
     world = BrokerWorld()
 
-    def refuse(_changes: list[MetaChange]) -> None:
+    def refuse(_changes: Sequence[MetaChange]) -> None:
         raise OSError("disk full")
 
     world.db.before_commit = refuse

@@ -19,12 +19,21 @@ def produce(client: MockConnection, *, partition: int = 0) -> None:
     client.call(produce_request(batch(b"x" * 100), topic="t", partition=partition), 9, ProduceResponse)
 
 
-def waiting_world(**request: int) -> tuple[BrokerWorld, MockConnection, MockConnection]:
+def waiting_world(
+    *, max_wait_ms: int, min_bytes: int = 1, max_bytes: int = 1 << 20, partition_max_bytes: int = 1 << 20
+) -> tuple[BrokerWorld, MockConnection, MockConnection]:
     """A world with a consumer whose fetch waits, and a producer."""
     world = BrokerWorld()
     world.create_topic("t", partitions=2)
     consumer, producer = world.connect(), world.connect()
-    consumer.send(fetch_request("t", **request), 12)
+    request = fetch_request(
+        "t",
+        max_wait_ms=max_wait_ms,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        partition_max_bytes=partition_max_bytes,
+    )
+    consumer.send(request, 12)
     world.clock.run_until_idle()
     assert not consumer.frames
     assert len(world.broker.fetch_waits) == 1
