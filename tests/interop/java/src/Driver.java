@@ -1,0 +1,158 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.AcknowledgeType;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.utils.Exit;
+
+/**
+ * Share consumers and Apache Kafka's command-line tools in one process, driven by one JSON object a line.
+ *
+ * <pre>
+ * {"do": "open", "name": C, "config": {...}, "topics": [...]}       {}
+ * {"do": "poll", "name": C, "ms": N}                                {"records": [[partition, offset, delivery count, value], ...]}
+ * {"do": "acknowledge", "name": C, "acks": [[partition, offset, type], ...]}    {}
+ * {"do": "commitSync", "name": C}                                   {"partitions": {"0": null or error class}}
+ * {"do": "commitAsync", "name": C}                                  {}
+ * {"do": "callbacks", "name": C}    {"callbacks": [[partition, [offsets], null or error class], ...]} since the last time
+ * {"do": "lockTimeout", "name": C}                                  {"ms": null or N}
+ * {"do": "close", "name": C}                                        {}
+ * {"do": "tool", "main": class, "args": [...]}                      {"code": N, "output": standard output and error}
+ * </pre>
+ *
+ * An exception is answered as {"error": class name, "message": text}. The end of the input ends the process.
+ */
+public final class Driver {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private final Map<String, Member> members = new HashMap<>();
+
+    private static final class Member {
+        final KafkaShareConsumer<byte[], byte[]> consumer;
+        final Map<List<Long>, ConsumerRecord<byte[], byte[]>> delivered = new HashMap<>();
+        ArrayNode callbacks = JSON.createArrayNode();
+
+        Member(Properties config) {
+            consumer = new KafkaShareConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+            consumer.setAcknowledgementCommitCallback((offsets, error) -> offsets.forEach((where, numbers) -> {
+                ArrayNode row = callbacks.addArray().add(where.partition());
+                ArrayNode list = row.addArray();
+                numbers.forEach(list::add);
+                row.add(error == null ? null : error.getClass().getSimpleName());
+            }));
+        }
+    }
+
+    private static final class ExitCalled extends RuntimeException {
+        final int code;
+
+        ExitCalled(int code) {
+            this.code = code;
+        }
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        PrintStream answers = System.out;
+        System.setOut(System.err);
+        Exit.setExitProcedure((code, message) -> {
+            throw new ExitCalled(code);
+        });
+        Driver driver = new Driver();
+        BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+            ObjectNode answer = JSON.createObjectNode();
+            try {
+                driver.handle(JSON.readTree(line), answer);
+            } catch (Exception error) {
+                answer.removeAll();
+                answer.put("error", error.getClass().getSimpleName()).put("message", String.valueOf(error.getMessage()));
+            }
+            answers.println(JSON.writeValueAsString(answer));
+            answers.flush();
+        }
+        System.exit(0);
+    }
+
+    private void handle(JsonNode command, ObjectNode answer) throws Exception {
+        String name = command.path("name").asText();
+        switch (command.get("do").asText()) {
+            case "open" -> open(name, command);
+            case "poll" -> poll(members.get(name), command.get("ms").asLong(), answer.putArray("records"));
+            case "acknowledge" -> acknowledge(members.get(name), command);
+            case "commitSync" -> commitSync(members.get(name), answer.putObject("partitions"));
+            case "commitAsync" -> members.get(name).consumer.commitAsync();
+            case "callbacks" -> {
+                answer.set("callbacks", members.get(name).callbacks);
+                members.get(name).callbacks = JSON.createArrayNode();
+            }
+            case "lockTimeout" -> answer.put("ms", members.get(name).consumer.acquisitionLockTimeoutMs().orElse(null));
+            case "close" -> members.remove(name).consumer.close(Duration.ofSeconds(10));
+            case "tool" -> tool(command, answer);
+            default -> throw new IllegalArgumentException(command.toString());
+        }
+    }
+
+    private void open(String name, JsonNode command) {
+        Properties config = new Properties();
+        command.get("config").properties().forEach(entry -> config.put(entry.getKey(), entry.getValue().asText()));
+        Member member = new Member(config);
+        members.put(name, member);
+        member.consumer.subscribe(JSON.convertValue(command.get("topics"), JSON.getTypeFactory()
+            .constructCollectionType(List.class, String.class)));
+    }
+
+    private static void poll(Member member, long ms, ArrayNode records) {
+        for (ConsumerRecord<byte[], byte[]> record : member.consumer.poll(Duration.ofMillis(ms))) {
+            member.delivered.put(List.of((long) record.partition(), record.offset()), record);
+            records.addArray().add(record.partition()).add(record.offset()).add(record.deliveryCount().orElse((short) 0))
+                .add(new String(record.value(), StandardCharsets.ISO_8859_1));
+        }
+    }
+
+    private static void acknowledge(Member member, JsonNode command) {
+        for (JsonNode ack : command.get("acks")) {
+            member.consumer.acknowledge(member.delivered.get(List.of(ack.get(0).asLong(), ack.get(1).asLong())),
+                AcknowledgeType.valueOf(ack.get(2).asText()));
+        }
+    }
+
+    private static void commitSync(Member member, ObjectNode partitions) {
+        member.consumer.commitSync(Duration.ofSeconds(20)).forEach((where, error) ->
+            partitions.put(String.valueOf(where.partition()), error.map(e -> e.getClass().getSimpleName()).orElse(null)));
+    }
+
+    private static void tool(JsonNode command, ObjectNode answer) throws Exception {
+        String[] arguments = JSON.convertValue(command.get("args"), String[].class);
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        PrintStream out = System.out;
+        PrintStream err = System.err;
+        int code = 0;
+        try (PrintStream captured = new PrintStream(output, true, StandardCharsets.UTF_8)) {
+            System.setOut(captured);
+            System.setErr(captured);
+            Class.forName(command.get("main").asText()).getMethod("main", String[].class).invoke(null, (Object) arguments);
+        } catch (InvocationTargetException error) {
+            if (!(error.getCause() instanceof ExitCalled exit)) {
+                throw error.getCause() instanceof Exception cause ? cause : error;
+            }
+            code = exit.code;
+        } finally {
+            System.setOut(out);
+            System.setErr(err);
+        }
+        answer.put("code", code).put("output", output.toString(StandardCharsets.UTF_8));
+    }
+}

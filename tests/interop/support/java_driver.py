@@ -1,0 +1,143 @@
+"""Apache Kafka's own share consumer and command-line tools, in one Java process that a test drives."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import threading
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.support.apache_kafka import CACHE, class_path, why_unavailable
+
+SOURCE = Path(__file__).resolve().parents[1] / "java" / "src" / "Driver.java"
+
+
+class JavaError(Exception):
+    """An exception in Java: its class name and message."""
+
+
+class Delivered(NamedTuple):
+    """A record that a share consumer got."""
+
+    partition: int
+    offset: int
+    delivery_count: int
+    value: str
+
+
+class ToolResult(NamedTuple):
+    """How a command-line tool ended, and what it printed."""
+
+    code: int
+    output: str
+
+
+def why_no_java() -> str | None:
+    """What is missing to compile and run the driver; None when nothing is."""
+    if shutil.which("javac") is None:
+        return "javac (17 or later) is not on the PATH"
+    return why_unavailable()
+
+
+def _compiled() -> Path:
+    """The folder with the driver's classes; javac runs when the source has changed."""
+    folder = CACHE / "interop-driver" / hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:12]
+    if not folder.exists():
+        fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")
+        command = ["javac", "-Xlint:all", "-Xlint:-classfile", "-Xlint:-path", "-d", str(fresh), "-cp", class_path()]
+        subprocess.run([*command, str(SOURCE)], check=True)
+        fresh.rename(folder)
+    return folder
+
+
+class JavaDriver:
+    """The process. One command at a time; each must be answered within `timeout_s`, or the process is killed."""
+
+    def __init__(self, timeout_s: float = 90) -> None:
+        self._timeout_s = timeout_s
+        command = ["java", "-Xmx256M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{_compiled()}:{class_path()}", "Driver"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def call(self, do: str, **arguments: object) -> dict[str, Any]:  # JSON, of a shape that `do` decides
+        """Raises JavaError."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        overdue = threading.Timer(self._timeout_s, self._process.kill)
+        overdue.start()
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        finally:
+            overdue.cancel()
+        if not line:
+            raise JavaError(f"the driver ended during {do} {arguments}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise JavaError(f"{answer['error']}: {answer['message']}")
+        return answer
+
+    def tool(self, main_class: str, *arguments: str) -> ToolResult:
+        """Run a command-line tool by its main class, without the `org.apache.kafka.tools.` in front."""
+        name = main_class if main_class.startswith("kafka.") else f"org.apache.kafka.tools.{main_class}"
+        answer = self.call("tool", main=name, args=list(arguments))
+        return ToolResult(answer["code"], answer["output"])
+
+    def consumer(self, bootstrap: str, group: str, topic: str, **settings: object) -> JavaShareConsumer:
+        """A share consumer that has subscribed; setting names with `_` for `.`."""
+        config = {"bootstrap.servers": bootstrap, "group.id": group, "reconnect.backoff.max.ms": 250}
+        config |= {name.replace("_", "."): str(value) for name, value in settings.items()}
+        consumer = JavaShareConsumer(self, uuid.uuid4().hex)
+        self.call("open", name=consumer.name, config=config, topics=[topic])
+        return consumer
+
+    def close(self) -> None:
+        """End the process, politely first."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+
+@dataclass(frozen=True, slots=True)
+class JavaShareConsumer:
+    """KafkaShareConsumer's methods."""
+
+    driver: JavaDriver
+    name: str
+
+    def poll(self, ms: int = 500) -> list[Delivered]:
+        return [Delivered(*row) for row in self.driver.call("poll", name=self.name, ms=ms)["records"]]
+
+    def acknowledge(self, acks: Iterable[tuple[int, int, str]]) -> None:
+        """(partition, offset, ACCEPT | RELEASE | REJECT | RENEW), sent with the next poll or commit."""
+        self.driver.call("acknowledge", name=self.name, acks=list(acks))
+
+    def commit_sync(self) -> Mapping[int, str | None]:
+        """Error class, or None, of each partition that something was sent for."""
+        partitions = self.driver.call("commitSync", name=self.name)["partitions"]
+        return {int(partition): error for partition, error in partitions.items()}
+
+    def callbacks(self) -> list[tuple[int, int, str | None]]:
+        """(partition, offset, error class or None) of each acknowledgement that was answered since the last call."""
+        rows = self.driver.call("callbacks", name=self.name)["callbacks"]
+        return [(partition, offset, error) for partition, offsets, error in rows for offset in offsets]
+
+    def lock_timeout_ms(self) -> int | None:
+        timeout: int | None = self.driver.call("lockTimeout", name=self.name)["ms"]
+        return timeout
+
+    def close(self) -> None:
+        self.driver.call("close", name=self.name)
