@@ -216,14 +216,17 @@ def validate_batch(data: bytes | bytearray | memoryview) -> BatchHeader | ErrorC
         0 <= last_delta == count - 1
         and max_timestamp >= NO_TIMESTAMP
         and count * MIN_RECORD_BYTES <= (size - HEADER_SIZE) * _EXPANSION.get(attributes & ~_FLAGS, 0)
-        and (producer_id == epoch == sequence == -1 or _producer_fields_agree(attributes, producer_id, epoch, sequence))
+        and (producer_id == -1 or _producer_fields_agree(attributes, producer_id, epoch, sequence))
     ):
         return header
     return ErrorCode.INVALID_RECORD
 
 
 def _producer_fields_agree(attributes: int, producer_id: int, epoch: int, sequence: int) -> bool:
-    """A producer id comes with an epoch and, but for control batches, a sequence; without one there is neither."""
+    """A producer id comes with an epoch and, but for control batches, a sequence. Without one neither means anything:
+
+    aiokafka numbers its batches from 0 all the same.
+    """
     if producer_id < 0 or epoch < 0:
         return False
     return sequence == NO_SEQUENCE if attributes & CONTROL else sequence >= 0

@@ -182,13 +182,17 @@ def test_walking_over_a_length_no_batch_has_raises() -> None:
         ("max timestamp -2", with_field(one(), 35, 8, -2), ErrorCode.INVALID_RECORD),
         ("producer id -2", with_field(one(), 43, 8, -2), ErrorCode.INVALID_RECORD),
         ("a producer without epoch", with_field(one(), 43, 8, 5), ErrorCode.INVALID_RECORD),
-        ("a sequence without producer", with_field(one(), 53, 4, 5), ErrorCode.INVALID_RECORD),
-        ("a negative sequence", with_field(one(), 53, 4, -7), ErrorCode.INVALID_RECORD),
     ],
 )
 def test_what_is_not_exactly_one_sound_batch_is_refused(what: str, batch: bytes, error: ErrorCode) -> None:
     assert validate_batch(batch) is error, what
     assert validate_batch(memoryview(batch)) is error, what
+
+
+@pytest.mark.parametrize("sequence", [0, 5, -7])
+def test_without_a_producer_id_the_sequence_means_nothing(sequence: int) -> None:
+    """aiokafka's plain producer writes 0."""
+    assert isinstance(validate_batch(with_field(one(), 53, 4, sequence)), BatchHeader)
 
 
 def test_a_compressed_batch_cannot_claim_offsets_without_end() -> None:
