@@ -19,7 +19,7 @@ help:
 	@echo "  make demo        336,776 flights through one share group, the broker killed half way (2 minutes)"
 	@echo "  make test        every test that needs only Python (6 minutes at most)"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
-	@echo "  make interop     the clients of other languages; needs Java, Maven and more, skips what is missing"
+	@echo "  make interop     Apache Kafka's own clients and tools; needs Java and Maven, skips what is missing"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
 	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
