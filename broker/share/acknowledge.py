@@ -15,6 +15,8 @@ from shareq.broker.share.writes import StateChange
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
 
+_LOWEST_TYPE, _HIGHEST_TYPE = min(AcknowledgeType).value, max(AcknowledgeType).value
+
 
 class Acknowledgement:
     """One request's acknowledgements of one share partition."""
@@ -49,7 +51,7 @@ class Acknowledgement:
 
     def _apply_one(self, ack: AckBatch) -> ErrorCode:
         types = ack.types
-        if not types or min(types) < AcknowledgeType.GAP or max(types) > AcknowledgeType.RENEW:
+        if not types or min(types) < _LOWEST_TYPE or max(types) > _HIGHEST_TYPE:
             return ErrorCode.INVALID_REQUEST
         if len(types) > 1 and len(types) != ack.last_offset - ack.first_offset + 1:
             return ErrorCode.INVALID_REQUEST
@@ -88,11 +90,31 @@ class Acknowledgement:
             # Also when the acknowledgement begins in a hole behind this batch, as in Apache Kafka.
             if batch.statuses[0].owner != self._member_id:
                 return ErrorCode.INVALID_RECORD_STATE
-            whole = ack.first_offset <= batch.first_offset and batch.last_offset <= ack.last_offset
-            batch.offset_form = not whole or len(ack.types) > 1 or batch.first_offset < start
+            if (
+                len(ack.types) == 1
+                and max(ack.first_offset, start) <= batch.first_offset
+                and batch.last_offset <= ack.last_offset
+            ):
+                return self._apply_to_whole(batch, ack.types[0])
+            batch.offset_form = True
         first = max(batch.first_offset, ack.first_offset, start)
         last = min(batch.last_offset, ack.last_offset)
         return self._apply_to_range(ack, batch, first, last) if first <= last else ErrorCode.NONE
+
+    def _apply_to_whole(self, batch: InFlightBatch, kind: int) -> ErrorCode:
+        """Acknowledge a batch that is one run, the member's own, and stays one run."""
+        if kind == AcknowledgeType.RENEW:
+            if not self._settings.renew_acknowledge_enable:
+                return ErrorCode.INVALID_RECORD_STATE
+            self._locks.add(self._window, self._deadline_ms, batch.first_offset, batch.last_offset)
+        target = self._target(batch.statuses[0], kind)
+        batch.statuses[0] = target
+        if target.write_id:
+            if target.terminal:
+                self._window.delivery_complete_count += batch.last_offset - batch.first_offset + 1
+            self._change.touched.append((batch, batch.first_offset, batch.last_offset))
+            self._change.persist_run(batch.first_offset, batch.last_offset, target)
+        return ErrorCode.NONE
 
     def _apply_to_range(self, ack: AckBatch, batch: InFlightBatch, first: int, last: int) -> ErrorCode:
         """Acknowledge `first..last` (inclusive), a part of both the batch and the acknowledgement."""
@@ -132,18 +154,22 @@ class Acknowledgement:
             self._locks.add(self._window, self._deadline_ms, first, last)
         if len(targets) == 1:
             starts, statuses = [first], list(targets.values())
-            terminal = last - first + 1 if statuses[0].terminal else 0
+            self._window.delivery_complete_count += (last - first + 1) * statuses[0].terminal
         else:
             starts, statuses = merged(list(range(first, last + 1)), list(map(targets.__getitem__, types)))
             terminal = sum(types.count(kind) for kind, target in targets.items() if target.terminal)
-        self._window.delivery_complete_count += terminal
-        rows = [
-            StateBatch(start, end, target.state, target.delivery_count)
-            for start, end, target in zip(starts, _ends(starts, last), statuses, strict=True)
-            if target.write_id
-        ]
-        if rows:
-            self._change.persist(rows)
+            self._window.delivery_complete_count += terminal
+        if len(starts) == 1:
+            if statuses[0].write_id:
+                self._change.persist_run(first, last, statuses[0])
+            return starts, statuses
+        self._change.persist(
+            [
+                StateBatch(start, end, target.state, target.delivery_count)
+                for start, end, target in zip(starts, _ends(starts, last), statuses, strict=True)
+                if target.write_id
+            ]
+        )
         return starts, statuses
 
     def _target(self, status: RecordStatus, kind: int) -> RecordStatus:

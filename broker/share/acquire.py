@@ -45,6 +45,7 @@ class Acquisition:
     __slots__ = (
         "_deadline_ms",
         "_first",
+        "_first_delivery",
         "_last",
         "_limited",
         "_locks",
@@ -80,6 +81,7 @@ class Acquisition:
         self._first = spans[0].base_offset
         self._last = spans[-1].last_offset
         self._memo: dict[RecordStatus, RecordStatus] = {}
+        self._first_delivery = _NEVER_DELIVERED.acquired(member_id, self._deadline_ms)
         self.member_id = member_id
         self.batch_size = max(batch_size, 1)  # zero or less: cut at every record batch
         self.left = 0
@@ -230,9 +232,7 @@ class Acquisition:
         yield first, last
 
     def _add(self, first: int, last: int) -> None:
-        batch = InFlightBatch(first, last, _NEVER_DELIVERED)
-        batch.statuses[0] = self._acquired(batch, _NEVER_DELIVERED)
-        self._window.batches.add(batch)
+        self._window.batches.add(InFlightBatch(first, last, self._first_delivery))
         self._acquired_range(first, last, 1)
 
     def _add_limited(self, first: int, last: int) -> None:
@@ -242,7 +242,8 @@ class Acquisition:
             self._add(first, last)
             return
         batch = InFlightBatch(first, last, _NEVER_DELIVERED)
-        batch.overwrite(first, acquired_last, [first], [self._acquired(batch, _NEVER_DELIVERED)])
+        batch.overwrite(first, acquired_last, [first], [self._first_delivery])
+        batch.peak_count = 1
         self._window.batches.add(batch)
         self._window.note_available(acquired_last + 1)
         self._acquired_range(first, acquired_last, 1)
@@ -265,13 +266,16 @@ class Acquisition:
 def cut_out(acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]]) -> list[AcquiredRange]:
     """What is left of the acquired ranges without the aborted ones (inclusive, ascending, disjoint)."""
     kept: list[AcquiredRange] = []
+    passed = 0  # aborted ranges that end below everything to come
     for first, last, count in acquired:
-        for aborted_first, aborted_last in aborted:
-            if aborted_last < first or aborted_first > last:
-                continue
-            if first < aborted_first:
-                kept.append(AcquiredRange(first, aborted_first - 1, count))
-            first = aborted_last + 1
+        while passed < len(aborted) and aborted[passed][1] < first:
+            passed += 1
+        index = passed
+        while index < len(aborted) and aborted[index][0] <= last:
+            if first < aborted[index][0]:
+                kept.append(AcquiredRange(first, aborted[index][0] - 1, count))
+            first = aborted[index][1] + 1
+            index += 1
         if first <= last:
             kept.append(AcquiredRange(first, last, count))
     return kept

@@ -123,6 +123,10 @@ class InFlightBatch:
 
     def commit(self, first: int, last: int, write_id: int) -> int | None:
         """Settle what `write_id` left pending in `first..last`; the first offset that became available, if any."""
+        if len(self.statuses) == 1:
+            status = self.statuses[0]
+            self.statuses[0] = status = (status.after or status) if status.write_id == write_id else status
+            return first if status.available else None
         low, high = self.index_of(first), bisect_right(self.starts, last)
         statuses = [
             status.after or status if status.write_id == write_id else status for status in self.statuses[low:high]
@@ -131,6 +135,12 @@ class InFlightBatch:
         available = next((start for start, status in zip(starts, statuses, strict=True) if status.available), None)
         self._put(low, high, *merged(starts, statuses))
         return available
+
+    def first_unfinished(self) -> int | None:
+        """The index of the first run that is not finished with; None when all are."""
+        if len(self.statuses) == 1:
+            return None if self.statuses[0].done else 0
+        return next((index for index, status in enumerate(self.statuses) if not status.done), None)
 
     def forget_below(self, index: int, status: RecordStatus) -> None:
         """Make one run, of `status`, of the runs below `index` (at least one)."""

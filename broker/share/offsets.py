@@ -56,7 +56,7 @@ def advance_start(window: InFlightWindow) -> bool:
         gap = window.active_gap
         if gap is not None and batch.last_offset >= gap.start_offset:
             break
-        index = next((index for index, status in enumerate(batch.statuses) if not status.done), None)
+        index = batch.first_unfinished()
         if index is not None:
             if index:
                 done_up_to = batch.starts[index] - 1

@@ -32,20 +32,28 @@ class StateChange:
             first, last = min(first, low), max(last, high)
         self.touched.append((batch, first, last))
 
-    def persist(self, rows: Sequence[StateBatch]) -> None:
+    def persist(self, rows: list[StateBatch]) -> None:
         """Add what to write, after what is there: ascending, and no two of the rows could be one."""
         written = self.state_batches
-        if written:
-            before, row = written[-1], rows[0]
-            if before.last_offset + 1 == row.first_offset and before[2:] == row[2:]:
-                written[-1] = StateBatch(before.first_offset, *row[1:])
+        if written and rows:
+            first, last, state, count = rows[0]
+            if _adjoin(written[-1], first, state, count):
+                written[-1] = StateBatch(written[-1].first_offset, last, state, count)
                 rows = rows[1:]
-        written.extend(rows)
+        written += rows
+
+    def persist_run(self, first: int, last: int, status: RecordStatus) -> None:
+        """`persist` for one changed run."""
+        written = self.state_batches
+        if written and _adjoin(written[-1], first, status.state, status.delivery_count):
+            written[-1] = StateBatch(written[-1].first_offset, last, status.state, status.delivery_count)
+        else:
+            written.append(StateBatch(first, last, status.state, status.delivery_count))
 
     def persist_runs(self, runs: Sequence[Run]) -> None:
         """`persist` for changed runs, ascending."""
         for first, last, status in runs:
-            self.persist((StateBatch(first, last, status.state, status.delivery_count),))
+            self.persist_run(first, last, status)
 
     def commit(self, window: InFlightWindow) -> bool:
         """The write is durable. True when records became available."""
@@ -90,6 +98,10 @@ class StateChange:
             return before.moved(after_release(before, delivery_count_limit))
 
         return rolled_back
+
+
+def _adjoin(before: StateBatch, first: int, state: int, count: int) -> bool:
+    return before.last_offset + 1 == first and before.delivery_state == state and before.delivery_count == count
 
 
 def release(window: InFlightWindow, member_id: str, change: StateChange, delivery_count_limit: int) -> None:

@@ -101,6 +101,12 @@ def test_a_batch_treated_whole_stays_one_run_and_out_of_offset_form() -> None:
     assert (batch.starts, batch.statuses, batch.offset_form) == ([0], [COLOURS[1]], False)
 
 
+def test_a_batch_of_several_runs_is_in_offset_form() -> None:
+    batch = InFlightBatch(0, 9, NEW)
+    batch.overwrite(0, 9, [0, 5], [COLOURS[1], COLOURS[2]])
+    assert batch.offset_form
+
+
 def test_offset_form_is_for_good_though_equal_runs_merge() -> None:
     """Apache Kafka never goes back to a state per batch; some rules can tell."""
     batch = InFlightBatch(0, 9, NEW)

@@ -170,6 +170,20 @@ def test_delivering_a_lower_record_again_reopens_no_hole() -> None:
     assert fetch(partition, spans((15, 24))) == [(15, 19, 1), (20, 24, 2)]
 
 
+def test_after_a_lower_record_was_delivered_again_holes_above_it_are_looked_for_anew() -> None:
+    """As Apache Kafka: also a natural hole, whose read then shows that there is nothing."""
+    partition = share_partition(start=0, persisted=[(0, 4, 0, 1), (10, 14, 2, 1), (20, 24, 0, 1), (30, 34, 2, 1)])
+    fetch(partition, spans((0, 4)))
+    assert fetch(partition, spans((10, 14))) == []  # 5-9 are not in the log
+    assert fetch(partition, spans((15, 24))) == [(15, 19, 1), (20, 24, 2)]
+    assert partition.next_fetch_offset() == 25
+    settle(partition, 0, 4, RELEASE)
+    fetch(partition, spans((0, 4)))
+    assert partition.next_fetch_offset() == 5
+    assert fetch(partition, spans((10, 14))) == []
+    assert partition.next_fetch_offset() == 25
+
+
 def test_a_hole_below_a_moved_log_start_is_not_looked_for() -> None:
     partition = share_partition(start=0, persisted=[(10, 14, 0, 1)])
     partition.on_log_start_moved(6, 0)

@@ -55,6 +55,7 @@ def test_cutting_ranges_out_of_ranges() -> None:
     assert cut_out(acquired, []) == acquired
     assert cut_out(acquired, [(0, 39)]) == []
     assert cut_out(acquired, [(20, 29), (100, 110)]) == acquired
+    assert cut_out(acquired, [(0, 1), (5, 31)]) == [(2, 4, 1), (32, 39, 1)]
     assert cut_out(acquired, [(3, 4), (6, 6), (8, 11), (35, 50)]) == [
         (0, 2, 1),
         (5, 5, 1),
