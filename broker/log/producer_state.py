@@ -203,8 +203,7 @@ class ProducerStates:
         if not self._open and not self._ending:
             return high_watermark
         self._ending = [ending for ending in self._ending if ending[0] >= high_watermark]
-        firsts = [first for _, first in self._ending]
-        return min(high_watermark, *self._open.values(), *firsts)
+        return min([high_watermark, *self._open.values(), *(first for _, first in self._ending)])
 
     def remove_expired(self, now_wall_ms: int, expiration_ms: int) -> None:
         """Forget producers that were silent for `expiration_ms` and have no open transaction."""

@@ -1,7 +1,8 @@
 """A disk in memory that forgets what was not synced, fails when told to, and can lose power at any write.
 
-What a real disk promises, and no more: a file's synced bytes survive, unsynced ones may be cut off anywhere; creations,
-renames and removals survive once their folder is synced, before that the last ones may be undone.
+What a real disk promises, and no more: a file's synced bytes survive, unsynced ones may be cut off anywhere, with or
+without zeros in their place; creations, renames and removals survive once their folder is synced, before that the last
+ones may be undone.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ class _Inode:
         if self.ghost is not None and rng.random() < 0.5:
             self.content = bytearray(self.ghost)
         else:
-            del self.content[rng.randint(self.durable_size, len(self.content)) :]
+            size = len(self.content)
+            del self.content[rng.randint(self.durable_size, size) :]
+            if rng.random() < 0.3:  # the file's new length was on disk before its new bytes
+                self.content.extend(bytes(rng.randint(len(self.content), size) - len(self.content)))
         self.synced(len(self.content))
         self.durable_size = len(self.content)
 

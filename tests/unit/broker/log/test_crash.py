@@ -1,0 +1,251 @@
+"""Dying at every single disk operation, in both crash models.
+
+Design: what was answered survives a process kill always, and a power cut when every message is flushed; torn bytes are
+cut off, never served; the broker starts again by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+import pytest
+
+from shareq.broker.log.manager import LogManager
+from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
+from shareq.broker.log.settings import LogSettings
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+from tests.support.log_world import TOPIC, LogWorld, batch_of, read_all
+from tests.support.mem_fs import CrashModel, SimulatedCrash
+
+SMALL = LogSettings(segment_bytes=900, index_interval_bytes=100)
+PARTITIONS = 2
+OTHER_ID = bytes(range(16, 32))
+
+
+@dataclass(slots=True)
+class Told:
+    """What clients of one partition know."""
+
+    appended: dict[int, bytes] = field(default_factory=dict)  # offset -> value, answered or not
+    answered: dict[int, bytes] = field(default_factory=dict)
+    log_start: int = 0
+    asked_start: int = 0
+    next_sequence: int = 0
+    last_batch: tuple[int, int, int] | None = None  # sequence, first and last offset of the last answered batch
+
+
+class Workload:
+    """Appends, reads, prefix truncations and clean restarts; the same for the same seed."""
+
+    def __init__(self, seed: int, *, flush_every_message: bool) -> None:
+        self.rng = Random(seed)
+        self.world = LogWorld(SMALL, flush_every_message=flush_every_message, seed=seed)
+        self.told = [Told() for _ in range(PARTITIONS)]
+        self.counter = 0
+
+    def log(self, partition: int) -> PartitionLog:
+        return self.world.logs.get(TOPIC, partition)
+
+    def run(self, rounds: int) -> None:
+        for _ in range(rounds):
+            action = self.rng.random()
+            if action < 0.8:
+                for _ in range(self.rng.randint(1, 4)):
+                    self.append(self.rng.randrange(PARTITIONS))
+                self.world.clock.run_tick() if self.rng.random() < 0.3 else self.world.tick()
+            elif action < 0.9:
+                self.truncate(self.rng.randrange(PARTITIONS))
+            else:
+                self.world.tick()
+                self.world.restart()
+        self.world.tick()
+
+    def append(self, partition: int) -> None:
+        told = self.told[partition]
+        values = [
+            b"%d-" % (self.counter + at) + b"x" * self.rng.randint(0, 150) for at in range(self.rng.randint(1, 3))
+        ]
+        self.counter += len(values)
+        sequence = told.next_sequence
+        batch = batch_of(*values, producer_id=partition + 1, producer_epoch=0, base_sequence=sequence)
+        accepted: list[AppendInfo] = []
+
+        def on_durable(error: ErrorCode) -> None:
+            assert error is ErrorCode.NONE
+            told.answered |= {accepted[0].base_offset + at: value for at, value in enumerate(values)}
+            told.last_batch = (sequence, accepted[0].base_offset, accepted[0].last_offset)
+
+        now = self.world.clock.wall_ms()
+        info = self.log(partition).append(batch, origin=Origin.CLIENT, now_wall_ms=now, on_durable=on_durable)
+        assert isinstance(info, AppendInfo)
+        assert not info.duplicate
+        accepted.append(info)
+        told.appended |= {info.base_offset + at: value for at, value in enumerate(values)}
+        told.next_sequence += len(values)
+
+    def truncate(self, partition: int) -> None:
+        log, told = self.log(partition), self.told[partition]
+        told.asked_start = self.rng.randint(log.log_start_offset, log.high_watermark)
+        assert log.truncate_prefix(told.asked_start) is ErrorCode.NONE
+        told.log_start = log.log_start_offset
+
+    def die(self, model: CrashModel) -> LogManager:
+        self.world.crash(model)
+        return self.world.start()
+
+    def check(self) -> None:
+        """Everything that was answered is there, and nothing that was never appended."""
+        for partition, told in enumerate(self.told):
+            log = self.log(partition)
+            assert told.log_start <= log.log_start_offset <= max(told.asked_start, told.log_start)
+            assert log.high_watermark == log.log_end_offset
+            found = {record.offset: record.value for record in read_all(log, max_bytes=300)}
+            for offset, value in told.answered.items():
+                if offset >= log.log_start_offset:
+                    assert found.get(offset) == value, f"{log} lost {offset}"
+            for offset, served in found.items():
+                assert told.appended.get(offset) == served, f"{log} serves something else at {offset}"
+            self.check_producer(partition)
+
+    def check_producer(self, partition: int) -> None:
+        """Sent again, the last answered batch is a duplicate: an idempotent producer never makes two of it."""
+        told, log = self.told[partition], self.log(partition)
+        if told.last_batch is None:
+            return
+        sequence, first, last = told.last_batch
+        producer = log.producers.get(partition + 1)
+        if producer is not None and producer.batches[-1].last_offset == last:
+            values = [told.appended[offset] for offset in range(first, last + 1)]
+            batch = batch_of(*values, producer_id=partition + 1, producer_epoch=0, base_sequence=sequence)
+            info = log.append(batch, origin=Origin.CLIENT, now_wall_ms=self.world.clock.wall_ms())
+            assert isinstance(info, AppendInfo)
+            assert (info.base_offset, info.last_offset, info.duplicate) == (first, last, True)
+        elif last >= log.log_start_offset:
+            assert producer is not None
+            assert producer.batches[-1].last_offset > last  # one that was not answered survived too
+
+    def go_on(self) -> None:
+        """The log takes appends again, and a clean restart changes nothing."""
+        for partition, told in enumerate(self.told):
+            producer = self.log(partition).producers.get(partition + 1)
+            end = self.log(partition).log_end_offset
+            told.appended = {offset: value for offset, value in told.appended.items() if offset < end}
+            told.next_sequence = 0 if producer is None else producer.batches[-1].last_sequence + 1
+            told.last_batch = None
+        for partition in range(PARTITIONS):
+            self.append(partition)
+        self.world.tick()
+        self.check()
+        if self.world.flush_every_message:
+            self.die(CrashModel.POWER_LOSS)
+            self.check()
+        self.world.restart()
+        self.check()
+
+    def lose_power_after_reading(self) -> None:
+        """What readers saw after a restart was durable by then, whatever had synced it."""
+        for partition, told in enumerate(self.told):
+            told.answered |= {record.offset: record.value or b"" for record in read_all(self.log(partition))}
+        self.die(CrashModel.POWER_LOSS)
+        self.check()
+
+
+def steps_of(seed: int, rounds: int, *, flush_every_message: bool) -> range:
+    """The disk operations of the workload, those that make the empty data folder apart."""
+    workload = Workload(seed, flush_every_message=flush_every_message)
+    first = workload.world.fs.steps + 1
+    workload.run(rounds)
+    workload.check()
+    return range(first, workload.world.fs.steps + 1)
+
+
+def die_at_every_step(seed: int, rounds: int, model: CrashModel, *, flush_every_message: bool) -> None:
+    steps = steps_of(seed, rounds, flush_every_message=flush_every_message)
+    assert len(steps) > 90
+    for step in steps:
+        workload = Workload(seed, flush_every_message=flush_every_message)
+        workload.world.fs.crash_at = step
+        with pytest.raises(SimulatedCrash):
+            workload.run(rounds)
+        workload.die(model)
+        workload.check()
+        if flush_every_message and step % 3 == 0:
+            workload.lose_power_after_reading()
+        workload.go_on()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_process_killed_at_every_disk_operation(seed: int) -> None:
+    die_at_every_step(seed, 18, CrashModel.PROCESS_KILL, flush_every_message=False)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_process_killed_at_every_disk_operation_while_every_message_is_flushed(seed: int) -> None:
+    die_at_every_step(seed, 12, CrashModel.PROCESS_KILL, flush_every_message=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_power_lost_at_every_disk_operation_while_every_message_is_flushed(seed: int) -> None:
+    die_at_every_step(seed, 12, CrashModel.POWER_LOSS, flush_every_message=True)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("model", list(CrashModel))
+def test_dying_again_and_again_during_recovery(seed: int, model: CrashModel) -> None:
+    """A start that dies leaves the next one as good a chance."""
+    rng = Random(seed)
+    steps = steps_of(seed, 12, flush_every_message=True)
+    workload = Workload(seed, flush_every_message=True)
+    workload.world.fs.crash_at = rng.choice(steps[len(steps) // 2 :])
+    with pytest.raises(SimulatedCrash):
+        workload.run(12)
+    workload.world.crash(model)
+    for step in range(1, 30):
+        workload.world.fs.crash_at = workload.world.fs.steps + step
+        try:
+            workload.world.start()
+            workload.world.tick()
+        except SimulatedCrash:
+            workload.world.crash(model)
+            continue
+        workload.world.fs.crash_at = None
+        workload.world.crash(model)
+    workload.world.start()
+    workload.check()
+    workload.go_on()
+
+
+@pytest.mark.parametrize("model", list(CrashModel))
+def test_a_deleted_topic_never_comes_back_under_its_name(model: CrashModel) -> None:
+    """Metadata is committed first; whatever the crash leaves of the folders, the new topic of that name is empty."""
+    step = 0
+    while True:
+        step += 1
+        world = LogWorld(SMALL, flush_every_message=True, seed=step)
+        for partition in range(2):
+            log = world.logs.get(TOPIC, partition)
+            for at in range(8):
+                log.append(batch_of(b"old%d" % at * 20), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
+                world.tick()
+            assert log.truncate_prefix(5) is ErrorCode.NONE
+        old = world.topics.images[TOPIC]
+        world.topics.images[TOPIC] = TopicImage(TOPIC, OTHER_ID, 3)
+        world.fs.crash_at = world.fs.steps + step
+        try:
+            world.logs.delete_topic(TOPIC, old.topic_id)
+            world.tick()
+        except SimulatedCrash:
+            pass
+        died = world.fs.steps >= (world.fs.crash_at or 0)
+        world.crash(model)
+        world.start()
+        log = world.log
+        assert (log.log_start_offset, log.log_end_offset, log.topic_id) == (0, 0, OTHER_ID)
+        assert read_all(log) == []
+        world.produce(b"new")
+        world.restart()
+        assert [record.value for record in read_all(world.log)] == [b"new"]
+        if not died:
+            return

@@ -1,0 +1,262 @@
+"""Idempotent and transactional producers, as Apache Kafka's ProducerStateManager judges them."""
+
+from __future__ import annotations
+
+import struct
+from random import Random
+
+import pytest
+
+from shareq.broker.log.producer_state import AppendedBatch, Producer, ProducerStates
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, read_header
+from shareq.protocol.records.checksum import crc32c
+from shareq.protocol.records.control import build_end_transaction_marker
+
+MAX = 2**31 - 1
+
+
+def header_of(sequence: int, count: int = 1, *, epoch: int = 0, producer: int = 9, txn: bool = False) -> BatchHeader:
+    return read_header(
+        build_batch(
+            [RecordData(None, b"")] * count,
+            timestamp_ms=1_000,
+            producer_id=producer,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+            transactional=txn,
+        )
+    )
+
+
+def marker(*, epoch: int = 0, producer: int = 9, coordinator_epoch: int = 0) -> BatchHeader:
+    return read_header(
+        build_end_transaction_marker(
+            commit=True,
+            producer_id=producer,
+            producer_epoch=epoch,
+            coordinator_epoch=coordinator_epoch,
+            timestamp_ms=1_000,
+        )
+    )
+
+
+class Appended:
+    """A log that appends what the states allow."""
+
+    def __init__(self) -> None:
+        self.states = ProducerStates()
+        self.end = 0
+
+    def append(self, header: BatchHeader) -> int:
+        assert self.states.check(header) is ErrorCode.NONE
+        self.states.append(header, self.end, 1_000)
+        self.end += header.records_count
+        return self.end - header.records_count
+
+    def end_transaction(self, header: BatchHeader, coordinator_epoch: int = 0) -> None:
+        self.states.end_transaction(header, self.end, coordinator_epoch, 1_000)
+        self.end += 1
+
+    def check(self, sequence: int, count: int = 1, *, epoch: int = 0, txn: bool = False) -> ErrorCode | AppendedBatch:
+        return self.states.check(header_of(sequence, count, epoch=epoch, txn=txn))
+
+
+def test_a_producer_nobody_knows_may_start_with_any_sequence() -> None:
+    """Its earlier records may have been deleted by retention: never UNKNOWN_PRODUCER_ID."""
+    assert ProducerStates().check(header_of(55)) is ErrorCode.NONE
+
+
+def test_sequences_go_on_without_gap() -> None:
+    log = Appended()
+    log.append(header_of(0, 3))
+    assert log.check(3) is ErrorCode.NONE
+    assert log.check(4) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.check(2) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_any_of_the_last_five_batches_is_recognised_with_its_offsets() -> None:
+    log = Appended()
+    offsets = [log.append(header_of(sequence, 2)) for sequence in range(0, 14, 2)]
+    for back in range(1, 6):
+        repeated = log.check(14 - 2 * back, 2)
+        assert isinstance(repeated, AppendedBatch)
+        assert (repeated.first_offset, repeated.last_offset) == (offsets[-back], offsets[-back] + 1)
+    assert log.check(2, 2) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_part_of_an_earlier_batch_is_no_duplicate() -> None:
+    log = Appended()
+    log.append(header_of(0, 4))
+    assert log.check(0, 3) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.check(1, 3) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_after_the_last_sequence_comes_zero() -> None:
+    log = Appended()
+    log.append(header_of(MAX - 1, 2))
+    assert log.check(1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    log.append(header_of(0))
+    repeated = log.check(MAX - 1, 2)
+    assert isinstance(repeated, AppendedBatch)
+    assert repeated.first_sequence == MAX - 1
+
+
+def test_a_batch_across_the_wrap_is_followed_and_recognised() -> None:
+    log = Appended()
+    log.append(header_of(MAX - 1, 5))  # MAX-1, MAX, 0, 1, 2
+    repeated = log.check(MAX - 1, 5)
+    assert isinstance(repeated, AppendedBatch)
+    assert (repeated.first_sequence, repeated.last_sequence) == (MAX - 1, 2)
+    assert log.check(3) is ErrorCode.NONE
+
+
+def test_a_newer_epoch_starts_at_zero_and_fences_the_older() -> None:
+    log = Appended()
+    log.append(header_of(0, 3))
+    assert log.check(3, epoch=1) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    log.append(header_of(0, epoch=1))
+    assert log.check(3, epoch=0) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert log.check(0, 3, epoch=0) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert log.check(1, epoch=1) is ErrorCode.NONE
+
+
+def test_a_plain_batch_inside_a_transaction_is_refused() -> None:
+    log = Appended()
+    log.append(header_of(0, txn=True))
+    assert log.check(1) is ErrorCode.INVALID_TXN_STATE
+    assert log.check(1, txn=True) is ErrorCode.NONE
+
+
+def test_last_stable_offset_waits_for_the_first_open_transaction() -> None:
+    log = Appended()
+    log.append(header_of(0, 3))
+    first = log.append(header_of(0, 2, producer=5, txn=True))
+    second = log.append(header_of(0, 2, producer=6, txn=True))
+    assert log.states.first_unstable_offset(log.end) == first
+    log.end_transaction(marker(producer=5))
+    assert log.states.first_unstable_offset(log.end) == second
+    log.end_transaction(marker(producer=6))
+    assert log.states.first_unstable_offset(log.end) == log.end
+
+
+def test_a_transaction_is_open_until_readers_see_its_marker() -> None:
+    log = Appended()
+    first = log.append(header_of(0, 2, producer=5, txn=True))
+    before_marker = log.end
+    log.end_transaction(marker(producer=5))
+    assert log.states.first_unstable_offset(before_marker) == first
+    assert log.states.first_unstable_offset(log.end) == log.end
+
+
+def test_markers_are_fenced_by_epochs() -> None:
+    log = Appended()
+    log.append(header_of(0, epoch=3, txn=True))
+    assert log.states.check_marker(marker(epoch=2), 0) is ErrorCode.INVALID_PRODUCER_EPOCH
+    log.end_transaction(marker(epoch=3), coordinator_epoch=7)
+    assert log.states.check_marker(marker(epoch=3), 6) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    assert log.states.check_marker(marker(epoch=4), 7) is ErrorCode.NONE
+    assert log.states.check_marker(marker(producer=1), 0) is ErrorCode.NONE
+
+
+def test_a_marker_with_a_bumped_epoch_starts_sequences_anew() -> None:
+    """KIP-890: each transaction has an epoch of its own."""
+    log = Appended()
+    log.append(header_of(0, 3, epoch=3, txn=True))
+    log.end_transaction(marker(epoch=4))
+    assert log.check(3, epoch=4, txn=True) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert log.check(0, epoch=4, txn=True) is ErrorCode.NONE
+    assert log.check(0, 3, epoch=3, txn=True) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_silent_producers_are_forgotten_but_not_those_with_an_open_transaction() -> None:
+    log = Appended()
+    log.append(header_of(0, producer=1))
+    log.append(header_of(0, producer=2, txn=True))
+    log.states.remove_expired(1_999, 1_000)
+    assert log.states.producer_ids() == [1, 2]
+    log.states.remove_expired(2_000, 1_000)
+    assert log.states.producer_ids() == [2]
+
+
+def state_of(states: ProducerStates) -> dict[int, tuple[object, ...]]:
+    def fields(producer: Producer | None) -> tuple[object, ...]:
+        assert producer is not None
+        return (
+            producer.epoch,
+            producer.coordinator_epoch,
+            producer.last_timestamp,
+            producer.transaction_first_offset,
+            producer.batches,
+        )
+
+    return {producer_id: fields(states.get(producer_id)) for producer_id in states.producer_ids()}
+
+
+def random_appends(log: Appended, rng: Random, count: int) -> None:
+    for _ in range(count):
+        producer_id = rng.randint(1, 3)
+        known = log.states.get(producer_id)
+        epoch = 0 if known is None else known.epoch + (rng.random() < 0.1)
+        open_txn = known is not None and known.transaction_first_offset >= 0
+        if open_txn and rng.random() < 0.3:
+            log.end_transaction(marker(epoch=epoch, producer=producer_id), coordinator_epoch=rng.randint(0, 3))
+            continue
+        fresh = known is None or known.epoch != epoch or not known.batches
+        sequence = 0 if fresh or known is None else known.batches[-1].last_sequence + 1
+        txn = open_txn or rng.random() < 0.5
+        log.append(header_of(sequence, rng.randint(1, 4), epoch=epoch, producer=producer_id, txn=txn))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rolling_back_is_as_if_nothing_had_happened(seed: int) -> None:
+    rng = Random(seed)
+    log = Appended()
+    random_appends(log, rng, rng.randint(0, 12))
+    log.states.written()
+    before, end = state_of(log.states), log.end
+    unstable = log.states.first_unstable_offset(end)
+    random_appends(log, rng, rng.randint(1, 12))
+    log.states.roll_back(end)
+    log.end = end
+    assert state_of(log.states) == before
+    assert log.states.first_unstable_offset(end) == unstable
+    random_appends(log, rng, 5)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_snapshot_keeps_the_last_batch_of_each_producer(seed: int) -> None:
+    log = Appended()
+    random_appends(log, Random(seed), 15)
+    restored = ProducerStates.from_snapshot(log.states.to_snapshot())
+    assert restored is not None
+    before = state_of(log.states)
+    assert restored.producer_ids() == log.states.producer_ids()
+    for producer_id, (epoch, coordinator_epoch, time, first, batches) in state_of(restored).items():
+        assert (epoch, coordinator_epoch, time, first) == before[producer_id][:4]
+        assert isinstance(batches, tuple)
+        last = before[producer_id][4]
+        assert isinstance(last, tuple)
+        assert batches == last[-1:]
+    assert restored.first_unstable_offset(log.end) == log.states.first_unstable_offset(log.end)
+
+
+def test_snapshot_bytes_are_apache_kafkas_version_1() -> None:
+    log = Appended()
+    log.append(header_of(0, 4, epoch=2, txn=True))
+    body = struct.pack(">i", 1) + struct.pack(">qhiqiqiq", 9, 2, 3, 3, 3, 1_000, -1, 0)
+    assert log.states.to_snapshot() == struct.pack(">hI", 1, crc32c(body)) + body
+    assert ProducerStates().to_snapshot() == struct.pack(">hIi", 1, crc32c(bytes(4)), 0)
+
+
+def test_a_damaged_snapshot_is_not_believed() -> None:
+    log = Appended()
+    log.append(header_of(0, 4))
+    sound = log.states.to_snapshot()
+    assert ProducerStates.from_snapshot(sound) is not None
+    for at in range(len(sound)):
+        damaged = bytearray(sound)
+        damaged[at] ^= 1
+        assert ProducerStates.from_snapshot(bytes(damaged)) is None
+        assert ProducerStates.from_snapshot(sound[:at]) is None
+    assert ProducerStates.from_snapshot(sound + b"\0") is None
