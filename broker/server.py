@@ -15,11 +15,13 @@ import signal
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
 from itertools import count
 from random import Random, SystemRandom
 from typing import Final
 
+from shareq.broker.allocator import keep_freed_memory
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.config_def import ConfigError
@@ -245,25 +247,26 @@ async def _serve(
     gc.freeze()  # what is there now stays: the collector need not look at it again
     gc.enable()
     ready(server.addresses, server.data_dir)
-    loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _modules_to_come())
+    loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come())
     await stopping.wait()
     await server.stop()
 
 
-def _modules_to_come() -> Iterator[str]:
-    """What the first requests of each kind would import."""
+def _steps_to_come() -> Iterator[Callable[[], object]]:
+    """What can wait until the broker listens: the allocator, and what the first requests of each kind would import."""
+    yield keep_freed_memory
     for row in HANDLERS.values():
-        yield f"shareq.broker.handlers.{row.module}"
-    yield "shareq.broker.group_coordinator"
-    yield "shareq.broker.share_partitions"
+        yield partial(import_module, f"shareq.broker.handlers.{row.module}")
+    yield partial(import_module, "shareq.broker.group_coordinator")
+    yield partial(import_module, "shareq.broker.share_partitions")
 
 
-def _warm_up(loop: asyncio.AbstractEventLoop, modules: Iterator[str]) -> None:
-    """Import one module in each tick: the broker listens early, and the first group need not wait all the same."""
-    module = next(modules, None)
-    if module is not None:
-        import_module(module)
-        loop.call_later(WARM_UP_STEP_S, _warm_up, loop, modules)
+def _warm_up(loop: asyncio.AbstractEventLoop, steps: Iterator[Callable[[], object]]) -> None:
+    """One step in each tick: the broker listens early, and the first group need not wait all the same."""
+    step = next(steps, None)
+    if step is not None:
+        step()
+        loop.call_later(WARM_UP_STEP_S, _warm_up, loop, steps)
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Protocol, Self
@@ -35,7 +35,8 @@ class BrokerFailed(Exception):
 class Broker:
     """A broker as a context manager.
 
-    `config` are server properties, `features` finalized levels. `data_dir` is kept afterwards if it was given, and
+    `config` are server properties, `features` finalized levels, `options` more of the command line (in a process).
+    `data_dir` is kept afterwards if it was given, and
     removed if it was not. In a thread the broker shares the interpreter with the test: it starts faster, and `kill`
     only pretends. A restart keeps port and data.
     """
@@ -47,8 +48,10 @@ class Broker:
         features: Mapping[str, int] | None = None,
         data_dir: str | Path | None = None,
         mode: Mode = "process",
+        options: Sequence[str] = (),
     ) -> None:
         self._config = dict(config or {})
+        self.options = list(options)
         self._features = dict(features or {})
         self._own_dir: tempfile.TemporaryDirectory[str] | None = None
         self._data_dir = str(data_dir) if data_dir is not None else None
@@ -97,6 +100,10 @@ class Broker:
         start = _Process if self._mode == "process" else _Thread
         self._running = start(self)
         self.port = self._running.port
+
+    def signal_stop(self) -> None:
+        """Ask it to stop (SIGTERM), and do not wait."""
+        self._alive().signal_stop()
 
     def stop(self) -> None:
         """Stop as on SIGTERM and check that it ended well. Raises BrokerFailed. Harmless when it does not run."""
@@ -147,6 +154,8 @@ class _Running(Protocol):
     port: int
     pid: int
 
+    def signal_stop(self) -> None: ...
+
     def stop(self) -> None: ...
 
     def kill(self) -> None: ...
@@ -165,16 +174,20 @@ class _Process:
             command += ["--set", f"{name}={value}"]
         for name, level in features.items():
             command += ["--feature", f"{name}={level}"]
+        command += broker.options
         self._broker = broker
         with open(self._log_path, "ab") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=_environment()
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=child_environment()
             )
         self.pid = self._process.pid
         self.port = self._wait_ready()
 
-    def stop(self) -> None:
+    def signal_stop(self) -> None:
         self._process.send_signal(signal.SIGTERM)
+
+    def stop(self) -> None:
+        self.signal_stop()
         try:
             code = self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -230,6 +243,10 @@ class _Thread:
             raise BrokerFailed(f"did not start: {self._failure}") from self._failure
         self.port = self._port
 
+    def signal_stop(self) -> None:
+        assert self._server is not None
+        self._loop.call_soon_threadsafe(self._server.hurry)
+
     def stop(self) -> None:
         self._end(clean=True)
 
@@ -269,8 +286,8 @@ class _Thread:
             self._thread.join(STOP_TIMEOUT_S)
 
 
-def _environment() -> dict[str, str]:
-    """This process's environment, in which the child finds the same `shareq`."""
+def child_environment() -> dict[str, str]:
+    """This process's environment, in which a child finds the same `shareq`."""
     environment = dict(os.environ)
     package = os.path.dirname(os.path.dirname(os.path.abspath(shareq.__file__)))
     paths = [package, *environment.get("PYTHONPATH", "").split(os.pathsep)]

@@ -1,0 +1,253 @@
+"""The process: command line, start, stop, kill, and the limits of its listeners."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import shareq
+from shareq.broker.server import ANSWER_IN_FLIGHT_S
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.fetch import FetchResponse
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.testing import Broker, BrokerFailed
+from shareq.testing.broker import child_environment
+from tests.support.requests import batch, create_topic, fetch, fetch_request, only_partition, produce
+from tests.support.wire import ConnectionClosed, WireClient
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "shareq.broker", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
+
+
+def test_version() -> None:
+    result = run("--version")
+    assert (result.returncode, result.stdout) == (0, f"shareq {shareq.__version__}\n")
+
+
+def test_help_teaches_with_examples() -> None:
+    result = run("serve", "--help")
+    assert result.returncode == 0
+    for text in ("--listen", "--data-dir", "--config", "--set", "--feature", "Examples:", "Exit codes:"):
+        assert text in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--set", "log.retention.ms"], "KEY=VALUE"),
+        (["--set", "log.retention.ms=soon"], "log.retention.ms"),
+        (["--set", "group.share.session.timeout.ms=1"], "group.share.session.timeout.ms"),
+        (["--listen", "9092"], "HOST:PORT"),
+        (["--listen", "127.0.0.1:99999"], "99999"),
+        (["--config", "/nowhere/server.properties"], "No such file"),
+        (["--feature", "share.version=on"], "whole number"),
+        (["--feature", "share.version=9"], "share.version"),
+        (["--feature", "no.such.feature=1"], "no.such.feature"),
+    ],
+)
+def test_wrong_options_are_one_line_and_code_2(tmp_path: Path, arguments: list[str], text: str) -> None:
+    result = run("serve", "--data-dir", str(tmp_path / "data"), *(["--listen", "127.0.0.1:0", *arguments]))
+    assert result.returncode == 2
+    assert text in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert "Traceback" not in result.stderr
+
+
+def test_a_port_in_use_is_one_line_and_code_1(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = run("serve", "--data-dir", str(tmp_path / "data"), "--listen", f"127.0.0.1:{port}")
+    assert result.returncode == 1
+    assert result.stderr == f"shareq: cannot listen on 127.0.0.1:{port}: the port is in use by another process\n"
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_data_folder_that_is_a_file_is_one_line_and_code_1(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    result = run("serve", "--data-dir", str(tmp_path / "data"), "--listen", "127.0.0.1:0")
+    assert result.returncode == 1
+    assert len(result.stderr.splitlines()) == 1
+    assert str(tmp_path / "data") in result.stderr
+
+
+def test_two_processes_never_open_one_folder(tmp_path: Path) -> None:
+    with Broker(data_dir=tmp_path / "data") as first:
+        result = run("serve", "--data-dir", str(first.data_dir), "--listen", "127.0.0.1:0")
+    assert result.returncode == 1
+    assert result.stderr == f"shareq: data folder {tmp_path / 'data'} is in use by another process\n"
+
+
+def test_a_property_file_is_read_and_options_win(tmp_path: Path) -> None:
+    (tmp_path / "server.properties").write_text(
+        "listeners=OTHER://127.0.0.1:1\nadvertised.listeners=OTHER://elsewhere:1\nlog.dirs=/nowhere\n"
+        "num.partitions=3\nlistener.security.protocol.map=OTHER:PLAINTEXT,PLAINTEXT:PLAINTEXT\nno.such.property=1\n"
+    )
+    with Broker(data_dir=tmp_path / "data", options=["--config", str(tmp_path / "server.properties")]) as broker:
+        with WireClient(broker.address) as client:
+            create_topic(client, "t", partitions=-1)
+            response = client.call(MetadataRequest(topics=None), 9, MetadataResponse)
+        assert [len(topic.partitions) for topic in response.topics] == [3]
+        assert [(node.host, node.port) for node in response.brokers] == [broker.address]
+        assert "no.such.property" in broker.log
+
+
+def test_every_listener_tells_its_own_address(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        second = free.getsockname()[1]
+    listeners = f"PLAINTEXT://127.0.0.1:0,OUTSIDE://127.0.0.1:{second}"
+    properties = {
+        "listeners": listeners,
+        "advertised.listeners": f"PLAINTEXT://127.0.0.1:0,OUTSIDE://outside.test:{second}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,OUTSIDE:PLAINTEXT",
+    }
+    with Broker(config=properties, mode="thread") as broker:
+        hosts = []
+        for address in (broker.address, ("127.0.0.1", second)):
+            with WireClient(address) as client:
+                (node,) = client.call(MetadataRequest(topics=None), 9, MetadataResponse).brokers
+                hosts.append((node.host, node.port))
+        assert hosts == [broker.address, ("outside.test", second)]
+
+
+@pytest.mark.parametrize("mode", ["process", "thread"])
+def test_a_restart_keeps_port_and_records(mode: str) -> None:
+    with Broker(mode="thread" if mode == "thread" else "process") as broker:
+        address = broker.address
+        with WireClient(address) as client:
+            create_topic(client, "t")
+            produce(client, "t", batch(b"kept"))
+        broker.restart()
+        assert broker.address == address
+        with WireClient(address) as client:
+            assert produce(client, "t", batch(b"next")).base_offset == 1
+
+
+def test_what_was_answered_survives_a_kill() -> None:
+    """Durability contract: acks=1 and the process is killed."""
+    with Broker() as broker:
+        with WireClient(broker.address) as client:
+            create_topic(client, "t", partitions=3)
+            for partition in range(3):
+                for _ in range(20):
+                    produce(client, "t", batch(b"x" * 100), partition=partition)
+        broker.kill()
+        broker.start()
+        with WireClient(broker.address) as client:
+            for partition in range(3):
+                part = fetch(client, fetch_request("t", partition=partition))
+                assert (part.high_watermark, len(part.records or b"")) == (20, 20 * len(batch(b"x" * 100)))
+
+
+def test_a_stop_answers_what_is_in_flight_and_exits_with_0() -> None:
+    with Broker() as broker, WireClient(broker.address) as client, WireClient(broker.address) as other:
+        create_topic(other, "t")
+        client.send(fetch_request("t", max_wait_ms=20_000), 12)
+        other.call(ApiVersionsRequest(), 0, ApiVersionsResponse)  # the fetch has arrived before this one's answer
+        stopping = threading.Thread(target=broker.stop)
+        stopping.start()
+        response = client.receive()
+        assert isinstance(response, FetchResponse)
+        assert only_partition(response).error_code == ErrorCode.NONE
+        assert client.is_closed()
+        assert other.is_closed()
+        stopping.join()
+        with pytest.raises(ConnectionRefusedError):
+            WireClient(broker.address)
+
+
+def test_a_client_that_takes_no_answers_does_not_hold_a_second_signal_up() -> None:
+    with Broker() as broker, WireClient(broker.address) as client:
+        create_topic(client, "t")
+        for _ in range(10):
+            produce(client, "t", batch(b"x" * 900_000))
+        request = fetch_request("t", max_bytes=20_000_000, partition_max_bytes=20_000_000)
+        client.send_raw(b"".join(client.frame_of(request, 12) for _ in range(10)))
+        with WireClient(broker.address) as other:
+            other.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+        broker.signal_stop()
+        wait_for_log(broker, "stopping")
+        before = time.monotonic()
+        broker.stop()
+        assert time.monotonic() - before < ANSWER_IN_FLIGHT_S / 2
+
+
+def wait_for_log(broker: Broker, text: str) -> None:
+    """Return when the broker has logged the text."""
+    deadline = time.monotonic() + 10
+    while text not in broker.log:
+        assert time.monotonic() < deadline, broker.log
+
+
+def test_a_silent_connection_is_closed() -> None:
+    with Broker(config={"connections.max.idle.ms": "200"}) as broker, WireClient(broker.address) as client:
+        client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+        assert client.is_closed()
+        assert "WARNING" not in broker.log
+
+
+@pytest.mark.parametrize(
+    ("name", "overrides", "allowed"),
+    [
+        ("max.connections", "", 2),
+        ("max.connections.per.ip", "", 2),
+        ("max.connections.per.ip", "127.0.0.1:3", 3),
+    ],
+)
+def test_connections_are_limited(name: str, overrides: str, allowed: int) -> None:
+    config = {name: "2", "max.connections.per.ip.overrides": overrides} if overrides else {name: "2"}
+    with Broker(config=config, mode="thread") as broker, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(WireClient(broker.address)) for _ in range(allowed)]
+        for client in clients:
+            client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+        with WireClient(broker.address) as refused, pytest.raises(ConnectionClosed):
+            refused.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+        clients[0].close()
+        assert_admits_again(broker.address)
+
+
+def assert_admits_again(address: tuple[str, int]) -> None:
+    """The broker hears of a closed connection a moment later."""
+    for _ in range(200):
+        with WireClient(address) as client, contextlib.suppress(ConnectionClosed):
+            client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+            return
+    raise AssertionError("no connection was admitted any more")
+
+
+def test_a_broker_that_does_not_start_says_why(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    for mode in ("process", "thread"):
+        with pytest.raises(BrokerFailed, match="data"):
+            Broker(data_dir=tmp_path / "data", mode="thread" if mode == "thread" else "process").start()
+
+
+def test_the_pytest_fixture(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import socket\n"
+        "def test_it(shareq_broker):\n"
+        "    socket.create_connection(shareq_broker.address).close()\n"
+        "    assert shareq_broker.bootstrap.startswith('127.0.0.1:')\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "shareq.testing.plugin", "-p", "no:cacheprovider"]
+    environment = {**child_environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # where shareq is installed, it is one
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_memory_of_a_fresh_broker(connect: Callable[[], WireClient], broker: Broker) -> None:
+    """60 MB idle."""
+    connect().call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+    status = Path(f"/proc/{broker.pid}/status").read_text()
+    resident_kb = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
+    assert resident_kb < 60_000
