@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_unavailable_here
+from tests.interop.support.java_driver import JavaDriver, why_no_java
 
 HERE = Path(__file__).parent
 
@@ -57,6 +58,16 @@ def broker(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[Broker
         yield broker
     finally:
         broker.remove()
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[JavaDriver]:
+    missing = why_no_java()
+    if missing is not None:
+        pytest.skip(missing)
+    driver = JavaDriver()
+    yield driver
+    driver.close()
 
 
 @pytest.fixture

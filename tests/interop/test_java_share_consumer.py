@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
 from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.interop.support.java_driver import Delivered, JavaDriver, JavaError, JavaShareConsumer, why_no_java
+from tests.interop.support.java_driver import Delivered, JavaDriver, JavaError, JavaShareConsumer
 
 pytestmark = pytest.mark.interop
 BROKER_SETTINGS = {"group.share.min.record.lock.duration.ms": "1000"}
 Unique = Callable[[str], str]
 Place = tuple[int, int]
-
-
-@pytest.fixture(scope="module")
-def java() -> Iterator[JavaDriver]:
-    missing = why_no_java()
-    if missing is not None:
-        pytest.skip(missing)
-    driver = JavaDriver()
-    yield driver
-    driver.close()
 
 
 def filled_topic(

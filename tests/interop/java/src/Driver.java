@@ -56,19 +56,19 @@ public final class Driver {
         }
     }
 
+    /** Takes a tool out of the call in which it wants to end the process. */
     private static final class ExitCalled extends RuntimeException {
-        final int code;
-
-        ExitCalled(int code) {
-            this.code = code;
-        }
+        private static final long serialVersionUID = 1;
     }
+
+    private static Integer exitCode; // of the running tool's first exit: some tools catch ExitCalled and exit again
 
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = System.out;
         System.setOut(System.err);
         Exit.setExitProcedure((code, message) -> {
-            throw new ExitCalled(code);
+            exitCode = exitCode == null ? (Integer) code : exitCode;
+            throw new ExitCalled();
         });
         Driver driver = new Driver();
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -139,20 +139,19 @@ public final class Driver {
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         PrintStream out = System.out;
         PrintStream err = System.err;
-        int code = 0;
+        exitCode = null;
         try (PrintStream captured = new PrintStream(output, true, StandardCharsets.UTF_8)) {
             System.setOut(captured);
             System.setErr(captured);
             Class.forName(command.get("main").asText()).getMethod("main", String[].class).invoke(null, (Object) arguments);
         } catch (InvocationTargetException error) {
-            if (!(error.getCause() instanceof ExitCalled exit)) {
+            if (exitCode == null) {
                 throw error.getCause() instanceof Exception cause ? cause : error;
             }
-            code = exit.code;
         } finally {
             System.setOut(out);
             System.setErr(err);
         }
-        answer.put("code", code).put("output", output.toString(StandardCharsets.UTF_8));
+        answer.put("code", exitCode == null ? 0 : exitCode).put("output", output.toString(StandardCharsets.UTF_8));
     }
 }
