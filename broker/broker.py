@@ -21,6 +21,7 @@ from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.coordinator.ports import TopicImage
 
 if TYPE_CHECKING:
+    from shareq.broker.group_administration import GroupAdministration
     from shareq.broker.group_coordinator import GroupCoordinatorService
     from shareq.broker.share_coordinator import ShareCoordinatorService
     from shareq.broker.share_partitions import SharePartitionManager
@@ -109,6 +110,13 @@ class Broker:
             initialize_retry_interval_ms=config.group_share_initialize_retry_interval_ms,
         )
         return GroupCoordinatorService(self, self.share_coordinator, settings)
+
+    @cached_property
+    def group_administration(self) -> GroupAdministration:
+        """Listing, changing and deleting groups."""
+        from shareq.broker.group_administration import GroupAdministration
+
+        return GroupAdministration(self)
 
     @cached_property
     def share_partitions(self) -> SharePartitionManager:

@@ -84,11 +84,21 @@ class GroupCoordinatorService:
         if not self.partitions.count:
             message = f"Group {group_id} not found."
             return completed(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
-        return self._schedule(
+        return self.schedule(
             group_id,
             lambda shard: shard.describe_share_group(group_id),
             lambda error: not_described(group_id, error, "The coordinator's log could not be written."),
         )
+
+    def schedule(
+        self,
+        group_id: str,
+        operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T]],
+        failed: Callable[[ErrorCode], T],
+    ) -> Pending[T]:
+        """Run an operation on the group's shard; its response comes when it is durable. The topic has to exist."""
+        partition = self._partition(group_id)
+        return partition.schedule(lambda: operation(partition.shard), failed)
 
     # -- news of topics
 
@@ -162,15 +172,6 @@ class GroupCoordinatorService:
 
     def _partition(self, group_id: str) -> CoordinatorPartition[GroupCoordinatorShard]:
         return self.partitions.get(group_partition_for(group_id, self.partitions.count))
-
-    def _schedule(
-        self,
-        group_id: str,
-        operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T]],
-        failed: Callable[[ErrorCode], T],
-    ) -> Pending[T]:
-        partition = self._partition(group_id)
-        return partition.schedule(lambda: operation(partition.shard), failed)
 
     def _count_share_groups(self) -> int:
         return sum(partition.shard.count_share_groups() for partition in self.partitions)

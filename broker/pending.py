@@ -58,6 +58,12 @@ class Pending(Generic[T]):
         self.on_complete(lambda value: result.complete(function(value)))
         return result
 
+    def chain(self, function: Callable[[T], Pending[U]]) -> Pending[U]:
+        """The pending result of what `function` begins with the value."""
+        result: Pending[U] = Pending(parks=self.parks)
+        self.on_complete(lambda value: function(value).on_complete(result.complete))
+        return result
+
 
 def completed(value: T, *, parks: bool = True) -> Pending[T]:
     """A pending answer that is there already."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
@@ -177,6 +177,18 @@ class SharePartitionManager:
         """The group's last share session ended: forget its share partitions; their state is read again when needed."""
         for leader in [leader for key, leader in self._leaders.items() if key.group_id == group_id]:
             self._drop(leader, LeaderState.FENCED)
+
+    def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
+        """Their states are being written anew or deleted, by somebody else: forget what was read of them.
+
+        Called together with the share coordinator's operation, it leaves no gap: a write that is under way comes
+        before that operation, a dropped share partition begins none, and whoever loads it again reads what comes after.
+        State epochs alone would not do: those of a group that never had members are all equal.
+        """
+        for key in keys:
+            leader = self._leaders.get(key)
+            if leader is not None:
+                self._drop(leader, LeaderState.FENCED)
 
     def topic_deleted(self, topic_id: bytes) -> None:
         """Drop every share partition of a deleted topic."""

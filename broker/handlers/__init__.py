@@ -66,4 +66,5 @@ HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
     ApiKey.WRITE_SHARE_GROUP_STATE: HandlerRow("write_share_group_state", 0, 1),
     ApiKey.DELETE_SHARE_GROUP_STATE: HandlerRow("delete_share_group_state", 0, 0),
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: HandlerRow("read_share_group_state_summary", 0, 1),
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS: HandlerRow("alter_share_group_offsets", 0, 0),
 }

@@ -1,0 +1,59 @@
+"""AlterShareGroupOffsets: v0 (KIP-932).
+
+Behaviour: share partitions of a group without members begin at new offsets, whatever the log has there; what was
+acquired or acknowledged is forgotten. A group that does not exist is created. NON_EMPTY_GROUP, INVALID_GROUP_ID and
+GROUP_ID_NOT_FOUND (another kind of group) concern the whole request; UNKNOWN_TOPIC_OR_PARTITION one partition.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.context import RequestContext
+from shareq.broker.group_administration import AlteredOffsets
+from shareq.broker.handlers import VersionRange
+from shareq.broker.pending import Pending
+from shareq.coordinator.share.shard import StateResult
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsResponse,
+    AlterShareGroupOffsetsResponsePartition,
+    AlterShareGroupOffsetsResponseTopic,
+)
+from shareq.protocol.primitives import ZERO_UUID
+
+VERSIONS = VersionRange(0, 0)
+
+
+def handle(
+    ctx: RequestContext, request: AlterShareGroupOffsetsRequest
+) -> AlterShareGroupOffsetsResponse | Pending[AlterShareGroupOffsetsResponse]:
+    if not ctx.broker.metadata.share_groups_enabled:
+        error = ErrorCode.UNSUPPORTED_VERSION
+        return AlterShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
+    offsets: dict[str, dict[int, int]] = {}
+    for topic in request.topics:
+        by_partition = offsets.setdefault(topic.topic_name, {})
+        by_partition.update({part.partition_index: part.start_offset for part in topic.partitions})
+    pending = ctx.broker.group_administration.alter_offsets(request.group_id, offsets)
+    return pending.then(lambda altered: _response(ctx, request, altered))
+
+
+def _response(
+    ctx: RequestContext, request: AlterShareGroupOffsetsRequest, altered: AlteredOffsets
+) -> AlterShareGroupOffsetsResponse:
+    if altered.outcome.error is not ErrorCode.NONE:
+        return AlterShareGroupOffsetsResponse(error_code=altered.outcome.error, error_message=altered.outcome.message)
+    topics = []
+    for topic in request.topics:
+        image = ctx.broker.metadata.topic(topic.topic_name)
+        parts = [
+            _partition(part.partition_index, altered.partitions[topic.topic_name, part.partition_index])
+            for part in topic.partitions
+        ]
+        topic_id = ZERO_UUID if image is None else image.topic_id
+        topics.append(AlterShareGroupOffsetsResponseTopic(topic.topic_name, topic_id, parts))
+    return AlterShareGroupOffsetsResponse(responses=topics)
+
+
+def _partition(partition: int, result: StateResult) -> AlterShareGroupOffsetsResponsePartition:
+    return AlterShareGroupOffsetsResponsePartition(partition, result.error, result.message)
