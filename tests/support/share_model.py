@@ -209,6 +209,12 @@ class ShareModel:
                     taken.pop(offset, None)
         return taken
 
+    def _explode_at_start(self, offset: int) -> None:
+        """What is given back above the start offset is archived below it."""
+        group = self._floor(offset)
+        assert group is not None
+        group.exploded = group.exploded or group.first < self.start <= group.last
+
     def _explode_partly(self, offset: int, first: int, last: int) -> None:
         group = self._floor(offset)
         assert group is not None
@@ -296,8 +302,7 @@ class ShareModel:
         for group in self.groups:
             for offset, cell in sorted(group.cells.items()):
                 if cell.state == ACQUIRED and cell.write is None and cell.owner == member:
-                    if not group.exploded and group.first < self.start <= group.last:
-                        group.exploded = True
+                    self._explode_at_start(offset)
                     cell.old = (cell.state, cell.owner)
                     cell.state = self._give_back(cell, offset)
                     cell.owner = ""
@@ -328,6 +333,7 @@ class ShareModel:
                 expired = cell.deadline is not None and cell.deadline <= now
                 self._undo(cell)
                 if expired:
+                    self._explode_at_start(offset)
                     cell.state, cell.owner, cell.deadline = self._give_back(cell, offset), "", None
         if ok:
             self._advance()
@@ -388,8 +394,7 @@ class ShareModel:
                 if cell.state == ACQUIRED and cell.write is None and cell.deadline is not None:
                     if cell.deadline > now:
                         continue
-                    if not group.exploded and group.first < self.start <= group.last:
-                        group.exploded = True
+                    self._explode_at_start(offset)
                     cell.state, cell.owner, cell.deadline = self._give_back(cell, offset), "", None
                     changed[offset] = cell
         if not changed:

@@ -30,3 +30,8 @@ def test_random_lives_agree_with_the_model(first_seed: int) -> None:
 @pytest.mark.parametrize("seed", range(10_000, 10_020))
 def test_long_lives_agree_with_the_model(seed: int) -> None:
     live(seed, steps=400)
+
+
+def test_a_failed_write_splits_a_batch_that_the_log_start_has_cut_and_whose_lock_has_expired() -> None:
+    """Found by seed 25706: below the start offset archived, above it available, and so no longer one batch."""
+    live(25706, steps=150)
