@@ -137,6 +137,8 @@ class Broker:
     def stop_waiting(self) -> None:
         """The broker is about to stop: answer long polls with what there is."""
         self.fetch_waits.finish_all()
+        if "share_sessions" in self.__dict__:
+            self.share_sessions.stop()
 
     def close(self, *, clean: bool = True) -> None:
         """Write everything out and close the files; unless `clean`, close them as they are."""

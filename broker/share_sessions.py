@@ -18,6 +18,7 @@ class ShareSessionService:
     def __init__(self, broker: Broker, limit: int) -> None:
         self._broker = broker
         self._watched: set[int] = set()
+        self._stopping = False
         self.sessions = ShareSessions(limit)
 
     def watch(self, connection: Connection) -> None:
@@ -32,8 +33,16 @@ class ShareSessionService:
         if closed is not None:
             self._release(closed)
 
+    def stop(self) -> None:
+        """The broker closes the connections itself: what members hold is given out again after the start, and a
+        restart is no delivery that failed. Apache Kafka gives nothing back either when it stops.
+        """
+        self._stopping = True
+
     def _on_disconnect(self, connection_id: int) -> None:
         self._watched.discard(connection_id)
+        if self._stopping:
+            return
         ended = self.sessions.on_disconnect(connection_id)
         for closed in ended.closed:
             self._release(closed)
