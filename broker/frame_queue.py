@@ -99,7 +99,7 @@ FrameHandler = Callable[["Connection", bytes], Reply]
 class Connection:
     """What the broker knows of a client connection.
 
-    `routes` and `memo` belong to the dispatcher: what it looked up for earlier requests of this connection.
+    `routes` belongs to the dispatcher: what it looked up for earlier requests of this connection.
     Everything runs on the loop's thread. Logs why it closes, once.
     """
 
@@ -127,7 +127,6 @@ class Connection:
         "finishing",
         "id",
         "listener",
-        "memo",
         "routes",
     )
 
@@ -146,7 +145,6 @@ class Connection:
         self.client_host = client_host
         self.listener = listener
         self.routes: dict[int, BoundRoute] = {}
-        self.memo: object = None
         self.closed = False
         self.finishing = False
         self._handle = handle
@@ -234,7 +232,6 @@ class Connection:
         self._drop_input()
         self._slots.clear()
         self._out = []
-        self.memo = None
         self.routes = {}
         callbacks, self._on_close = self._on_close, []
         for callback in callbacks:

@@ -88,7 +88,7 @@ class Server:
         """Recover everything, then listen. Raises ServeError, and leaves nothing open then."""
         try:
             for listener in self._config.endpoints:
-                self._sockets[listener.name] = _bind(listener)
+                self._sockets[listener.name] = _bind(listener, self._config)
             self._broker = self._start_broker()
             await self._listen(self._broker)
         except BaseException:
@@ -279,7 +279,7 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _bind(listener: ListenerConfig) -> socket.socket:
+def _bind(listener: ListenerConfig, config: BrokerConfig) -> socket.socket:
     """A bound socket that does not listen yet: connecting to it is refused until the broker is ready."""
     host = listener.host or "0.0.0.0"
     try:
@@ -289,6 +289,7 @@ def _bind(listener: ListenerConfig) -> socket.socket:
         bound = socket.socket(family, kind, protocol)
         try:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _set_buffers(bound, config)
             bound.bind(address)
         except OSError:
             bound.close()
@@ -298,6 +299,16 @@ def _bind(listener: ListenerConfig) -> socket.socket:
         reason = "the port is in use by another process" if in_use else error.strerror or str(error)
         raise ServeError(f"cannot listen on {host}:{listener.port}: {reason}") from error
     return bound
+
+
+def _set_buffers(bound: socket.socket, config: BrokerConfig) -> None:
+    """Sizes that were asked for, which accepted sockets inherit; otherwise the system finds better ones by itself."""
+    for name, option, size in (
+        ("socket.send.buffer.bytes", socket.SO_SNDBUF, config.socket_send_buffer_bytes),
+        ("socket.receive.buffer.bytes", socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
+    ):
+        if name in config.originals and size > 0:
+            bound.setsockopt(socket.SOL_SOCKET, option, size)
 
 
 def _listener_limits(config: BrokerConfig) -> ListenerLimits:
