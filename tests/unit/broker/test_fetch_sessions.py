@@ -11,10 +11,10 @@ from shareq.broker.fetch_sessions import (
     MAX_EPOCH,
     PROTECTED_MS,
     FetchContext,
-    SessionPartition,
     FetchSessions,
     PartitionKey,
     SessionAnswer,
+    SessionPartition,
     next_epoch,
 )
 from shareq.protocol.errors import ErrorCode
