@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from shareq.protocol.api_keys import ApiKey
 from tests.interop.support.admin import create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver
@@ -76,6 +77,7 @@ def test_topics(tools: Tools, unique: Unique) -> None:
 
 
 def test_configs_of_topics_and_groups(tools: Tools, broker: BrokerUnderTest, unique: Unique) -> None:
+    broker.require(ApiKey.LIST_GROUPS)  # ConfigCommand looks there whether the group is one of its own kind
     topic, group = unique("topic"), unique("group")
     create_topic(broker.bootstrap, topic)
     of_topic = ("--entity-type", "topics", "--entity-name", topic)
@@ -94,6 +96,7 @@ def test_configs_of_topics_and_groups(tools: Tools, broker: BrokerUnderTest, uni
 
 
 def test_share_group_with_a_member(tools: Tools, broker: BrokerUnderTest, unique: Unique) -> None:
+    broker.require(ApiKey.LIST_GROUPS, ApiKey.SHARE_GROUP_DESCRIBE, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS)
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic, 2)
@@ -120,6 +123,8 @@ def test_share_group_with_a_member(tools: Tools, broker: BrokerUnderTest, unique
 
 def test_reset_and_delete_offsets_then_the_group(tools: Tools, broker: BrokerUnderTest, unique: Unique) -> None:
     """After --to-earliest everything comes again; after --to-latest nothing; without the group no trace is left."""
+    broker.require(ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, ApiKey.ALTER_SHARE_GROUP_OFFSETS)
+    broker.require(ApiKey.DELETE_SHARE_GROUP_OFFSETS, ApiKey.DELETE_GROUPS)
     topic, group = unique("topic"), unique("group")
     share_some(broker, group, topic, 2, 20)
     tools.share_groups("--reset-offsets", "--group", group, "--all-topics", "--to-earliest", "--execute")

@@ -14,7 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import pytest
+
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.support.apache_kafka import ApacheKafka, answers, free_port, why_unavailable
+from tests.support.wire import WireClient
 
 Kind = Literal["ours", "apache"]
 
@@ -89,6 +94,7 @@ class BrokerUnderTest:
     def __init__(self, kind: Kind, settings: Mapping[str, str] | None = None) -> None:
         self.kind: Kind = kind
         self.folder = Path(tempfile.mkdtemp(prefix=f"shareq-interop-{kind}-"))
+        self._served: set[int] = set()
         given = dict(settings or {})
         self._process: OurProcess | ApacheKafka = (
             OurProcess(self.folder, given)
@@ -145,6 +151,20 @@ class BrokerUnderTest:
                 work()
         finally:
             restart.join()
+
+    def serves(self, *api_keys: ApiKey) -> bool:
+        """Whether ApiVersions lists all of them."""
+        if not self._served:
+            with WireClient(("127.0.0.1", self.port)) as client:
+                answer = client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+            self._served = {one.api_key for one in answer.api_keys}
+        return self._served.issuperset(api_keys)
+
+    def require(self, *api_keys: ApiKey) -> None:
+        """Skip the test when the broker does not serve one of them yet; once it does, the test runs by itself."""
+        for api_key in api_keys:
+            if not self.serves(api_key):
+                pytest.skip(f"the broker does not serve {api_key.name}")
 
     def log_tail(self) -> str:
         """The end of the broker's output, of all its starts."""
