@@ -83,8 +83,8 @@ class FilePool:
 class Segment:
     """One segment of a log: a `.log` file and its indexes. Owned by its log.
 
-    `size` is what is written and believed of the file; bytes behind it are about to be truncated. `dirty`: something
-    was written since the last sync. While `pins` > 0 the file stays open. `map_proven`: the map was made from the log's
+    `size` is what is written and believed of the file; bytes behind it are about to be truncated. `synced` of them are
+    known to be on stable storage. While `pins` > 0 the file stays open. `map_proven`: the map was made from the log's
     bytes, not read from index files.
     """
 
@@ -95,11 +95,11 @@ class Segment:
         "_map",
         "_pool",
         "base_offset",
-        "dirty",
         "exists",
         "map_proven",
         "pins",
         "size",
+        "synced",
         "used",
     )
 
@@ -113,7 +113,7 @@ class Segment:
         self.size = size
         self.map_proven = False
         self.exists = False  # a new segment has no file before its first write
-        self.dirty = False
+        self.synced = size
         self.pins = 0
         self.used = False
 
@@ -122,7 +122,7 @@ class Segment:
         """A segment whose file is there already; all its bytes are believed for now."""
         segment = cls(pool, folder, base_offset, 0, interval_bytes)
         segment.exists = True
-        segment.size = segment.file().size()
+        segment.size = segment.synced = segment.file().size()
         return segment
 
     @property
@@ -148,7 +148,6 @@ class Segment:
 
     def append(self, buffers: Sequence[bytes | bytearray | memoryview], size: int) -> None:
         """Write the buffers, `size` bytes in all. After an OSError `cut_back` is due."""
-        self.dirty = True
         self.file().append(buffers)
         self.size += size
 
@@ -159,15 +158,15 @@ class Segment:
 
     def cut_at(self, size: int) -> None:
         """Keep the first `size` bytes."""
-        self.dirty = True
+        self.synced = 0
         self.size = size
         self.file().truncate(size)
 
     def sync(self) -> None:
-        """Return when what was written is on stable storage."""
-        if self.dirty:
+        """Return when what was written is on stable storage, whatever sync is under way elsewhere."""
+        if self.synced < self.size:
             self.file().sync()
-            self.dirty = False
+            self.synced = self.size
 
     def close_file(self) -> None:
         """Give the file back; the next use opens it again."""
@@ -249,7 +248,7 @@ class Segment:
 
     def remove(self) -> None:
         """Remove the segment's files, the log first: what is left behind without it is swept at the next start."""
-        self.dirty = False
+        self.synced = self.size
         self.close()
         for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX):
             remove_quietly(self._pool.fs, self.path(suffix))

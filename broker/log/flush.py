@@ -132,16 +132,19 @@ class Flusher:
         self._syncing, self._to_sync = self._to_sync, []
         self._sealed_syncing, self._sealed_to_sync = self._sealed_to_sync, []
         segments = {waiting.segment for waiting in self._syncing} | {segment for _, segment in self._sealed_syncing}
-        files = []
+        sizes = {segment: segment.size for segment in segments if segment.synced < segment.size}
         try:
-            for segment in sorted(segments, key=lambda segment: segment.log_path):
-                if segment.dirty:
-                    segment.dirty = False  # what is written from now on needs another sync
-                    files.append(segment.file())
+            files = [segment.file() for segment in sorted(sizes, key=lambda segment: segment.log_path)]
         except OSError as error:
             self._synced(error)
             return
-        self._fs.sync_soon(files, self._synced)
+        self._fs.sync_soon(files, lambda error: self._sync_ended(sizes, error))
+
+    def _sync_ended(self, sizes: dict[Segment, int], error: OSError | None) -> None:
+        if error is None:
+            for segment, size in sizes.items():
+                segment.synced = max(segment.synced, size)
+        self._synced(error)
 
     def _synced(self, error: OSError | None) -> None:
         if self._closed:
@@ -195,7 +198,7 @@ class Flusher:
 
 def _sync_again(segment: Segment) -> OSError | None:
     """Sync a segment whose background sync may not have come to it yet; the error if that fails."""
-    segment.dirty = True
+    segment.synced = 0
     try:
         segment.sync()
     except OSError as error:

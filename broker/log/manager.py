@@ -175,7 +175,7 @@ class LogManager:
         if self.syncs_every_flush(settings):
             self.fs.sync_dir(folder)
         for segment in recovered.scanned:
-            segment.dirty = True  # read back from the page cache, perhaps
+            segment.synced = 0  # read back from the page cache, perhaps
             if self.syncs_every_flush(settings):
                 segment.sync()  # what readers see from now on must not be lost any more
             if segment is not log.active_segment:

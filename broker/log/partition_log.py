@@ -358,7 +358,7 @@ class PartitionLog:
     def update_recovery_point(self) -> None:
         """Move the recovery point to the first segment that is not known to be on stable storage."""
         for segment in self._segments.all():
-            if segment.dirty or segment is self._active:
+            if segment.synced < segment.size or segment is self._active:
                 self.recovery_point = max(self.recovery_point, segment.base_offset)
                 return
 
@@ -565,7 +565,7 @@ class PartitionLog:
         """The topic is gone: close the files, refuse everything."""
         self._stop(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for segment in self._segments.all():
-            segment.dirty = False
+            segment.synced = segment.size
             segment.close()
 
 

@@ -222,7 +222,7 @@ class _Opening:
                     return offset
                 logger.warning("%s: no producer snapshot that can be believed", path)
             remove_quietly(self._fs, path)
-        return self._log_start_offset
+        return self.segments[0].base_offset if self.segments else self.end
 
     def _replay(self, segment: Segment, start: int) -> None:
         position, _ = segment.map.start_of(start)

@@ -1,0 +1,118 @@
+"""What a topic accepts from clients (Apache Kafka 4.3.1: LogValidator, UnifiedLog.analyzeAndValidateRecords)."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.log.admission import Admission
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import (
+    BatchHeader,
+    Compression,
+    RecordData,
+    build_batch,
+    decode_records,
+    read_header,
+    stamp,
+    validate_batch,
+    with_append_time,
+)
+from shareq.protocol.records.checksum import crc32c
+from tests.support.log_world import batch_of
+
+NOW = 1_700_000_000_000
+HOUR = 3_600_000
+
+
+def check(batch: bytes | bytearray, **settings: object) -> BatchHeader | ErrorCode:
+    return Admission(LogSettings(**settings)).check(batch, NOW)  # type: ignore[arg-type]
+
+
+def accepted(batch: bytes | bytearray, **settings: object) -> bool:
+    return isinstance(check(batch, **settings), BatchHeader)
+
+
+def with_attributes(batch: bytearray, attributes: int) -> bytearray:
+    batch[22] |= attributes
+    batch[17:21] = crc32c(memoryview(batch)[21:]).to_bytes(4, "big")
+    return batch
+
+
+def test_an_ordinary_batch() -> None:
+    assert accepted(batch_of(b"v", timestamp_ms=NOW))
+    assert accepted(batch_of(b"v", timestamp_ms=-1))
+
+
+def test_size_is_of_the_whole_batch_as_it_came() -> None:
+    batch = batch_of(bytes(100))
+    assert accepted(batch, max_message_bytes=len(batch))
+    assert check(batch, max_message_bytes=len(batch) - 1) is ErrorCode.MESSAGE_TOO_LARGE
+    assert check(batch, segment_bytes=len(batch) - 1) is ErrorCode.RECORD_LIST_TOO_LARGE
+
+
+def test_what_only_the_broker_may_write() -> None:
+    assert check(with_attributes(batch_of(b"v"), 0x20)) is ErrorCode.INVALID_RECORD  # control
+    assert check(with_attributes(batch_of(b"v"), 0x40)) is ErrorCode.INVALID_RECORD  # delete horizon
+    assert check(with_append_time(batch_of(b"v"), NOW)) is ErrorCode.INVALID_TIMESTAMP
+    assert check(with_attributes(batch_of(b"v"), 0x10)) is ErrorCode.INVALID_RECORD  # a transaction of nobody
+    assert accepted(batch_of(b"v", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True))
+
+
+def test_base_offset_is_zero() -> None:
+    batch = batch_of(b"v")
+    stamp(batch, 1, -1)
+    assert check(batch) is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "settings", "sound"),
+    [
+        (NOW + HOUR, {}, True),
+        (NOW + HOUR + 1, {}, False),
+        (NOW + 10, {"message_timestamp_after_max_ms": 10}, True),
+        (NOW + 11, {"message_timestamp_after_max_ms": 10}, False),
+        (0, {}, True),
+        (NOW - 10, {"message_timestamp_before_max_ms": 10}, True),
+        (NOW - 11, {"message_timestamp_before_max_ms": 10}, False),
+        (-1, {"message_timestamp_before_max_ms": 10}, True),
+        (NOW + 10 * HOUR, {"append_time": True}, True),
+    ],
+)
+def test_timestamps_have_their_window(timestamp: int, settings: dict[str, object], sound: bool) -> None:
+    found = check(batch_of(b"v", timestamp_ms=timestamp), **settings)
+    assert isinstance(found, BatchHeader) if sound else found is ErrorCode.INVALID_TIMESTAMP
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+def test_a_compacted_topic_needs_a_key_in_every_record(codec: Compression) -> None:
+    keyed = build_batch([RecordData(b"", b"v"), RecordData(b"k", None)], timestamp_ms=NOW, compression=codec)
+    lacking = build_batch([RecordData(b"k", b"v"), RecordData(None, b"v")], timestamp_ms=NOW, compression=codec)
+    assert accepted(keyed, compact=True)
+    assert check(lacking, compact=True) is ErrorCode.INVALID_RECORD
+    assert accepted(lacking)
+
+
+def test_records_of_a_compacted_topic_that_cannot_be_read() -> None:
+    batch = batch_of(b"value")
+    batch[61] = 99  # the record's length
+    batch[17:21] = crc32c(memoryview(batch)[21:]).to_bytes(4, "big")
+    assert accepted(batch)
+    assert check(batch, compact=True) is ErrorCode.INVALID_RECORD
+
+
+def test_batches_are_stored_with_the_topics_compression() -> None:
+    admission = Admission(LogSettings(compression_type=Compression.ZSTD, append_time=True))
+    batch = build_batch([RecordData(b"k", b"v" * 500)] * 3, timestamp_ms=1, compression=Compression.GZIP)
+    stored = admission.rewritten(batch, read_header(batch), NOW)
+    assert not isinstance(stored, ErrorCode)
+    header = validate_batch(stored)
+    assert isinstance(header, BatchHeader)
+    assert header.compression == Compression.ZSTD
+    assert [record.timestamp for record in decode_records(stored)] == [NOW] * 3
+
+
+def test_a_bomb_is_not_recompressed() -> None:
+    admission = Admission(LogSettings(compression_type=Compression.GZIP))
+    bomb = build_batch([RecordData(b"k", bytes(70_000_000))], timestamp_ms=1, compression=Compression.ZSTD)
+    assert admission.rewritten(bomb, read_header(bomb), NOW) is ErrorCode.INVALID_RECORD

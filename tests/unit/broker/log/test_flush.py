@@ -1,0 +1,268 @@
+"""Writes that fail, disks that fill up, syncs that fail, and group commit."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from shareq.broker.log.partition_log import AppendInfo, Origin
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.errors import ErrorCode
+from tests.support.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
+
+LOG_FILE = f"{DATA}/{TOPIC}-0/00000000000000000000.log"
+SIZE = len(batch_of(b"0"))
+
+
+def fail(world: LogWorld, *kinds: str, path: str = "") -> None:
+    """Let disk operations of these kinds fail."""
+    world.fs.fail = lambda kind, at: OSError(errno.EIO, "input/output error") if kind in kinds and path in at else None
+
+
+def test_a_failed_write_takes_its_appends_back_and_nothing_else() -> None:
+    world = LogWorld()
+    world.produce(b"kept")
+    told: list[ErrorCode] = []
+    fail(world, "write")
+    assert world.append(batch_of(b"lost"), told.append) == AppendInfo(1, 1, -1, 0, False)
+    assert world.append(batch_of(b"lost too"), told.append) == AppendInfo(2, 2, -1, 0, False)
+    world.tick()
+    assert told == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
+    assert (world.log.log_end_offset, world.log.high_watermark) == (1, 1)
+    assert len(world.fs.content(LOG_FILE)) == len(batch_of(b"kept"))  # what was torn is cut off
+    world.fs.fail = None
+    assert world.produce(b"next").base_offset == 1
+    assert values_of(read_all(world.log)) == [b"kept", b"next"]
+    world.restart(clean=False)
+    assert values_of(read_all(world.log)) == [b"kept", b"next"]
+
+
+def test_a_full_disk_fails_requests_and_the_broker_stays_up() -> None:
+    world = LogWorld()
+    world.produce(b"kept")
+    world.fs.space_left = SIZE + 30
+    told: list[ErrorCode] = []
+    world.append(batch_of(b"1"), told.append)
+    world.tick()
+    for _ in range(3):
+        world.append(batch_of(b"2"), told.append)
+        world.tick()
+    assert told == [ErrorCode.NONE] + [ErrorCode.KAFKA_STORAGE_ERROR] * 3
+    assert values_of(read_all(world.log)) == [b"kept", b"1"]
+    world.fs.space_left = None
+    assert world.produce(b"3").base_offset == 2
+
+
+def test_a_full_disk_at_the_first_append() -> None:
+    world = LogWorld()
+    told: list[ErrorCode] = []
+    for step in range(8):
+        fail(world, *("mkdir", "create", "write", "rename")[: step % 5])
+        world.append(batch_of(b"x"), told.append)
+        world.tick()
+    world.fs.fail = None
+    written = told.count(ErrorCode.NONE)
+    assert told.count(ErrorCode.KAFKA_STORAGE_ERROR) == len(told) - written
+    assert world.log.log_end_offset == written
+    assert world.produce(b"y").base_offset == written
+    world.restart()
+    assert len(read_all(world.log)) == written + 1
+
+
+def test_a_failed_write_takes_back_what_producers_did() -> None:
+    world = LogWorld()
+    world.append(batch_of(b"0", producer_id=1, producer_epoch=0, base_sequence=0))
+    world.tick()
+    fail(world, "write")
+    world.append(batch_of(b"1", producer_id=1, producer_epoch=0, base_sequence=1))
+    world.append(batch_of(b"2", producer_id=1, producer_epoch=0, base_sequence=2))
+    world.append(batch_of(b"a", producer_id=2, producer_epoch=0, base_sequence=0))
+    world.tick()
+    world.fs.fail = None
+    assert world.append(batch_of(b"2", producer_id=1, producer_epoch=0, base_sequence=2)) is (
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    )
+    again = world.append(batch_of(b"1", producer_id=1, producer_epoch=0, base_sequence=1))
+    assert again == AppendInfo(1, 1, -1, 0, False)
+    assert world.append(batch_of(b"a", producer_id=2, producer_epoch=0, base_sequence=0)) == AppendInfo(
+        2, 2, -1, 0, False
+    )
+
+
+def test_a_failed_write_while_rolling_within_a_tick() -> None:
+    """What was written into the old segment counts; the append that had to roll is refused at once."""
+    world = LogWorld(LogSettings(segment_bytes=2 * SIZE))
+    told: list[tuple[int, ErrorCode]] = []
+
+    def append(at: int) -> AppendInfo | ErrorCode:
+        return world.append(batch_of(b"%d" % at), lambda error: told.append((at, error)))
+
+    world.produce(b"x")
+    fail(world, "write")
+    append(0)
+    assert append(1) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.log.log_end_offset == 1
+    world.fs.fail = None
+    for at in (2, 3, 4):
+        assert isinstance(append(at), AppendInfo)
+    world.tick()
+    assert sorted(told) == [
+        (0, ErrorCode.KAFKA_STORAGE_ERROR),
+        (2, ErrorCode.NONE),
+        (3, ErrorCode.NONE),
+        (4, ErrorCode.NONE),
+    ]
+    assert values_of(read_all(world.log)) == [b"x", b"2", b"3", b"4"]
+
+
+def test_a_write_that_cannot_be_removed_takes_the_log_offline(caplog: pytest.LogCaptureFixture) -> None:
+    world = LogWorld()
+    world.produce(b"kept")
+    fail(world, "write", "truncate", path="orders-0")
+    told: list[ErrorCode] = []
+    world.append(batch_of(b"lost"), told.append)
+    world.tick()
+    world.fs.fail = None
+    assert told == [ErrorCode.KAFKA_STORAGE_ERROR]
+    assert world.append(batch_of(b"x")) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.log.read(0, 100, upto=1) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.log.truncate_prefix(1) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert "offline until the next start" in caplog.text
+    assert isinstance(
+        world.logs.get(TOPIC, 1).append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms()),
+        AppendInfo,
+    )
+    world.tick()
+    world.restart()
+    assert values_of(read_all(world.log)) == [b"kept"]
+
+
+# Sync.
+
+
+def syncs(world: LogWorld) -> int:
+    return sum(1 for kind, path in world.fs.history if kind == "sync" and path.endswith(".log"))
+
+
+def test_without_flushing_every_message_nothing_is_synced() -> None:
+    world = LogWorld()
+    for _ in range(10):
+        world.produce(b"x")
+    assert syncs(world) == 0
+
+
+def test_an_append_counts_only_after_its_sync() -> None:
+    world = LogWorld(flush_every_message=True)
+    told: list[ErrorCode] = []
+    world.append(batch_of(b"x"), told.append)
+    world.clock.run_tick()
+    assert (world.log.high_watermark, told, syncs(world)) == (0, [], 0)
+    assert world.log.read(0, 100, upto=1) == (b"", ())
+    world.clock.run_tick()
+    assert (world.log.high_watermark, told, syncs(world)) == (1, [ErrorCode.NONE], 1)
+
+
+def test_what_is_written_during_a_sync_shares_the_next_one() -> None:
+    """Group commit: one fsync serves all waiting requests."""
+    world = LogWorld(flush_every_message=True)
+    world.produce(b"first")
+    before = syncs(world)
+    told: list[int] = []
+    ends: list[object] = []
+    sync_soon = world.fs.sync_soon
+    world.fs.sync_soon = lambda files, on_done: ends.append((files, on_done))  # type: ignore[method-assign]
+    for at in range(5):
+        world.append(batch_of(b"%d" % at), lambda _error, at=at: told.append(at))  # type: ignore[misc]
+        world.tick()
+    assert len(ends) == 1
+    world.fs.sync_soon = sync_soon  # type: ignore[method-assign]
+    sync_soon(*ends[0])  # type: ignore[misc]
+    world.tick()
+    assert told == [0, 1, 2, 3, 4]
+    assert syncs(world) == before + 2
+
+
+def test_flush_messages_of_a_topic() -> None:
+    world = LogWorld(LogSettings(flush_messages=3))
+    told: list[ErrorCode] = []
+    for _ in range(2):
+        world.append(batch_of(b"x"), told.append)
+        world.clock.run_tick()
+    assert (len(told), syncs(world)) == (2, 0)
+    world.append(batch_of(b"x"), told.append)
+    world.clock.run_tick()
+    assert len(told) == 2
+    world.tick()
+    assert (len(told), syncs(world)) == (3, 1)
+
+
+def test_a_failed_sync_takes_the_log_offline_until_the_next_start() -> None:
+    """After it the kernel may have dropped what it could not write: trying again would lie."""
+    world = LogWorld(flush_every_message=True)
+    world.produce(b"kept")
+    told: list[ErrorCode] = []
+    fail(world, "sync")
+    world.append(batch_of(b"unknown"), told.append)
+    world.clock.run_tick()
+    world.append(batch_of(b"buffered"), told.append)
+    world.tick()
+    world.fs.fail = None
+    assert told == [ErrorCode.KAFKA_STORAGE_ERROR] * 2
+    assert world.append(batch_of(b"x"), told.append) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.log.high_watermark == 1
+    world.restart(clean=False)
+    assert values_of(read_all(world.log))[0] == b"kept"
+    assert isinstance(world.append(batch_of(b"x")), AppendInfo)
+
+
+def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_told_after_it() -> None:
+    """Who rebuilds its state on the failure must find everything before it durable."""
+    world = LogWorld(flush_every_message=True)
+    world.produce(b"x")
+    events: list[tuple[str, ErrorCode, int]] = []
+
+    def note(name: str, error: ErrorCode) -> None:
+        events.append((name, error, world.log.high_watermark))
+
+    world.append(batch_of(b"a"), lambda error: note("a", error))
+    world.clock.run_tick()  # written, being synced
+    world.append(batch_of(b"b"), lambda error: note("b", error))
+    fail(world, "write")
+    world.clock.run_tick()
+    world.fs.fail = None
+    world.tick()
+    assert events == [("a", ErrorCode.NONE, 2), ("b", ErrorCode.KAFKA_STORAGE_ERROR, 2)]
+    assert world.produce(b"c").base_offset == 2
+
+
+def test_closing_answers_what_is_buffered() -> None:
+    for flush_every_message in (False, True):
+        world = LogWorld(flush_every_message=flush_every_message)
+        told: list[ErrorCode] = []
+        world.append(batch_of(b"a"), told.append)
+        world.clock.run_tick()
+        world.append(batch_of(b"b"), told.append)
+        world.logs.close(clean=True)
+        assert told == [ErrorCode.NONE] * 2
+        world.tick()
+        world.start()
+        assert values_of(read_all(world.log)) == [b"a", b"b"]
+
+
+def test_a_segment_is_on_stable_storage_before_the_next_one_exists() -> None:
+    """Else a power cut could leave a torn segment with sound ones behind it, which stops the next start."""
+    world = LogWorld(LogSettings(segment_bytes=2 * SIZE), flush_every_message=True)
+    for at in range(12):
+        world.append(batch_of(b"%d" % (at % 10)))
+        if at % 3:
+            world.clock.run_tick()  # syncs of earlier ticks are still under way when a segment is full
+    world.tick()
+    synced_bytes: dict[str, bool] = {}
+    for kind, path in world.fs.history:
+        if not path.endswith(".log"):
+            continue
+        if kind == "create":
+            assert all(synced_bytes.values())
+        synced_bytes[path] = kind != "write"
+    assert len(synced_bytes) == 6
