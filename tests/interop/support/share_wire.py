@@ -233,9 +233,13 @@ def begin_at(client: WireClient, group: str, topic: str, start_offsets: Sequence
     eventually(attempt)
 
 
-def find_group(client: WireClient, group: str) -> None:
-    """Ask for the group's coordinator, which is what makes a broker create the topic that it keeps groups in."""
-    client.call(FindCoordinatorRequest(key_type=0, coordinator_keys=[group]), 4, FindCoordinatorResponse)
+def find_group(client: WireClient, key: str, *, share: bool = False) -> None:
+    """Ask for a coordinator, which is what makes a broker create the topic that it keeps its state in.
+
+    `key` is a group, or with `share` a share partition: `group:topic id:partition`.
+    """
+    request = FindCoordinatorRequest(key_type=2 if share else 0, coordinator_keys=[key])
+    client.call(request, 6 if share else 4, FindCoordinatorResponse)
 
 
 def append(client: WireClient, topic: str, records: int, *, partition: int = 0) -> None:
