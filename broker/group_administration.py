@@ -5,18 +5,22 @@ The two steps at the group coordinator, and why there are two, are in `shareq.co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shareq.broker.internal_topics import ensure
+from shareq.broker.partition_lookup import find_log
 from shareq.broker.pending import Pending, completed, gather
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
-from shareq.coordinator.group.administration import AlterOffsetsPlan, Outcome
+from shareq.coordinator.group.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
 from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.group.share_group import TopicsById
 from shareq.coordinator.shard import CoordinatorResult
-from shareq.coordinator.share.shard import StateResult
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.shard import UNSET, StateResult, SummaryResult
 from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.list_groups import ListedGroup
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
@@ -32,6 +36,32 @@ class AlteredOffsets:
     partitions: Mapping[tuple[str, int], StateResult] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class DeletedOffsets:
+    """An error for the whole request, or what became of each topic by name. What is left out is not answered."""
+
+    outcome: Outcome
+    topics: Mapping[str, Outcome] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOffset:
+    """A share partition as administration sees it. `start_offset` and `lag` are -1 while they are not known."""
+
+    start_offset: int = -1
+    leader_epoch: int = 0
+    lag: int = -1
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroups:
+    """The groups, and NONE or why some may be missing."""
+
+    groups: Sequence[ListedGroup]
+    error: ErrorCode = ErrorCode.NONE
+
+
 class GroupAdministration:
     """What administrators ask of groups. Answers come when what they tell is durable."""
 
@@ -39,6 +69,90 @@ class GroupAdministration:
         self._broker = broker
         self._groups = broker.group_coordinator
         self._states = broker.share_coordinator
+
+    # -- all groups
+
+    def list_groups(self, states: Collection[str], types: Collection[str]) -> Pending[ListedGroups]:
+        """The groups of all shards in one of the states and of one of the types; empty filters let all pass."""
+        listings = [
+            partition.schedule(
+                lambda partition=partition: CoordinatorResult(  # type: ignore[misc]
+                    ListedGroups(partition.shard.list_groups(states, types).response)
+                ),
+                lambda error: ListedGroups((), error),
+            )
+            for partition in self._groups.partitions
+        ]
+
+        def merge(listings: list[ListedGroups]) -> ListedGroups:
+            errors = [listing.error for listing in listings if listing.error is not ErrorCode.NONE]
+            groups = [group for listing in listings for group in listing.groups]
+            return ListedGroups(groups, errors[0] if errors else ErrorCode.NONE)
+
+        return gather(listings).then(merge)
+
+    def delete_group(self, group_id: str) -> Pending[Outcome]:
+        """Delete a group with everything it has. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, the coordinators'."""
+        if not self._groups.partitions.count:
+            return completed(Outcome(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
+        plan = self._groups.schedule(
+            group_id,
+            lambda shard: shard.begin_delete_group(group_id),
+            lambda error: DeleteGroupPlan(_log_failed(error)),
+        )
+        return plan.chain(lambda plan: self._delete_group(group_id, plan))
+
+    def _delete_group(self, group_id: str, plan: DeleteGroupPlan) -> Pending[Outcome]:
+        if plan.outcome.error is not ErrorCode.NONE:
+            return completed(plan.outcome)
+
+        def finish(results: list[StateResult]) -> Pending[Outcome]:
+            error = _first_error(results).error
+            return self._groups.schedule(
+                group_id, lambda shard: shard.finish_delete_group(group_id, error), _log_failed
+            )
+
+        return self._delete_states(plan.delete).chain(finish)
+
+    # -- offsets of share groups
+
+    def describe_offsets(
+        self, group_id: str, topics: Mapping[str, Sequence[int]]
+    ) -> Pending[Mapping[tuple[str, int], ShareOffset]]:
+        """Start offset and lag of share partitions by topic name and partition. Needs no group."""
+        named = [(name, partition) for name, partitions in topics.items() for partition in partitions]
+        offsets = gather([self._describe_partition(group_id, *each) for each in named])
+        return offsets.then(lambda offsets: dict(zip(named, offsets, strict=True)))
+
+    def topics_with_offsets(self, group_id: str) -> Pending[dict[str, list[int]]]:
+        """Topic names and partitions that the group has share state of; nothing for a group that does not exist."""
+        if not self._groups.partitions.count:
+            return completed({})
+        nothing: TopicsById = {}
+        initialized = self._groups.schedule(
+            group_id, lambda shard: shard.initialized_partitions(group_id), lambda _error: nothing
+        )
+        return initialized.then(
+            lambda topics: {topic.topic_name: sorted(topic.partitions) for topic in topics.values()}
+        )
+
+    def _describe_partition(self, group_id: str, name: str, partition: int) -> Pending[ShareOffset]:
+        topic = self._broker.metadata.topic(name)
+        if topic is None:
+            return completed(ShareOffset())
+
+        def describe(summary: SummaryResult) -> ShareOffset:
+            if summary.error is not ErrorCode.NONE:
+                return ShareOffset()  # Apache Kafka shows no error here either
+            start, done = summary.start_offset, summary.delivery_complete_count
+            if start == UNSET or done == UNSET:
+                return ShareOffset(start, summary.leader_epoch)
+            log = find_log(self._broker, name, partition)
+            if isinstance(log, ErrorCode):  # deleted meanwhile
+                return ShareOffset(error=log)
+            return ShareOffset(start, summary.leader_epoch, log.high_watermark - start - done)
+
+        return self._states.read_summary(SharePartitionKey(group_id, topic.topic_id, partition)).then(describe)
 
     def alter_offsets(self, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> Pending[AlteredOffsets]:
         """Give share partitions a new start offset, by topic name and partition; what was in flight is forgotten.
@@ -55,26 +169,62 @@ class GroupAdministration:
             lambda shard: shard.begin_alter_offsets(group_id, offsets, now),
             lambda error: AlterOffsetsPlan(_log_failed(error)),
         )
-        return plan.chain(lambda plan: self._initialize(group_id, plan))
+        return plan.chain(lambda plan: self._alter_offsets(group_id, plan))
 
-    def _initialize(self, group_id: str, plan: AlterOffsetsPlan) -> Pending[AlteredOffsets]:
+    def _alter_offsets(self, group_id: str, plan: AlterOffsetsPlan) -> Pending[AlteredOffsets]:
         unknown = dict.fromkeys(plan.unknown, UNKNOWN_PARTITION)
         if plan.outcome.error is not ErrorCode.NONE or not plan.initialize:
             return completed(AlteredOffsets(plan.outcome, unknown))
-        self._broker.share_partitions.state_replaced(each.key for each in plan.initialize)
-        results = gather(
-            [self._states.initialize(each.key, each.state_epoch, each.start_offset) for each in plan.initialize]
-        )
 
         def finish(results: list[StateResult]) -> Pending[AlteredOffsets]:
             by_key = {each.key: result for each, result in zip(plan.initialize, results, strict=True)}
             failed = {key for key, result in by_key.items() if result.error is not ErrorCode.NONE}
             altered = {(plan.topics[key.topic_id].topic_name, key.partition): by_key[key] for key in by_key}
-            return self._finish(group_id, lambda shard: shard.finish_alter_offsets(group_id, plan, failed)).then(
-                lambda outcome: AlteredOffsets(outcome, unknown | altered)
-            )
+            finished = self._finish(group_id, lambda shard: shard.finish_alter_offsets(group_id, plan, failed))
+            return finished.then(lambda outcome: AlteredOffsets(outcome, unknown | altered))
 
-        return results.chain(finish)
+        self._broker.share_partitions.state_replaced(each.key for each in plan.initialize)
+        initialized = [
+            self._states.initialize(each.key, each.state_epoch, each.start_offset) for each in plan.initialize
+        ]
+        return gather(initialized).chain(finish)
+
+    def delete_offsets(self, group_id: str, topic_names: Collection[str]) -> Pending[DeletedOffsets]:
+        """Forget whole topics. Errors: see `GroupCoordinatorShard.begin_delete_offsets`; of a topic: the states'."""
+        if not self._groups.partitions.count:
+            error = ErrorCode.GROUP_ID_NOT_FOUND if group_id else ErrorCode.INVALID_GROUP_ID
+            return completed(DeletedOffsets(Outcome(error, f"Group {group_id} not found.")))
+        plan = self._groups.schedule(
+            group_id,
+            lambda shard: shard.begin_delete_offsets(group_id, topic_names),
+            lambda error: DeleteOffsetsPlan(_log_failed(error)),
+        )
+        return plan.chain(lambda plan: self._delete_offsets(group_id, plan))
+
+    def _delete_offsets(self, group_id: str, plan: DeleteOffsetsPlan) -> Pending[DeletedOffsets]:
+        if plan.outcome.error is not ErrorCode.NONE or not plan.delete:
+            return completed(DeletedOffsets(plan.outcome, plan.refused))
+
+        def finish(results: list[Outcome]) -> Pending[DeletedOffsets]:
+            by_name = dict(zip(plan.delete, results, strict=True))
+            gone = {
+                key.topic_id
+                for name, keys in plan.delete.items()
+                for key in keys
+                if by_name[name].error is ErrorCode.NONE
+            }
+            finished = self._finish(group_id, lambda shard: shard.finish_delete_offsets(group_id, gone))
+            return finished.then(lambda outcome: DeletedOffsets(outcome, {**plan.refused, **by_name}))
+
+        deleted = [self._delete_states(keys).then(_first_error) for keys in plan.delete.values()]
+        return gather(deleted).chain(finish)
+
+    # -- the parts
+
+    def _delete_states(self, keys: Sequence[SharePartitionKey]) -> Pending[list[StateResult]]:
+        if keys:
+            self._broker.share_partitions.state_replaced(keys)
+        return gather([self._states.delete(key) for key in keys])
 
     def _finish(
         self, group_id: str, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[None]]
@@ -83,6 +233,11 @@ class GroupAdministration:
         return self._groups.schedule(
             group_id, lambda shard: CoordinatorResult(Outcome(), operation(shard).records), _log_failed
         )
+
+
+def _first_error(results: Iterable[StateResult]) -> Outcome:
+    failed = [result for result in results if result.error is not ErrorCode.NONE]
+    return Outcome(failed[0].error, failed[0].message) if failed else Outcome()
 
 
 def _log_failed(error: ErrorCode) -> Outcome:

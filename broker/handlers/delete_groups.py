@@ -1,0 +1,32 @@
+"""DeleteGroups: v0-2.
+
+Behaviour: each group stands alone. A group with members is NON_EMPTY_GROUP, an unknown one GROUP_ID_NOT_FOUND. The
+share state of a share group goes first; if that fails the group stays, and deleting it again completes it.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.context import RequestContext
+from shareq.broker.handlers import VersionRange
+from shareq.broker.pending import Pending, gather
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+
+VERSIONS = VersionRange(0, 2)
+
+
+def handle(ctx: RequestContext, request: DeleteGroupsRequest) -> Pending[DeleteGroupsResponse]:
+    group_ids = list(dict.fromkeys(request.groups_names))
+    outcomes = gather([ctx.broker.group_administration.delete_group(group_id) for group_id in group_ids])
+    return outcomes.then(
+        lambda outcomes: DeleteGroupsResponse(
+            results=[
+                DeletableGroupResult(group_id, outcome.error)
+                for group_id, outcome in zip(group_ids, outcomes, strict=True)
+            ]
+        )
+    )
+
+
+def failed(request: DeleteGroupsRequest, error: ErrorCode) -> DeleteGroupsResponse:
+    return DeleteGroupsResponse(results=[DeletableGroupResult(group_id, error) for group_id in request.groups_names])

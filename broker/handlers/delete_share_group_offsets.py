@@ -1,0 +1,48 @@
+"""DeleteShareGroupOffsets: v0 (KIP-932).
+
+Behaviour: a group without members forgets whole topics; the next member finds them as if for the first time.
+NON_EMPTY_GROUP, INVALID_GROUP_ID and GROUP_ID_NOT_FOUND concern the whole request. A topic that does not exist, or that
+the group knows nothing of, is UNKNOWN_TOPIC_OR_PARTITION; a group that never knew any topic leaves them out.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.context import RequestContext
+from shareq.broker.group_administration import DeletedOffsets
+from shareq.broker.handlers import VersionRange
+from shareq.broker.pending import Pending
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsResponse,
+    DeleteShareGroupOffsetsResponseTopic,
+)
+from shareq.protocol.primitives import ZERO_UUID
+
+VERSIONS = VersionRange(0, 0)
+
+
+def handle(
+    ctx: RequestContext, request: DeleteShareGroupOffsetsRequest
+) -> DeleteShareGroupOffsetsResponse | Pending[DeleteShareGroupOffsetsResponse]:
+    if not ctx.broker.metadata.share_groups_enabled:
+        error = ErrorCode.UNSUPPORTED_VERSION
+        return DeleteShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
+    names = list(dict.fromkeys(topic.topic_name for topic in request.topics))
+    topic_ids = {name: image.topic_id for name in names if (image := ctx.broker.metadata.topic(name)) is not None}
+
+    def respond(deleted: DeletedOffsets) -> DeleteShareGroupOffsetsResponse:
+        outcome = deleted.outcome
+        if outcome.error is not ErrorCode.NONE:
+            return DeleteShareGroupOffsetsResponse(error_code=outcome.error, error_message=outcome.message)
+        return DeleteShareGroupOffsetsResponse(
+            responses=[
+                DeleteShareGroupOffsetsResponseTopic(
+                    name, topic_ids.get(name, ZERO_UUID), deleted.topics[name].error, deleted.topics[name].message
+                )
+                for name in names
+                if name in deleted.topics
+            ]
+        )
+
+    return ctx.broker.group_administration.delete_offsets(request.group_id, names).then(respond)

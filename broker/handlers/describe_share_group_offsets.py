@@ -1,0 +1,78 @@
+"""DescribeShareGroupOffsets: v0-1 (KIP-932).
+
+Behaviour: start offsets as persisted, which trail what the members have done by one write. Null topics mean all that
+the group has state of. The group need not exist, nor the topic: what is not known is -1, without an error.
+v1: lag, the records from the start offset to the high watermark that are not finished (KIP-1226).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shareq.broker.context import RequestContext
+from shareq.broker.group_administration import ShareOffset
+from shareq.broker.handlers import VersionRange
+from shareq.broker.pending import Pending, gather
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup,
+    DescribeShareGroupOffsetsResponsePartition,
+    DescribeShareGroupOffsetsResponseTopic,
+)
+from shareq.protocol.primitives import ZERO_UUID
+
+VERSIONS = VersionRange(0, 1)
+
+
+def handle(
+    ctx: RequestContext, request: DescribeShareGroupOffsetsRequest
+) -> DescribeShareGroupOffsetsResponse | Pending[DescribeShareGroupOffsetsResponse]:
+    if not ctx.broker.metadata.share_groups_enabled:
+        return failed(request, ErrorCode.UNSUPPORTED_VERSION)
+    groups = gather([_describe(ctx, group) for group in request.groups])
+    return groups.then(lambda groups: DescribeShareGroupOffsetsResponse(groups=groups))
+
+
+def failed(request: DescribeShareGroupOffsetsRequest, error: ErrorCode) -> DescribeShareGroupOffsetsResponse:
+    return DescribeShareGroupOffsetsResponse(
+        groups=[
+            DescribeShareGroupOffsetsResponseGroup(group.group_id, [], error, text_of(error))
+            for group in request.groups
+        ]
+    )
+
+
+def _describe(
+    ctx: RequestContext, group: DescribeShareGroupOffsetsRequestGroup
+) -> Pending[DescribeShareGroupOffsetsResponseGroup]:
+    if group.topics is None:
+        topics = ctx.broker.group_administration.topics_with_offsets(group.group_id)
+        return topics.chain(lambda topics: _describe_topics(ctx, group.group_id, topics))
+    named: dict[str, list[int]] = {}
+    for topic in group.topics:
+        named.setdefault(topic.topic_name, []).extend(topic.partitions)
+    return _describe_topics(ctx, group.group_id, named)
+
+
+def _describe_topics(
+    ctx: RequestContext, group_id: str, topics: Mapping[str, Sequence[int]]
+) -> Pending[DescribeShareGroupOffsetsResponseGroup]:
+    def respond(offsets: Mapping[tuple[str, int], ShareOffset]) -> DescribeShareGroupOffsetsResponseGroup:
+        rows = []
+        for name, partitions in topics.items():
+            image = ctx.broker.metadata.topic(name)
+            parts = [_partition(partition, offsets[name, partition]) for partition in partitions]
+            topic_id = ZERO_UUID if image is None else image.topic_id
+            rows.append(DescribeShareGroupOffsetsResponseTopic(name, topic_id, parts))
+        return DescribeShareGroupOffsetsResponseGroup(group_id, rows)
+
+    return ctx.broker.group_administration.describe_offsets(group_id, topics).then(respond)
+
+
+def _partition(partition: int, offset: ShareOffset) -> DescribeShareGroupOffsetsResponsePartition:
+    return DescribeShareGroupOffsetsResponsePartition(
+        partition, offset.start_offset, offset.leader_epoch, offset.lag, offset.error, text_of(offset.error)
+    )
