@@ -55,7 +55,10 @@ class Acknowledgement:
             return ErrorCode.INVALID_REQUEST
         if len(types) > 1 and len(types) != ack.last_offset - ack.first_offset + 1:
             return ErrorCode.INVALID_REQUEST
-        if ack.last_offset < self._window.start_offset:
+        start = self._window.start_offset
+        if ack.first_offset < min(start, self._window.undurable_end):
+            return ErrorCode.INVALID_RECORD_STATE  # archived, but a crash would bring it back: success is no answer
+        if ack.last_offset < start:
             return ErrorCode.NONE  # finished with: nothing is left to acknowledge
         batches = self._covered(ack)
         if isinstance(batches, ErrorCode):

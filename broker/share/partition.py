@@ -47,7 +47,7 @@ class SharePartition:
         self._start_write: WriteState | None = None
         self._window = InFlightWindow()
         self._locks = AcquisitionLocks()
-        self._writes: dict[int, StateChange | None] = {}
+        self._writes: dict[int, tuple[StateChange | None, WriteState]] = {}  # None: a lock expiry, already in effect
         self._last_write_id = 0
 
     # -- what is known
@@ -214,19 +214,24 @@ class SharePartition:
             self._start_write = None
             self._start_is_durable = error is ErrorCode.NONE
             return (WakeFetches(),) if self._start_is_durable else ()
-        change = self._writes.pop(write_id)
-        if change is None:
-            woken = advance_start(self._window)
-        elif error is ErrorCode.NONE:
-            woken = change.commit(self._window)
-            woken = advance_start(self._window) or woken
+        change, write = self._writes.pop(write_id)
+        window = self._window
+        if error is ErrorCode.NONE:
+            window.note_durable_start(write.start_offset)
+            woken = change is not None and change.commit(window)
+            woken = advance_start(window) or woken
+        elif change is not None:
+            woken = change.roll_back(window, now_ms, self.settings.delivery_count_limit)
         else:
-            woken = change.roll_back(self._window, now_ms, self.settings.delivery_count_limit)
+            archived = [row.last_offset for row in write.batches if row.delivery_state == RecordState.ARCHIVED]
+            window.note_undurable(max(archived, default=-1))
+            woken = advance_start(window)
         return (WakeFetches(),) if woken else ()
 
     def _start(self, change: StateChange) -> WriteState:
-        self._writes[change.write_id] = change
-        return self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
+        write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
+        self._writes[change.write_id] = (change, write)
+        return write
 
     def _write(self, write_id: int, batches: tuple[StateBatch, ...], delivery_complete_count: int) -> WriteState:
         start_offset = self._window.start_offset
@@ -255,6 +260,6 @@ class SharePartition:
             return ()
         change = StateChange(self._next_write_id())
         change.persist_runs(expired)
-        self._writes[change.write_id] = None  # its outcome changes no record
         write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
+        self._writes[change.write_id] = (None, write)
         return (write, WakeFetches())

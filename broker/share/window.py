@@ -50,14 +50,24 @@ class InFlightWindow:
     `start_offset` is the lowest offset that is not finished with. `end_offset` is the highest one in flight
     (inclusive); with nothing in flight it is the next offset to fetch, and equal to `start_offset`.
     `delivery_complete_count` is the number of terminal offsets from `start_offset` on, pending ones included.
+    `undurable_end` (exclusive): records below it may be archived in memory alone, because a state write failed.
     """
 
-    __slots__ = ("_available_from", "batches", "delivery_complete_count", "end_offset", "gap", "start_offset")
+    __slots__ = (
+        "_available_from",
+        "batches",
+        "delivery_complete_count",
+        "end_offset",
+        "gap",
+        "start_offset",
+        "undurable_end",
+    )
 
     def __init__(self) -> None:
         self.batches = BatchMap()
         self.start_offset = 0
         self.end_offset = 0
+        self.undurable_end = 0
         self.delivery_complete_count = 0
         self.gap: GapWindow | None = None
         # A lower bound that saves looking through the whole window for each fetch.
@@ -99,6 +109,15 @@ class InFlightWindow:
             yield from batch.runs(max(first, batch.first_offset), min(last, batch.last_offset))
 
     # -- changes
+
+    def note_undurable(self, last_offset: int) -> None:
+        """Records up to `last_offset` have been archived, and the state write that says so has failed."""
+        self.undurable_end = max(self.undurable_end, last_offset + 1)
+
+    def note_durable_start(self, start_offset: int) -> None:
+        """A state write with this start offset is durable: everything below it is finished for good."""
+        if start_offset >= self.undurable_end:
+            self.undurable_end = 0
 
     def note_available(self, offset: int) -> None:
         """Records from `offset` on have become available."""

@@ -82,6 +82,9 @@ class StateChange:
         for batch, first, last in self.touched:
             changed = window.remap_at_start(batch, first, last, below, above)
             found = found or any(status.available for _, _, status in changed)
+            for _, run_last, status in changed:
+                if status.done:
+                    window.note_undurable(run_last)
         return found
 
     def _rolled_back(self, now_ms: int, delivery_count_limit: int | None) -> Change:

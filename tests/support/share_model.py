@@ -95,7 +95,8 @@ class ShareModel:
     groups: list[Group] = field(default_factory=list)
     gap: tuple[int, int] | None = None
     writes: int = 0
-    waiting: dict[int, str] = field(default_factory=dict)
+    waiting: dict[int, tuple[str, Write]] = field(default_factory=dict)
+    undurable: int = 0  # below this (exclusive), records may be archived in memory alone
 
     # -- helpers
 
@@ -238,7 +239,7 @@ class ShareModel:
         write = self._write(changed)
         for cell in changed.values():
             cell.write = write.id
-        self.waiting[write.id] = "acknowledge"
+        self.waiting[write.id] = ("acknowledge", write)
         return write
 
     def _undo(self, cell: Cell) -> None:
@@ -250,6 +251,8 @@ class ShareModel:
     ) -> int:
         if any(kind not in range(5) for kind in types):
             return INVALID_REQUEST
+        if first < min(self.start, self.undurable):
+            return INVALID_RECORD_STATE
         if last < self.start:
             return 0
         groups = self._about(first, last)
@@ -312,13 +315,18 @@ class ShareModel:
         write = self._write(changed)
         for cell in changed.values():
             cell.write = write.id
-        self.waiting[write.id] = "release"
+        self.waiting[write.id] = ("release", write)
         return write
 
     def written(self, write: int, ok: bool, now: int) -> None:
         """A state write has ended."""
-        kind = self.waiting.pop(write)
+        kind, sent = self.waiting.pop(write)
+        if ok and sent.start >= self.undurable:
+            self.undurable = 0
         if kind == "timeout":
+            if not ok:
+                archived = [offset for offset, (state, _) in sent.cells.items() if state == ARCHIVED]
+                self.undurable = max([self.undurable, *(offset + 1 for offset in archived)])
             self._advance()
             return
         for offset, cell in self.cells().items():
@@ -335,6 +343,8 @@ class ShareModel:
                 if expired:
                     self._explode_at_start(offset)
                     cell.state, cell.owner, cell.deadline = self._give_back(cell, offset), "", None
+            if not ok and cell.finished:
+                self.undurable = max(self.undurable, offset + 1)
         if ok:
             self._advance()
 
@@ -400,7 +410,7 @@ class ShareModel:
         if not changed:
             return None
         write = self._write(changed)
-        self.waiting[write.id] = "timeout"
+        self.waiting[write.id] = ("timeout", write)
         return write
 
 
