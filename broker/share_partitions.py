@@ -9,13 +9,13 @@ import heapq
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from shareq.broker.environment import TimerHandle
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.pending import Pending, completed
 from shareq.broker.persister import FENCING, PersistedState, Persister, surfaced_error
-from shareq.broker.share.effects import Effect, WriteState
+from shareq.broker.share.effects import Effect, StateBatch, WriteState
 from shareq.broker.share.partition import AckBatch, SharePartition
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
@@ -53,6 +53,13 @@ class SharePartitionLeader:
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
 
 
+class Parked(Protocol):
+    """A fetch that waits for records."""
+
+    def finish(self) -> None:
+        """Answer now, with nothing."""
+
+
 class SharePartitionManager:
     """The cache of share partitions this broker leads, and everything that happens to them."""
 
@@ -67,6 +74,7 @@ class SharePartitionManager:
         self._timer: TimerHandle | None = None
         self._timer_at = 0
         self._to_wake: dict[SharePartitionLeader, None] = {}
+        self.parked: dict[Parked, None] = {}  # the fetches that wait, in the order they came
 
     # -- looking up and loading
 
@@ -112,13 +120,39 @@ class SharePartitionManager:
             self._drop(leader, LeaderState.FAILED)
             return
         if leader.core.lost_tail:
-            logger.warning(
-                "%s: the persisted state reaches beyond the log end %d: the rest is dropped",
-                leader.key.text(),
-                leader.log.high_watermark,
-            )
+            self._rewrite(leader, state)
+        else:
+            self._activate(leader)
+
+    def _activate(self, leader: SharePartitionLeader) -> None:
         leader.state = LeaderState.ACTIVE
         self.wake(leader)
+
+    def _rewrite(self, leader: SharePartitionLeader, found: PersistedState) -> None:
+        """Replace a state that reaches beyond the log's end, where a power loss took the records.
+
+        Else the coordinator would go on telling of the lost records when others have got their offsets.
+        """
+        core = leader.core
+        logger.warning(
+            "%s: the persisted state (start offset %d) reaches beyond the log end %d: the rest is dropped",
+            leader.key.text(),
+            found.start_offset,
+            leader.log.high_watermark,
+        )
+        batches = [StateBatch(row.first_offset, row.last_offset, row.state, row.delivery_count) for row in core.snapshot()]
+        pending = self._persister.replace_state(leader.key, core.state_epoch, core.start_offset, batches)
+
+        def replaced(persisted: ErrorCode) -> None:
+            if leader.state is not LeaderState.LOADING:
+                return
+            if persisted is ErrorCode.NONE:
+                self._activate(leader)
+            else:
+                leader.error = surfaced_error(persisted)
+                self._drop(leader, LeaderState.FAILED)
+
+        pending.on_complete(replaced)
 
     def _reset_offset(self, leader: SharePartitionLeader) -> int | ErrorCode:
         """Where a share partition without a start offset begins: `share.auto.offset.reset`."""
@@ -167,6 +201,7 @@ class SharePartitionManager:
         """Give back what the member holds: its share session ended."""
         leader = self._leaders.get(key)
         if leader is not None and leader.state is LeaderState.ACTIVE:
+            self.refresh_settings(leader)
             self.perform(leader, leader.core.release_acquired_records(member_id, self._env.clock.now_ms()))
 
     def refresh_settings(self, leader: SharePartitionLeader) -> None:
@@ -213,6 +248,8 @@ class SharePartitionManager:
 
     def _written(self, leader: SharePartitionLeader, write_id: int, persisted: ErrorCode) -> None:
         error = surfaced_error(persisted)
+        if error is not ErrorCode.NONE:
+            self.refresh_settings(leader)  # what is rolled back may have lost its lock
         effects = leader.core.on_state_written(write_id, error, self._env.clock.now_ms())
         answer = leader.writes.pop(write_id, None)
         if write_id == leader.start_write_id:
@@ -266,10 +303,12 @@ class SharePartitionManager:
                 continue
             deadline = leader.core.next_deadline_ms()
             if deadline is not None and deadline <= now:
+                self.refresh_settings(leader)
                 self.perform(leader, leader.core.on_deadline(now))
             else:
                 self.arm(leader)
-        if self._deadlines and self._timer is None:
+        # What was armed meanwhile may be later than what was not due yet.
+        if self._deadlines and (self._timer is None or self._deadlines[0][0] < self._timer_at):
             self._set_timer(self._deadlines[0][0])
 
     # -- parked fetches
@@ -297,6 +336,11 @@ class SharePartitionManager:
         for waiter in list(leader.waiters):
             if waiter in leader.waiters:  # an earlier one may have completed it
                 waiter()
+
+    def finish_waiting(self) -> None:
+        """Answer every parked fetch: the broker stops."""
+        for fetch in list(self.parked):
+            fetch.finish()
 
     def close(self) -> None:
         """Stop the timer; nothing is released: locks are not durable, so a restart gives the records out again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.share.session import ClosedSession, ShareSessions
+from shareq.broker.share.session import ClosedSession, ShareSession, ShareSessions
 from shareq.coordinator.share.keys import SharePartitionKey
 
 if TYPE_CHECKING:
@@ -27,9 +27,13 @@ class ShareSessionService:
             self._watched.add(connection.id)
             connection.on_close(lambda: self._on_disconnect(connection.id))
 
-    def close(self, group_id: str, member_id: str) -> None:
-        """End the member's session: its last request has been processed."""
-        closed = self.sessions.close(group_id, member_id)
+    def close(self, session: ShareSession) -> None:
+        """End a session: its last request has been processed. Nothing when the member has opened a newer one meanwhile
+        (on another connection): what it holds belongs to that one.
+        """
+        if self.sessions.get(session.group_id, session.member_id) is not session:
+            return
+        closed = self.sessions.close(session.group_id, session.member_id)
         if closed is not None:
             self._release(closed)
 

@@ -58,7 +58,7 @@ def handle(
 
     def respond(results: AckResults) -> ShareAcknowledgeResponse:
         if epoch == FINAL_EPOCH:
-            ctx.broker.share_sessions.close(group_id, member_id)
+            ctx.broker.share_sessions.close(session)
         return _response(ctx, group_id, results)
 
     return acked.then(respond)

@@ -126,7 +126,7 @@ def _acknowledge_and_fetch(
 
     def respond(both: tuple[AckResults, list[FetchedPartition]]) -> ShareFetchResponse:
         if context.is_final:
-            ctx.broker.share_sessions.close(group_id, member_id)
+            ctx.broker.share_sessions.close(context.session)
         return _response(ctx, group_id, context, *both)
 
     return join(acked, fetched).then(respond)

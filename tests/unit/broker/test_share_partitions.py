@@ -1,0 +1,132 @@
+"""The share-partition leader's shell: its one timer, settings that change, sessions that end late."""
+
+from __future__ import annotations
+
+from random import Random
+
+from shareq.broker.broker import Broker
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.endpoint import Endpoint
+from shareq.broker.environment import Environment
+from shareq.broker.internal_topics import ensure
+from shareq.broker.log.partition_log import Origin
+from shareq.broker.meta_db import MemoryMetaDb, PutConfig, ResourceName
+from shareq.broker.metadata import NewTopic
+from shareq.broker.share.partition import AckBatch
+from shareq.broker.share.record_state import AcknowledgeType, RecordState
+from shareq.broker.share.session import FINAL_EPOCH, INITIAL_EPOCH, ListedPartition
+from shareq.broker.share_fetches import AcquireMode, ShareFetch, ShareFetchParams, WantedPartition
+from shareq.broker.share_partitions import SharePartitionLeader
+from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import RecordData, build_batch
+from tests.support.mem_fs import MemFs
+from tests.support.virtual_clock import VirtualClock
+
+LOCK_MS = 1_000
+
+
+class Rig:
+    """A broker with a topic of two partitions, one record in each, and a share group that starts at the beginning."""
+
+    def __init__(self) -> None:
+        self.clock = VirtualClock()
+        env = Environment(self.clock, Random(1), MemFs(self.clock.call_soon))
+        config = BrokerConfig.load(
+            {
+                "log.dirs": "data",
+                "share.coordinator.state.topic.num.partitions": "1",
+                "group.share.min.record.lock.duration.ms": str(LOCK_MS),
+                "group.share.record.lock.duration.ms": str(LOCK_MS),
+            }
+        )
+        self.broker = Broker(env, config, MemoryMetaDb(), endpoints={"PLAINTEXT": Endpoint(1, "127.0.0.1", 9092)})
+        self.broker.start()
+        self.topic_id = self.broker.metadata.create_topic(NewTopic("t", 2)).topic_id
+        assert ensure(self.broker.metadata, config, SHARE_GROUP_STATE).code is ErrorCode.NONE
+        for partition in (0, 1):
+            self.broker.share_coordinator.initialize(self.key(partition), 0, 0)
+            batch = build_batch([RecordData(None, b"v")], timestamp_ms=self.clock.wall_ms())
+            log = self.broker.logs.get("t", partition)
+            log.append(batch, origin=Origin.CLIENT, now_wall_ms=self.clock.wall_ms(), on_durable=None)
+        self.clock.run_until_idle()
+
+    def key(self, partition: int) -> SharePartitionKey:
+        return SharePartitionKey("g", self.topic_id, partition)
+
+    def fetch(self, member_id: str, partition: int) -> SharePartitionLeader:
+        """Acquire the partition's record."""
+        params = ShareFetchParams("g", member_id, AcquireMode.BATCH_OPTIMIZED, 100, 1, 1_000, 10, 10)
+        fetch = ShareFetch(self.broker, params, [WantedPartition(self.topic_id, partition, "t")])
+        fetched = fetch.start()
+        self.clock.run_until_idle()
+        assert [len(each.acquired) for each in fetched.value] == [1]
+        leader = self.broker.share_partitions.get(self.key(partition))
+        assert leader is not None
+        return leader
+
+    def acknowledge(self, leader: SharePartitionLeader, member_id: str, kind: AcknowledgeType) -> None:
+        self.broker.share_partitions.acknowledge(leader, member_id, [AckBatch(0, 0, [kind])])
+        self.clock.run_until_idle()
+
+    def limit(self, deliveries: int) -> None:
+        name = ResourceName("group", "g")
+        self.broker.metadata.alter_configs([PutConfig(name, "share.delivery.count.limit", str(deliveries))])
+
+
+def state(leader: SharePartitionLeader) -> RecordState | None:
+    """The record's; None when it is finished with."""
+    ranges = leader.core.snapshot()
+    return ranges[0].state if ranges else None
+
+
+def test_lock_expires_in_time_although_another_partitions_was_renewed() -> None:
+    """Simulation seed 372: the timer went to the renewed lock's deadline, past one that was due earlier."""
+    rig = Rig()
+    renewed = rig.fetch("m1", 0)
+    rig.clock.advance(500)
+    other = rig.fetch("m2", 1)
+    rig.clock.advance(400)
+    rig.acknowledge(renewed, "m1", AcknowledgeType.RENEW)
+    rig.clock.advance(600)
+    assert state(renewed) is RecordState.ACQUIRED
+    assert state(other) is RecordState.AVAILABLE
+
+
+def test_lowered_delivery_limit_holds_for_a_lock_that_expires() -> None:
+    """Group configs take effect at once, without a request in between."""
+    rig = Rig()
+    leader = rig.fetch("m1", 0)
+    rig.acknowledge(leader, "m1", AcknowledgeType.RELEASE)
+    rig.fetch("m1", 0)
+    rig.limit(2)
+    rig.clock.advance(LOCK_MS)
+    assert state(leader) is None
+
+
+def test_raised_delivery_limit_holds_for_a_session_that_ends() -> None:
+    rig = Rig()
+    rig.limit(2)
+    leader = rig.fetch("m1", 0)
+    rig.acknowledge(leader, "m1", AcknowledgeType.RELEASE)
+    rig.fetch("m1", 0)
+    rig.limit(3)
+    rig.broker.share_partitions.release(rig.key(0), "m1")
+    rig.clock.run_until_idle()
+    assert state(leader) is RecordState.AVAILABLE
+
+
+def test_session_that_ends_late_leaves_a_newer_one_of_the_member_alone() -> None:
+    """Simulation seed 650: the final request's state write outlives its connection, and the member is back already."""
+    rig = Rig()
+    service = rig.broker.share_sessions
+    listed = [ListedPartition(rig.topic_id, 0, "t")]
+    service.sessions.open_or_update("g", "m1", INITIAL_EPOCH, listed, (), has_acks=False, connection_id=1)
+    old = service.sessions.update("g", "m1", FINAL_EPOCH)
+    assert not isinstance(old, ErrorCode)
+    service.sessions.on_disconnect(1)
+    service.sessions.open_or_update("g", "m1", INITIAL_EPOCH, listed, (), has_acks=False, connection_id=2)
+    leader = rig.fetch("m1", 0)
+    service.close(old)
+    assert state(leader) is RecordState.ACQUIRED
