@@ -47,19 +47,28 @@ LEADER_EPOCH_FILE: Final = "leader-epoch-checkpoint"
 
 TEMPORARY_SUFFIX: Final = ".tmp"  # what `Fs.write_atomic` writes before it renames
 DEFAULT_OPEN_FILES: Final = 256
+SEALED_MAPS: Final = 32  # up to 2 MiB each, for a segment of 1 GiB
 _INDEX_SLACK_BYTES: Final = 64 * 1024
 
 
 class FilePool:
-    """At most `limit` open segment files; the one not used for the longest time is closed for the next one.
+    """What segments keep open and in memory, bounded over all logs.
 
-    Files that may not be closed now (a sync is under way) are left open even beyond the limit.
+    At most `limit` open files: the one not used for the longest time is closed for the next one, but for files that may
+    not be closed now (a sync is under way). Of sealed segments at most 32 maps: the one loaded first goes.
     """
 
     def __init__(self, fs: Fs, limit: int = DEFAULT_OPEN_FILES) -> None:
         self.fs = fs
         self._limit = limit
         self._open: deque[Segment] = deque()
+        self._mapped: deque[Segment] = deque()
+
+    def mapped(self, segment: Segment) -> None:
+        """A sealed segment has its map in memory: drop another one's if that was one too many."""
+        self._mapped.append(segment)
+        if len(self._mapped) > SEALED_MAPS:
+            self._mapped.popleft().drop_map()
 
     def opened(self, segment: Segment) -> None:
         """`segment` has opened its file: close another one if that was one too many."""
@@ -94,6 +103,7 @@ class Segment:
         "_interval",
         "_map",
         "_pool",
+        "_sealed",
         "base_offset",
         "exists",
         "map_proven",
@@ -111,6 +121,7 @@ class Segment:
         self._map: SegmentMap | None = None
         self.base_offset = base_offset
         self.size = size
+        self._sealed = False
         self.map_proven = False
         self.exists = False  # a new segment has no file before its first write
         self.synced = size
@@ -186,8 +197,26 @@ class Segment:
     def map(self) -> SegmentMap:
         """Where its batches are; loaded at first use, made anew from the log when the index files are no good."""
         if self._map is None:
-            self._map = self._load_map() or self.rebuild_map()
+            self._map = self._load_map()
+            self.map_proven = False
+            if self._map is None:
+                self._map = self.rebuild_map()
+                if self._sealed:
+                    self.write_indexes(sync=False)
+            if self._sealed:
+                self._pool.mapped(self)
         return self._map
+
+    def seal(self) -> None:
+        """No batch will be added: its map need not be in memory from now on."""
+        self._sealed = True
+        if self._map is not None:
+            self._map.forget_tail()
+            self._pool.mapped(self)
+
+    def drop_map(self) -> None:
+        """Forget where its batches are until somebody asks again."""
+        self._map = None
 
     def set_map(self, segment_map: SegmentMap, *, proven: bool) -> None:
         self._map = segment_map
@@ -237,7 +266,7 @@ class Segment:
 
     def write_indexes(self, *, sync: bool) -> None:
         """Write both index files, for a segment that is sealed or at rest. Failing costs a rebuild, nothing else."""
-        segment_map = self.map
+        segment_map = self._map or self.rebuild_map()
         segment_map.finish_times()
         fs = self._pool.fs
         try:

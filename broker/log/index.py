@@ -17,7 +17,8 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from itertools import pairwise
+from itertools import islice
+from operator import le, lt
 from typing import Final, NamedTuple
 
 __all__ = ["MAX_RELATIVE_OFFSET", "OFFSET_ENTRY_BYTES", "TIME_ENTRY_BYTES", "OffsetIndex", "SegmentMap", "TimeIndex"]
@@ -295,8 +296,8 @@ class SegmentMap:
 
 def _grows(numbers: array[int]) -> bool:
     """Whether the numbers are from 0 up, each larger than the one before."""
-    return not numbers or (numbers[0] >= 0 and all(a < b for a, b in pairwise(numbers)))
+    return not numbers or (numbers[0] >= 0 and all(map(lt, numbers, islice(numbers, 1, None))))
 
 
 def _does_not_shrink(numbers: array[int]) -> bool:
-    return not numbers or (numbers[0] >= 0 and all(a <= b for a, b in pairwise(numbers)))
+    return not numbers or (numbers[0] >= 0 and all(map(le, numbers, islice(numbers, 1, None))))

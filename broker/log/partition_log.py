@@ -152,6 +152,10 @@ class PartitionLog:
         self.producers = recovered.producers
         end = recovered.log_end_offset
         self.log_end_offset = self.high_watermark = self._written_end = end
+        for segment in recovered.segments[:-1]:
+            if segment in recovered.scanned:
+                segment.write_indexes(sync=False)
+            segment.seal()
         for segment in recovered.segments:
             self._segments.add(segment)
         if recovered.segments:
@@ -218,7 +222,7 @@ class PartitionLog:
         """
         if self._refusal:
             return self._refusal
-        header = self._admission.check(batch, now_wall_ms) if origin is Origin.CLIENT else read_header(batch)
+        header = self._admission.check(batch, now_wall_ms) if origin is Origin.CLIENT else _own_header(batch)
         if isinstance(header, ErrorCode):
             return header
         if header.producer_id != NO_PRODUCER_ID:
@@ -325,7 +329,7 @@ class PartitionLog:
                 self.go_offline(error)
                 return ErrorCode.KAFKA_STORAGE_ERROR
         active.write_indexes(sync=sync)
-        self._map.forget_tail()
+        active.seal()
         self._write_snapshot(sync=sync)
         self._host.sealed(self, active)
         return ErrorCode.NONE
@@ -567,6 +571,14 @@ class PartitionLog:
         for segment in self._segments.all():
             segment.synced = segment.size
             segment.close()
+
+
+def _own_header(batch: Batch) -> BatchHeader:
+    """The header of a batch that the broker made itself. ValueError for anything but one whole batch."""
+    header = read_header(batch)
+    if header.length + LENGTH_OVERHEAD != len(batch):
+        raise ValueError(f"not one record batch: {len(batch)} bytes, its length says {header.size}")
+    return header
 
 
 def _coordinator_epoch(batch: Batch) -> int:

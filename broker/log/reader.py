@@ -63,6 +63,7 @@ class Found(NamedTuple):
     offset: int
 
 
+_new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price
 EMPTY: Final = ReadResult(b"", ())
 
 
@@ -132,7 +133,7 @@ def _sound_batches(data: bytes, offset: int, upto: int, stop: int) -> tuple[list
             return spans, at, "CRC does not match"
         if last_offset >= upto:
             break
-        append(BatchSpan(base_offset, last_offset, at, end - at, attributes, producer_id))
+        append(_new(BatchSpan, (base_offset, last_offset, at, end - at, attributes, producer_id)))
         at = end
         offset = last_offset + 1
         if offset >= stop:

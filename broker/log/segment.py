@@ -85,32 +85,43 @@ class BatchWalk:
 
     def __iter__(self) -> Iterator[tuple[int, BatchHeader]]:
         while self.position < self._size:
-            header = self._header()
-            if header is None:
-                return
             at = self.position
+            start = at - self._chunk_at
+            if start + HEADER_SIZE > len(self._chunk):
+                start = 0
+                if not self._load():
+                    return
+            header = read_header(self._chunk, start)
+            size = header.length + LENGTH_OVERHEAD
+            if (
+                header.magic != MAGIC
+                or header.base_offset < self.next_offset
+                or not HEADER_SIZE <= size <= self._size - at
+                or not 0 <= header.last_offset_delta <= MAX_RELATIVE_OFFSET
+            ):
+                self.fault = self._fault_of(header)
+                return
+            if self._check_crc and self._crc(start, size) != header.crc:
+                self.fault = "CRC does not match"
+                return
             yield at, header
-            self.position = at + header.length + LENGTH_OVERHEAD
+            self.position = at + size
             self.next_offset = header.base_offset + header.last_offset_delta + 1
 
     def batch(self, header: BatchHeader) -> bytes:
         """The bytes of the batch whose header was given last."""
         return self._read_at(self.position, header.size)
 
-    def _header(self) -> BatchHeader | None:
-        start = self.position - self._chunk_at
-        if start + HEADER_SIZE > len(self._chunk):
-            self._chunk = self._read_at(self.position, _CHUNK_BYTES if self._check_crc else _HEADER_CHUNK_BYTES)
-            self._chunk_at = self.position
-            start = 0
-            if len(self._chunk) < HEADER_SIZE:
-                self.fault = f"{self._size - self.position} bytes where a batch header takes {HEADER_SIZE}"
-                return None
-        header = read_header(self._chunk, start)
-        self.fault = self._fault_of(header)
-        return header if self.fault is None else None
+    def _load(self) -> bool:
+        """Read on at the position; False when not even a header is left."""
+        self._chunk = self._read_at(self.position, _CHUNK_BYTES if self._check_crc else _HEADER_CHUNK_BYTES)
+        self._chunk_at = self.position
+        if len(self._chunk) >= HEADER_SIZE:
+            return True
+        self.fault = f"{self._size - self.position} bytes where a batch header takes {HEADER_SIZE}"
+        return False
 
-    def _fault_of(self, header: BatchHeader) -> str | None:
+    def _fault_of(self, header: BatchHeader) -> str:
         size = header.length + LENGTH_OVERHEAD
         if header.magic != MAGIC:
             return f"magic {header.magic}"
@@ -118,16 +129,12 @@ class BatchWalk:
             return f"batch length {header.length}"
         if header.base_offset < self.next_offset:
             return f"base offset {header.base_offset} after offset {self.next_offset - 1}"
-        if not 0 <= header.last_offset_delta <= MAX_RELATIVE_OFFSET:
-            return f"last offset delta {header.last_offset_delta}"
         if size > self._size - self.position:
             return f"batch of {size} bytes where {self._size - self.position} are left"
-        if self._check_crc and self._crc(size) != header.crc:
-            return "CRC does not match"
-        return None
+        return f"last offset delta {header.last_offset_delta}"
 
-    def _crc(self, size: int) -> int:
-        start = self.position - self._chunk_at
+    def _crc(self, start: int, size: int) -> int:
+        """CRC of the batch at the position, which is `start` in the chunk."""
         if start + size <= len(self._chunk):
             return crc32c(memoryview(self._chunk)[start + CRC_START : start + size])
         return _crc_of(self._read_at, self.position + CRC_START, self.position + size)
