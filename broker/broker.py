@@ -87,29 +87,16 @@ class Broker:
     @cached_property
     def share_coordinator(self) -> ShareCoordinatorService:
         """Durable state of share partitions."""
-        from shareq.broker.share_coordinator import ShareCoordinatorService
-        from shareq.coordinator.share.shard import ShareCoordinatorSettings
+        from shareq.broker.share_coordinator import ShareCoordinatorService, share_coordinator_settings
 
-        config = self.config
-        settings = ShareCoordinatorSettings(
-            snapshot_update_records_per_snapshot=config.share_coordinator_snapshot_update_records_per_snapshot,
-            cold_partition_snapshot_interval_ms=config.share_coordinator_cold_partition_snapshot_interval_ms,
-        )
-        return ShareCoordinatorService(self, settings)
+        return ShareCoordinatorService(self, share_coordinator_settings(self.config))
 
     @cached_property
     def group_coordinator(self) -> GroupCoordinatorService:
         """Groups: membership and assignment."""
-        from shareq.broker.group_coordinator import GroupCoordinatorService
-        from shareq.coordinator.group.shard import GroupCoordinatorSettings
+        from shareq.broker.group_coordinator import GroupCoordinatorService, group_coordinator_settings
 
-        config = self.config
-        settings = GroupCoordinatorSettings(
-            share_max_size=config.group_share_max_size,
-            share_max_groups=config.group_share_max_groups,
-            initialize_retry_interval_ms=config.group_share_initialize_retry_interval_ms,
-        )
-        return GroupCoordinatorService(self, self.share_coordinator, settings)
+        return GroupCoordinatorService(self, self.share_coordinator, group_coordinator_settings(self.config))
 
     @cached_property
     def group_administration(self) -> GroupAdministration:
@@ -137,6 +124,8 @@ class Broker:
     def stop_waiting(self) -> None:
         """The broker is about to stop: answer long polls with what there is."""
         self.fetch_waits.finish_all()
+        if "share_partitions" in self.__dict__:
+            self.share_partitions.finish_waiting()
         if "share_sessions" in self.__dict__:
             self.share_sessions.stop()
 

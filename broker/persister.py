@@ -33,6 +33,11 @@ class Persister(Protocol):
 
     def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]: ...
 
+    def replace_state(
+        self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
+    ) -> Pending[ErrorCode]:
+        """Wipe the state and store this one in its place."""
+
 
 # What a consumer is told for the persister's errors (Apache Kafka 4.3.1: SharePartition.fetchPersisterError).
 _SURFACED = {

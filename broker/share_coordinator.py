@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
 from shareq.broker.coordinators import MAX_BATCH_BYTES
-from shareq.broker.pending import Pending, completed
+from shareq.broker.pending import Pending, completed, join
 from shareq.broker.persister import PersistedState
 from shareq.broker.share.effects import StateBatch, WriteState
 from shareq.broker.topic_names import SHARE_GROUP_STATE
@@ -16,6 +16,7 @@ from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.shard import (
+    UNSET,
     ReadResult,
     ShareCoordinatorSettings,
     ShareCoordinatorShard,
@@ -27,6 +28,8 @@ from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
+
+AVAILABLE: Final = 0  # delivery state; the other two that are persisted are terminal
 
 T = TypeVar("T", StateResult, ReadResult, SummaryResult)
 
@@ -119,6 +122,18 @@ class ShareCoordinatorService:
             write.batches,
         )
         return pending.then(lambda result: result.error)
+
+    def replace_state(
+        self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
+    ) -> Pending[ErrorCode]:
+        """Persister port."""
+        wiped = self.initialize(key, state_epoch, start_offset)
+        if not batches:
+            return wiped.then(lambda result: result.error)
+        # Decided on the wiped state, and durable with it: both are in the queue before anything else is.
+        terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state != AVAILABLE)
+        written = self.write(key, state_epoch, UNSET, start_offset, terminal, batches)
+        return join(wiped, written).then(lambda both: both[0].error or both[1].error)
 
     def _schedule(
         self,

@@ -92,15 +92,22 @@ class ShareFetch:
         """Stop waiting without an answer: nothing is acquired for a client that is gone."""
         self._unpark()
 
+    def finish(self) -> None:
+        """Stop waiting and answer without records: the broker stops."""
+        if not self.pending.done:
+            self._complete(self._errors())
+
     # -- waiting
 
     def _park(self) -> None:
+        self._manager.parked[self] = None
         for leader in self._leaders:
             leader.waiters[self._look_again] = None
         clock = self._broker.env.clock
         self._timer = clock.call_at(clock.now_ms() + self._params.max_wait_ms, self._on_expiry)
 
     def _unpark(self) -> None:
+        self._manager.parked.pop(self, None)
         for leader in self._leaders:
             leader.waiters.pop(self._look_again, None)
         if self._timer is not None:

@@ -133,14 +133,16 @@ class SharePartitionManager:
 
         Else the coordinator would go on telling of the lost records when others have got their offsets.
         """
-        core = leader.core
+        core, rows = leader.core, leader.core.snapshot()
         logger.warning(
             "%s: the persisted state (start offset %d) reaches beyond the log end %d: the rest is dropped",
             leader.key.text(),
             found.start_offset,
             leader.log.high_watermark,
         )
-        batches = [StateBatch(row.first_offset, row.last_offset, row.state, row.delivery_count) for row in core.snapshot()]
+        batches = [
+            StateBatch(row.first_offset, row.last_offset, row.state, row.delivery_count) for row in core.snapshot()
+        ]
         pending = self._persister.replace_state(leader.key, core.state_epoch, core.start_offset, batches)
 
         def replaced(persisted: ErrorCode) -> None:

@@ -12,10 +12,11 @@ from shareq.broker.internal_topics import ensure
 from shareq.broker.log.partition_log import Origin
 from shareq.broker.meta_db import MemoryMetaDb, PutConfig, ResourceName
 from shareq.broker.metadata import NewTopic
+from shareq.broker.share.effects import StateBatch
 from shareq.broker.share.partition import AckBatch
-from shareq.broker.share.record_state import AcknowledgeType, RecordState
+from shareq.broker.share.record_state import AcknowledgeType, AcquireMode, RecordState
 from shareq.broker.share.session import FINAL_EPOCH, INITIAL_EPOCH, ListedPartition
-from shareq.broker.share_fetches import AcquireMode, ShareFetch, ShareFetchParams, WantedPartition
+from shareq.broker.share_fetches import ShareFetch, ShareFetchParams, WantedPartition
 from shareq.broker.share_partitions import SharePartitionLeader
 from shareq.broker.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -130,3 +131,27 @@ def test_session_that_ends_late_leaves_a_newer_one_of_the_member_alone() -> None
     leader = rig.fetch("m1", 0)
     service.close(old)
     assert state(leader) is RecordState.ACQUIRED
+
+
+def test_a_state_beyond_the_log_end_is_replaced_for_good() -> None:
+    """A power loss took acknowledged records; others get their offsets. They must not count as acknowledged."""
+    rig = Rig()
+    rows = [StateBatch(0, 0, RecordState.AVAILABLE, 2), StateBatch(1, 9, RecordState.ACKNOWLEDGED, 1)]
+    rig.broker.share_coordinator.write(rig.key(0), 0, -1, 0, 9, rows)
+    rig.clock.run_until_idle()
+    leader = rig.fetch("m", 0)
+    assert [row.last_offset for row in leader.core.snapshot()] == [0]
+    state_of = rig.broker.share_coordinator.read(rig.key(0), -1).value
+    assert (state_of.start_offset, state_of.batches) == (0, ((0, 0, RecordState.AVAILABLE, 2),))
+
+
+def test_a_stop_answers_the_fetches_that_wait() -> None:
+    """The broker does not hold its end up for a long poll."""
+    rig = Rig()
+    rig.fetch("m", 0)
+    params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, 60_000, 1, 1_000, 10, 10)
+    waiting = ShareFetch(rig.broker, params, [WantedPartition(rig.topic_id, 0, "t")]).start()
+    rig.clock.run_until_idle()
+    assert not waiting.done
+    rig.broker.stop_waiting()
+    assert waiting.value == []

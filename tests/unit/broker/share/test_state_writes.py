@@ -212,3 +212,36 @@ def test_a_start_offset_that_could_not_be_written_is_asked_for_again() -> None:
 
 def test_a_persisted_start_offset_is_not_written() -> None:
     assert share_partition(start=100).pending_start_write() is None
+
+
+# -- acknowledgements of what is finished with
+
+
+def archived_by_expiry(write_error: ErrorCode) -> SharePartition:
+    """Records 0-9 were delivered as often as they may be; their lock ran out; that write ended with `write_error`."""
+    partition = share_partition(max_deliveries=1, lock_ms=100)
+    fetch(partition, spans((0, 9)))
+    for effect in partition.on_deadline(100):
+        if isinstance(effect, WriteState):
+            partition.on_state_written(effect.write_id, write_error, 100)
+    assert partition.start_offset == 10
+    return partition
+
+
+def test_acknowledging_what_is_durably_finished_succeeds() -> None:
+    """Below the start offset there is nothing left to do: a late acknowledgement is fine."""
+    partition = archived_by_expiry(ErrorCode.NONE)
+    assert ack(partition, 0, 9, ACCEPT).error is ErrorCode.NONE
+
+
+def test_acknowledging_what_is_finished_in_memory_alone_fails() -> None:
+    """An answered ACCEPT is never delivered again, but a crash would bring these records back."""
+    partition = archived_by_expiry(FAILED)
+    assert ack(partition, 0, 9, ACCEPT).error is ErrorCode.INVALID_RECORD_STATE
+
+
+def test_a_durable_start_offset_finishes_everything_below_it() -> None:
+    partition = archived_by_expiry(FAILED)
+    fetch(partition, spans((10, 19)), now_ms=100)
+    settle(partition, 10, 10, RELEASE, now_ms=110)
+    assert ack(partition, 0, 9, ACCEPT).error is ErrorCode.NONE
