@@ -25,7 +25,8 @@ from shareq.protocol.generated.list_groups import ListedGroup
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
 
-UNKNOWN_PARTITION = StateResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+_UNKNOWN = StateResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+_NO_OFFSET = StateResult(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,14 @@ class AlteredOffsets:
 
 @dataclass(frozen=True, slots=True)
 class DeletedOffsets:
-    """An error for the whole request, or what became of each topic by name. What is left out is not answered."""
+    """An error for the whole request, or by topic name what became of its states, and why there are none to delete.
+
+    What is in neither is not answered.
+    """
 
     outcome: Outcome
     topics: Mapping[str, Outcome] = field(default_factory=dict)
+    refused: Mapping[str, Outcome] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,22 +162,35 @@ class GroupAdministration:
     def alter_offsets(self, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> Pending[AlteredOffsets]:
         """Give share partitions a new start offset, by topic name and partition; what was in flight is forgotten.
 
-        Creates the group if need be. Errors: see `GroupCoordinatorShard.begin_alter_offsets`.
+        Creates the group if need be. An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused
+        (INVALID_REQUEST). Errors for all: see `GroupCoordinatorShard.begin_alter_offsets`.
         """
         for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
             error = ensure(self._broker.metadata, self._broker.config, topic)
             if error:
                 return completed(AlteredOffsets(Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message)))
+        # Refused before anything is noted: what is noted as being initialised has to wait when it fails.
+        sound = {
+            name: {partition: offset for partition, offset in by_partition.items() if offset >= UNSET}
+            for name, by_partition in offsets.items()
+        }
+        refused = {
+            (name, partition): _NO_OFFSET
+            for name, by_partition in offsets.items()
+            for partition in by_partition.keys() - sound[name].keys()
+        }
         now = self._broker.env.clock.now_ms()
         plan = self._groups.schedule(
             group_id,
-            lambda shard: shard.begin_alter_offsets(group_id, offsets, now),
+            lambda shard: shard.begin_alter_offsets(group_id, sound, now),
             lambda error: AlterOffsetsPlan(_log_failed(error)),
         )
-        return plan.chain(lambda plan: self._alter_offsets(group_id, plan))
+        return plan.chain(lambda plan: self._alter_offsets(group_id, plan, refused))
 
-    def _alter_offsets(self, group_id: str, plan: AlterOffsetsPlan) -> Pending[AlteredOffsets]:
-        unknown = dict.fromkeys(plan.unknown, UNKNOWN_PARTITION)
+    def _alter_offsets(
+        self, group_id: str, plan: AlterOffsetsPlan, refused: Mapping[tuple[str, int], StateResult]
+    ) -> Pending[AlteredOffsets]:
+        unknown = {**refused, **dict.fromkeys(plan.unknown, _UNKNOWN)}
         if plan.outcome.error is not ErrorCode.NONE or not plan.initialize:
             return completed(AlteredOffsets(plan.outcome, unknown))
 
@@ -181,7 +199,7 @@ class GroupAdministration:
             failed = {key for key, result in by_key.items() if result.error is not ErrorCode.NONE}
             altered = {(plan.topics[key.topic_id].topic_name, key.partition): by_key[key] for key in by_key}
             finished = self._finish(group_id, lambda shard: shard.finish_alter_offsets(group_id, plan, failed))
-            return finished.then(lambda outcome: AlteredOffsets(outcome, unknown | altered))
+            return finished.then(lambda outcome: AlteredOffsets(outcome, {**unknown, **altered}))
 
         self._broker.share_partitions.state_replaced(each.key for each in plan.initialize)
         initialized = [
@@ -203,7 +221,7 @@ class GroupAdministration:
 
     def _delete_offsets(self, group_id: str, plan: DeleteOffsetsPlan) -> Pending[DeletedOffsets]:
         if plan.outcome.error is not ErrorCode.NONE or not plan.delete:
-            return completed(DeletedOffsets(plan.outcome, plan.refused))
+            return completed(DeletedOffsets(plan.outcome, refused=plan.refused))
 
         def finish(results: list[Outcome]) -> Pending[DeletedOffsets]:
             by_name = dict(zip(plan.delete, results, strict=True))
@@ -214,7 +232,7 @@ class GroupAdministration:
                 if by_name[name].error is ErrorCode.NONE
             }
             finished = self._finish(group_id, lambda shard: shard.finish_delete_offsets(group_id, gone))
-            return finished.then(lambda outcome: DeletedOffsets(outcome, {**plan.refused, **by_name}))
+            return finished.then(lambda outcome: DeletedOffsets(outcome, by_name, plan.refused))
 
         deleted = [self._delete_states(keys).then(_first_error) for keys in plan.delete.values()]
         return gather(deleted).chain(finish)

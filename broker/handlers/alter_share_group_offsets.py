@@ -1,7 +1,8 @@
 """AlterShareGroupOffsets: v0 (KIP-932).
 
-Behaviour: share partitions of a group without members begin at new offsets, whatever the log has there; what was
-acquired or acknowledged is forgotten. A group that does not exist is created. NON_EMPTY_GROUP, INVALID_GROUP_ID and
+Behaviour: share partitions of a group without members begin at new offsets, whatever the log has there (-1: where the
+group's share.auto.offset.reset says); what was acquired or acknowledged is forgotten. A group that does not exist is
+created. NON_EMPTY_GROUP, INVALID_GROUP_ID and
 GROUP_ID_NOT_FOUND (another kind of group) concern the whole request; UNKNOWN_TOPIC_OR_PARTITION one partition.
 """
 
@@ -43,16 +44,17 @@ def _response(
 ) -> AlterShareGroupOffsetsResponse:
     if altered.outcome.error is not ErrorCode.NONE:
         return AlterShareGroupOffsetsResponse(error_code=altered.outcome.error, error_message=altered.outcome.message)
-    topics = []
-    for topic in request.topics:
-        image = ctx.broker.metadata.topic(topic.topic_name)
-        parts = [
-            _partition(part.partition_index, altered.partitions[topic.topic_name, part.partition_index])
-            for part in topic.partitions
+    topics: dict[str, AlterShareGroupOffsetsResponseTopic] = {}
+    for asked in request.topics:
+        name = asked.topic_name
+        if name not in topics:
+            image = ctx.broker.metadata.topic(name)
+            topics[name] = AlterShareGroupOffsetsResponseTopic(name, ZERO_UUID if image is None else image.topic_id)
+        topics[name].partitions += [
+            _partition(part.partition_index, altered.partitions[name, part.partition_index])
+            for part in asked.partitions
         ]
-        topic_id = ZERO_UUID if image is None else image.topic_id
-        topics.append(AlterShareGroupOffsetsResponseTopic(topic.topic_name, topic_id, parts))
-    return AlterShareGroupOffsetsResponse(responses=topics)
+    return AlterShareGroupOffsetsResponse(responses=list(topics.values()))
 
 
 def _partition(partition: int, result: StateResult) -> AlterShareGroupOffsetsResponsePartition:

@@ -11,6 +11,7 @@ from shareq.broker.context import RequestContext
 from shareq.broker.group_administration import DeletedOffsets
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
+from shareq.coordinator.group.administration import Outcome
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
@@ -35,14 +36,12 @@ def handle(
         outcome = deleted.outcome
         if outcome.error is not ErrorCode.NONE:
             return DeleteShareGroupOffsetsResponse(error_code=outcome.error, error_message=outcome.message)
-        return DeleteShareGroupOffsetsResponse(
-            responses=[
-                DeleteShareGroupOffsetsResponseTopic(
-                    name, topic_ids.get(name, ZERO_UUID), deleted.topics[name].error, deleted.topics[name].message
-                )
-                for name in names
-                if name in deleted.topics
-            ]
-        )
+        refused = [_topic(name, ZERO_UUID, deleted.refused[name]) for name in names if name in deleted.refused]
+        found = [_topic(name, topic_ids[name], deleted.topics[name]) for name in names if name in deleted.topics]
+        return DeleteShareGroupOffsetsResponse(responses=refused + found)
 
     return ctx.broker.group_administration.delete_offsets(request.group_id, names).then(respond)
+
+
+def _topic(name: str, topic_id: bytes, outcome: Outcome) -> DeleteShareGroupOffsetsResponseTopic:
+    return DeleteShareGroupOffsetsResponseTopic(name, topic_id, outcome.error, outcome.message)

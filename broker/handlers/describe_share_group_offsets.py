@@ -73,6 +73,7 @@ def _describe_topics(
 
 
 def _partition(partition: int, offset: ShareOffset) -> DescribeShareGroupOffsetsResponsePartition:
+    message = text_of(offset.error) if offset.error else None
     return DescribeShareGroupOffsetsResponsePartition(
-        partition, offset.start_offset, offset.leader_epoch, offset.lag, offset.error, text_of(offset.error)
+        partition, offset.start_offset, offset.leader_epoch, offset.lag, offset.error, message
     )

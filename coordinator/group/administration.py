@@ -82,7 +82,9 @@ def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResul
     """The group goes if its share states did; `error` is the first of theirs. Errors: that one, NON_EMPTY_GROUP."""
     if error is not ErrorCode.NONE:
         return CoordinatorResult(Outcome(error, f"Share state of group {group.group_id} could not be deleted."))
-    if group.members:
+    # Somebody joined, or came and went, or altered offsets meanwhile: there is share state again that nothing would
+    # remember, and whose epoch might fence a later group of that name.
+    if group.members or group.initializing or group.initialized:
         return CoordinatorResult(not_empty(group.group_id))
     records = (
         assignment_epoch_tombstone(group.group_id),
