@@ -140,9 +140,7 @@ class SharePartitionManager:
             found.start_offset,
             leader.log.high_watermark,
         )
-        batches = [
-            StateBatch(row.first_offset, row.last_offset, row.state, row.delivery_count) for row in core.snapshot()
-        ]
+        batches = [StateBatch(row.first_offset, row.last_offset, row.state, row.delivery_count) for row in rows]
         pending = self._persister.replace_state(leader.key, core.state_epoch, core.start_offset, batches)
 
         def replaced(persisted: ErrorCode) -> None:
