@@ -91,7 +91,7 @@ class Fs(Protocol):
         """Make creations, renames and removals inside the folder durable."""
 
     def lock(self, path: str) -> Callable[[], None]:
-        """Take an exclusive lock on a file (created if absent) and return its release. BlockingIOError if it is taken."""
+        """Lock a file (created if absent) for this process and return the release. BlockingIOError if it is taken."""
 
     def sync_soon(self, files: Sequence[File], on_done: Callable[[OSError | None], None]) -> None:
         """Sync the files off the loop, then call back on the loop (group commit)."""

@@ -251,10 +251,8 @@ class ShareModel:
     ) -> int:
         if any(kind not in range(5) for kind in types):
             return INVALID_REQUEST
-        if first < min(self.start, self.undurable):
-            return INVALID_RECORD_STATE
         if last < self.start:
-            return 0
+            return INVALID_RECORD_STATE if first < self.undurable else 0
         groups = self._about(first, last)
         if isinstance(groups, int):
             return groups
@@ -276,6 +274,8 @@ class ShareModel:
 
     def _about(self, first: int, last: int) -> list[Group] | int:
         """The batches an acknowledgement is about, or the error."""
+        if first < min(self.start, self.undurable):
+            return INVALID_RECORD_STATE
         floor = self._floor(first)
         if floor is None and first < self.start:
             floor = self._floor(self.start)
