@@ -49,7 +49,10 @@ def compress(codec: Compression, data: bytes | bytearray | memoryview) -> bytes:
     if codec is Compression.GZIP:
         return bytes(cramjam.gzip.compress(data))
     if codec is Compression.LZ4:
-        return bytes(cramjam.lz4.compress(data))
+        # Java's reader refuses frames whose blocks depend on each other (KIP-57).
+        compressor = cramjam.lz4.Compressor(content_checksum=False, block_linked=False)
+        compressor.compress(bytes(data))
+        return bytes(compressor.finish())
     if codec is Compression.ZSTD:
         return bytes(cramjam.zstd.compress(data))
     return _xerial_compress(memoryview(data))

@@ -69,6 +69,13 @@ def test_snappy_is_xerial_framed_as_javas_clients_write_it() -> None:
     assert decompress(Compression.SNAPPY, snappy_encode(plain), len(plain)) == plain
 
 
+def test_lz4_blocks_do_not_depend_on_each_other() -> None:
+    """KIP-57: Java's reader refuses linked blocks."""
+    packed = compress(Compression.LZ4, bytes(200_000))
+    assert packed[:4] == b"\x04\x22\x4d\x18"
+    assert packed[4] & 0b0010_0000  # the frame descriptor's block independence flag
+
+
 def test_raw_snappy_as_librdkafka_writes_it_is_read_too() -> None:
     plain = b"librdkafka" * 100
     assert decompress(Compression.SNAPPY, bytes(cramjam.snappy.compress_raw(plain)), 1_000) == plain
