@@ -72,7 +72,7 @@ interop: $(READY)
 	$(WITHIN) 480 $(BIN)/pytest -q -rs -m interop $(ARGS)
 
 sim: $(READY)
-	SHAREQ_SIM_SEEDS=$(SEEDS) $(BIN)/pytest -q tests/simulation $(ARGS)
+	@$(RUN) -m tests.simulation $(SEEDS) $(ARGS)
 
 bench: $(READY)
 	@$(RUN) -m bench $(ARGS)

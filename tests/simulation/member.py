@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.share_acknowledge import (
-    AcknowledgementBatch,
-    AcknowledgePartition,
-    AcknowledgeTopic,
-    ShareAcknowledgeRequest,
-    ShareAcknowledgeResponse,
-)
-from shareq.protocol.generated.share_fetch import (
-    FetchPartition,
-    FetchTopic,
-    PartitionData,
-    ShareFetchRequest,
-    ShareFetchResponse,
-)
+from shareq.protocol.generated import share_acknowledge, share_fetch
+from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
+from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import batch_headers, decode_records
 from tests.simulation.ledger import InvariantBroken, Place
 
 if TYPE_CHECKING:
-    from tests.simulation.world import World
+    from tests.simulation.world import Group, World
 
-ACCEPT, RELEASE, REJECT, RENEW = 1, 2, 3, 4
-LOCK_MS: Final = 1_000
+GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
+FINISHING: Final = frozenset((GAP, ACCEPT, REJECT))
+MIXES: Final = ((ACCEPT,), (ACCEPT, RELEASE, REJECT), (RELEASE,), (RENEW,), (ACCEPT, RENEW), (ACCEPT, GAP))
 
 # Errors that say that the acknowledgement had no effect; with any other the outcome is not known.
 REFUSALS: Final = frozenset((ErrorCode.INVALID_RECORD_STATE, ErrorCode.INVALID_REQUEST))
 SESSION_LOST: Final = frozenset((ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH))
 
+Run = tuple[int, int, list[int]]  # first offset, last offset (inclusive), types
+
+
+class SentAcks:
+    """Acknowledgements under way. Not `honest`: of what another member holds."""
+
+    def __init__(self, acks: dict[Place, int], marks: dict[Place, int], renewed_until: int, *, honest: bool) -> None:
+        self.acks = acks
+        self.marks = marks
+        self.renewed_until = renewed_until
+        self.honest = honest
+
 
 class Member:
     """One client. At most one request of the share session is under way at a time."""
 
-    def __init__(self, world: World, member_id: str) -> None:
+    def __init__(self, world: World, group: Group, member_id: str) -> None:
         self.world = world
+        self.group = group
         self.id = member_id
         self.connection = world.connect()
         self.member_epoch = 0
         self.session_epoch = 0
+        self.in_session: set[int] = set()  # partitions of the topic that the session knows
         self.busy = False
         self.life = 0  # answers to requests of an earlier one are not for us any more
         self.held: list[Place] = []
@@ -55,12 +60,14 @@ class Member:
         """Something at random that a client may do now."""
         rng = self.world.rng
         if self.member_epoch == 0 or rng.random() < 0.1:
-            self.heartbeat()
+            self.heartbeat(leave=rng.random() < 0.05)
+        if self.busy and rng.random() < 0.04:
+            self.disconnect()
         if self.busy or not self.assigned:
             return
         action = rng.random()
         if self.session_epoch == 0 or action < 0.4:
-            self.fetch()
+            self.fetch(self._some_acks() if self.session_epoch and rng.random() < 0.4 else {})
         elif action < 0.88:
             self.acknowledge()
         elif action < 0.92:
@@ -70,19 +77,24 @@ class Member:
         else:
             self.disconnect()
 
-    def heartbeat(self) -> None:
-        """Join, or stay."""
-        joining = self.member_epoch == 0
-        names = ["topic"] if joining else None
-        request = ShareGroupHeartbeatRequest("group", self.id, self.member_epoch, None, names)
+    def heartbeat(self, *, leave: bool = False) -> None:
+        """Join, stay, or leave."""
+        world = self.world
+        epoch = -1 if leave and self.member_epoch else self.member_epoch
+        request = ShareGroupHeartbeatRequest(self.group.id, self.id, epoch, None, ["topic"] if epoch == 0 else None)
+        if epoch < 0:
+            self.member_epoch = 0
+            world.seen["members that left"] += 1
         life = self.life
 
         def answered(response: Message) -> None:
             assert isinstance(response, ShareGroupHeartbeatResponse)
-            if life != self.life:
+            if life != self.life or epoch < 0:
                 return
-            self.world.note(f"{self.id} heartbeat: {ErrorCode(response.error_code).name} {response.member_epoch}")
-            if response.error_code != ErrorCode.NONE:
+            error = ErrorCode(response.error_code)
+            world.note(f"{self.id} heartbeat: {error.name} {response.member_epoch}")
+            if error is not ErrorCode.NONE:
+                world.seen["members that were expired"] += error is ErrorCode.UNKNOWN_MEMBER_ID
                 self.member_epoch = 0
                 return
             if response.member_epoch < self.member_epoch:
@@ -90,159 +102,247 @@ class Member:
             self.member_epoch = response.member_epoch
             if response.assignment is not None:
                 self.assigned = [p for topic in response.assignment.topic_partitions for p in topic.partitions]
+                self.group.assigned.update(self.assigned)
 
-        self.world.call("share_group_heartbeat", request, 1, self.connection).on_complete(answered)
+        world.call("share_group_heartbeat", request, 1, self.connection).on_complete(answered)
 
-    def fetch(self, max_wait_ms: int | None = None, max_records: int | None = None) -> None:
-        """ShareFetch; fetches every partition of the topic, assigned or not: the leader does not ask."""
-        rng = self.world.rng
-        opening = self.session_epoch == 0
-        topics = [FetchTopic(self.world.topic_id, [FetchPartition(0), FetchPartition(1)])] if opening else []
+    # -- fetching
+
+    def fetch(
+        self, acks: Mapping[Place, int] | None = None, max_wait_ms: int | None = None, max_records: int | None = None
+    ) -> None:
+        """ShareFetch of all partitions the group knows of, assigned to this member or not: the leader does not ask."""
+        world, rng = self.world, self.world.rng
+        sent = self._enter_acks(dict(acks or {}))
+        renews = RENEW in sent.acks.values()  # such a request may not ask for records
         request = ShareFetchRequest(
-            group_id="group",
+            group_id=self.group.id,
             member_id=self.id,
             share_session_epoch=self.session_epoch,
-            max_wait_ms=rng.choice((0, 100, 2_000)) if max_wait_ms is None else max_wait_ms,
-            min_bytes=1,
-            max_bytes=rng.choice((1, 400, 1 << 20)),
-            max_records=rng.choice((1, 3, 10, 500)) if max_records is None else max_records,
+            max_wait_ms=0 if renews else rng.choice((0, 100, 2_000)) if max_wait_ms is None else max_wait_ms,
+            min_bytes=0 if renews else 1,
+            max_bytes=0 if renews else rng.choice((1, 400, 1 << 20)),
+            max_records=0 if renews else rng.choice((1, 3, 10, 500)) if max_records is None else max_records,
             batch_size=rng.choice((1, 5, 500)),
-            share_acquire_mode=self.world.mode,
-            topics=topics,
+            share_acquire_mode=self.group.mode,
+            is_renew_ack=renews,
+            topics=self._fetch_topics(sent),
         )
         life, self.busy = self.life, True
+        world.seen["acknowledgements with a fetch"] += len(sent.acks)
 
         def answered(response: Message) -> None:
             assert isinstance(response, ShareFetchResponse)
-            if life != self.life:
-                return
-            self.busy = False
-            self._on_fetched(response)
+            if life == self.life:
+                self.busy = False
+                self._on_fetched(response, sent, leaders)
 
-        self.world.call("share_fetch", request, 2, self.connection).on_complete(answered)
+        pending = world.call("share_fetch", request, 2, self.connection)
+        leaders = world.cores(self.group)  # that it asks: an answer of theirs continues their counting
+        pending.on_complete(answered)
 
-    def _on_fetched(self, response: ShareFetchResponse) -> None:
+    def _fetch_topics(self, sent: SentAcks) -> list[share_fetch.FetchTopic]:
+        new = self.group.assigned - self.in_session if self.session_epoch else self.group.assigned
+        self.in_session = set(self.group.assigned)
+        runs = self._runs(sent)
+        partitions = [
+            share_fetch.FetchPartition(
+                partition, [share_fetch.AcknowledgementBatch(*run) for run in runs.get(partition, ())]
+            )
+            for partition in sorted(new | set(runs))
+        ]
+        return [share_fetch.FetchTopic(self.world.topic_id, partitions)] if partitions else []
+
+    def _on_fetched(self, response: ShareFetchResponse, sent: SentAcks, leaders: Mapping[int, object]) -> None:
         if response.error_code in SESSION_LOST:
             self.session_epoch = 0
             return
         if response.error_code != ErrorCode.NONE:
             raise InvariantBroken(f"{self.id}: fetch failed with {ErrorCode(response.error_code).name}")
         self.session_epoch += 1
-        for topic in response.responses:
-            for row in topic.partitions:
-                self._on_partition(row)
+        rows = [row for topic in response.responses for row in topic.partitions]
+        self._on_acked(sent, {row.partition_index: ErrorCode(row.acknowledge_error_code) for row in rows})
+        for row in rows:
+            self._on_partition(row, leaders.get(row.partition_index))
 
-    def _on_partition(self, row: PartitionData) -> None:
-        world = self.world
+    def _on_partition(self, row: PartitionData, leader: object) -> None:
+        world, partition = self.world, row.partition_index
+        if row.error_code != ErrorCode.NONE:
+            world.note(f"{self.id} cannot fetch {partition}: {ErrorCode(row.error_code).name}")
+            world.seen["partitions that could not be fetched"] += 1
         assert row.records is not None
         values = {}
         for position, header in batch_headers(row.records):
             data = bytes(row.records[position : position + header.size])
             values.update({record.offset: record.value for record in decode_records(data)})
+        if world.cores(self.group).get(partition) is not leader:
+            leader = None
+        now, certain = world.clock.now_ms(), world.knows_what_is_durable()
         for acquired in row.acquired_records:
-            world.note(
-                f"{self.id} got {row.partition_index}:{acquired.first_offset}-{acquired.last_offset}"
-                f" x{acquired.delivery_count}"
-            )
-            now = world.clock.now_ms()
-            for offset in range(acquired.first_offset, acquired.last_offset + 1):
-                place = (row.partition_index, offset)
+            first, last, count = acquired.first_offset, acquired.last_offset, acquired.delivery_count
+            world.note(f"{self.id} got {partition}:{first}-{last} x{count}")
+            for offset in range(first, last + 1):
+                place = (partition, offset)
                 if offset not in values:
                     raise InvariantBroken(f"{place} was acquired and is not among the records of the answer")
-                world.ledger.on_delivered(self.id, place, acquired.delivery_count, values[offset], now, now + LOCK_MS)
+                self.group.ledger.on_delivered(
+                    self.id,
+                    place,
+                    count,
+                    values[offset],
+                    now_ms=now,
+                    deadline_ms=now + self.group.shortest_lock_ms(now),
+                    leader=leader,
+                    certain=certain,
+                )
                 self.held.append(place)
+
+    # -- acknowledging
 
     def acknowledge(self, *, everything: bool = False) -> None:
         """ShareAcknowledge for some of what it holds, or thinks it holds."""
-        rng = self.world.rng
-        if not self.held:
-            return
-        chosen = [place for place in sorted(set(self.held)) if everything or rng.random() < 0.7]
-        kinds = (ACCEPT,) if everything else rng.choice(((ACCEPT,), (ACCEPT, RELEASE, REJECT), (RELEASE,), (RENEW,)))
-        acks = {place: rng.choice(kinds) for place in chosen}
+        acks = dict.fromkeys(self.held, ACCEPT) if everything else self._some_acks()
         if acks:
-            self._send_acks(acks)
+            self._send_acks(self._enter_acks(acks))
 
     def acknowledge_badly(self) -> None:
         """What another member holds: it must be refused."""
         world = self.world
         now = world.clock.now_ms()
-        others = [p for p, hold in world.ledger.holds.items() if hold.member_id != self.id and now < hold.deadline_ms]
+        holds = self.group.ledger.holds.items()
+        others = [place for place, hold in holds if hold.member_id != self.id and now < hold.deadline_ms]
         if others:
-            self._send_acks(
-                {world.rng.choice(sorted(others)): world.rng.choice((ACCEPT, RELEASE, REJECT))}, honest=False
-            )
+            acks = {world.rng.choice(sorted(others)): world.rng.choice((ACCEPT, RELEASE, REJECT))}
+            self._send_acks(SentAcks(acks, {}, 0, honest=False))
 
-    def _send_acks(self, acks: dict[Place, int], *, honest: bool = True) -> None:
+    def _some_acks(self) -> dict[Place, int]:
+        rng = self.world.rng
+        chosen = [place for place in sorted(set(self.held)) if rng.random() < 0.7]
+        kinds = rng.choice(MIXES)
+        return {place: rng.choice(kinds) for place in chosen}
+
+    def _enter_acks(self, acks: dict[Place, int]) -> SentAcks:
+        ledger, world = self.group.ledger, self.world
+        marks = {place: ledger.on_sent(place, kind in FINISHING, kind == RENEW) for place, kind in acks.items()}
+        self.held = [place for place in self.held if acks.get(place, RENEW) == RENEW]
+        if acks:
+            world.note(f"{self.id} acks {acks}")
+        return SentAcks(acks, marks, world.clock.now_ms() + self.group.lock_ms, honest=True)
+
+    def _send_acks(self, sent: SentAcks) -> None:
         world = self.world
-        partitions = [
-            AcknowledgePartition(partition, batches)
-            for partition in (0, 1)
-            if (batches := _batches({offset: kind for (p, offset), kind in acks.items() if p == partition}))
-        ]
         request = ShareAcknowledgeRequest(
-            "group", self.id, self.session_epoch, RENEW in acks.values(), [AcknowledgeTopic(world.topic_id, partitions)]
+            self.group.id,
+            self.id,
+            self.session_epoch,
+            RENEW in sent.acks.values(),
+            [share_acknowledge.AcknowledgeTopic(world.topic_id, self._ack_partitions(sent))],
         )
-        if honest:
-            for place, kind in acks.items():
-                world.ledger.on_sent(place, kind in (ACCEPT, REJECT), kind == RENEW)
-            self.held = [place for place in self.held if acks.get(place, RENEW) == RENEW]
-        life, self.busy, sent_at = self.life, True, world.clock.now_ms()
-        world.note(f"{self.id} acks {acks}")
+        if not sent.honest:
+            world.note(f"{self.id} acks what is not its own: {sent.acks}")
+        life, self.busy = self.life, True
 
         def answered(response: Message) -> None:
             assert isinstance(response, ShareAcknowledgeResponse)
-            if life != self.life:
-                return
-            self.busy = False
-            self._on_acknowledged(response, acks, sent_at, honest=honest)
+            if life == self.life:
+                self.busy = False
+                self._on_acknowledge_answer(response, sent)
 
         world.call("share_acknowledge", request, 2, self.connection).on_complete(answered)
 
-    def _on_acknowledged(
-        self, response: ShareAcknowledgeResponse, acks: dict[Place, int], sent_at: int, *, honest: bool
-    ) -> None:
+    def _on_acknowledge_answer(self, response: ShareAcknowledgeResponse, sent: SentAcks) -> None:
         if response.error_code in SESSION_LOST:
             self.session_epoch = 0
             return
         if response.error_code != ErrorCode.NONE:
             raise InvariantBroken(f"{self.id}: acknowledge failed with {ErrorCode(response.error_code).name}")
         self.session_epoch += 1
-        ledger = self.world.ledger
-        errors = {row.partition_index: ErrorCode(row.error_code) for row in response.responses[0].partitions}
-        self.world.note(f"{self.id} acked: {[error.name for error in errors.values()]}")
-        for place, kind in acks.items():
-            error = errors[place[0]]
-            if not honest:
-                if error is ErrorCode.NONE and place[1] >= self.world.start_offset(place[0]):
+        rows = response.responses[0].partitions
+        self._on_acked(sent, {row.partition_index: ErrorCode(row.error_code) for row in rows})
+
+    def _on_acked(self, sent: SentAcks, errors: Mapping[int, ErrorCode]) -> None:
+        ledger, world = self.group.ledger, self.world
+        if sent.acks:
+            world.note(f"{self.id} acked: {[error.name for error in errors.values()]}")
+        for place, kind in sent.acks.items():
+            error, finishes = errors[place[0]], kind in FINISHING
+            if not sent.honest:
+                world.seen["acknowledgements of another's records"] += 1
+                if error is ErrorCode.NONE and place[1] >= world.start_offset(self.group, place[0]):
                     raise InvariantBroken(f"{self.id} acknowledged {place}, which another member holds")
-            elif error is ErrorCode.NONE and kind == RENEW:
-                ledger.on_renewed(place, self.id, sent_at + LOCK_MS)
             elif error is ErrorCode.NONE:
-                ledger.on_acknowledged(place, kind in (ACCEPT, REJECT))
-            elif error in REFUSALS and kind in (ACCEPT, REJECT):
-                ledger.on_refused(place)
+                if kind == RENEW:
+                    ledger.on_renewed(place, self.id, sent.renewed_until)
+                ledger.on_acknowledged(place, finishes, sent.marks[place])
+            elif error in REFUSALS:
+                ledger.on_refused(place, finishes, sent.marks[place])
+            else:
+                world.seen["acknowledgements that failed"] += 1
+
+    def _ack_partitions(self, sent: SentAcks) -> list[share_acknowledge.AcknowledgePartition]:
+        return [
+            share_acknowledge.AcknowledgePartition(
+                partition, [share_acknowledge.AcknowledgementBatch(*run) for run in runs]
+            )
+            for partition, runs in sorted(self._runs(sent).items())
+        ]
+
+    def _runs(self, sent: SentAcks) -> dict[int, list[Run]]:
+        """Adjacent offsets together, here and there in two batches; each with one type for all or a type per offset."""
+        runs: dict[int, list[tuple[int, list[int]]]] = {}
+        for (partition, offset), kind in sorted(sent.acks.items()):
+            known = runs.setdefault(partition, [])
+            if known and known[-1][0] + len(known[-1][1]) == offset and self.world.rng.random() < 0.8:
+                known[-1][1].append(kind)
+            else:
+                known.append((offset, [kind]))
+        return {
+            partition: [
+                (first, first + len(types) - 1, types[:1] if len(set(types)) == 1 else types) for first, types in known
+            ]
+            for partition, known in runs.items()
+        }
+
+    # -- endings
 
     def close_session(self) -> None:
         """The final epoch: what it holds is given back."""
         self.world.note(f"{self.id} closes its session")
-        request = ShareAcknowledgeRequest("group", self.id, -1)
-        self.world.ledger.on_given_back(self.id)
-        self.held, self.session_epoch = [], 0
-        self.life += 1
-        self.busy = False
-        self.world.call("share_acknowledge", request, 2, self.connection)
+        sent = self._enter_acks(self._some_acks())
+        topics = [share_acknowledge.AcknowledgeTopic(self.world.topic_id, self._ack_partitions(sent))]
+        request = ShareAcknowledgeRequest(self.group.id, self.id, -1, RENEW in sent.acks.values(), topics)
+        self.group.ledger.on_given_back(self.id)
+        self._forget()
+        life, self.busy = self.life, True
+
+        def answered(_response: Message) -> None:
+            if life == self.life:
+                self.busy = False
+
+        self.world.call("share_acknowledge", request, 2, self.connection).on_complete(answered)
 
     def disconnect(self) -> None:
         """The connection goes, and another one comes."""
         self.world.note(f"{self.id} loses its connection")
-        self.world.ledger.on_given_back(self.id)
+        if self.busy:
+            self._on_answer_lost()
+        self.group.ledger.on_given_back(self.id)
         self._forget()
         self.connection.lost()
         self.connection = self.world.connect()
 
+    def _on_answer_lost(self) -> None:
+        """What was acquired for an answer that never comes counts as delivered all the same."""
+        self.world.seen["answers that were lost"] += 1
+        for partition, core in self.world.cores(self.group).items():
+            for view in core.snapshot():
+                if view.owner == self.id:
+                    for offset in range(view.first_offset, view.last_offset + 1):
+                        self.group.ledger.on_delivery_lost((partition, offset), view.delivery_count)
+
     def on_broker_lost(self) -> None:
         """The broker died or stopped: answers that were on their way are lost."""
+        self.world.seen["requests that a crash cut off"] += self.busy
         self._forget()
         self.connection = self.world.connect()
 
@@ -253,28 +353,13 @@ class Member:
 
     def drain_once(self) -> bool:
         """Take what there is and accept it; whether there was something."""
-        if self.member_epoch == 0:
-            self.heartbeat()
-            self.world.settle()
-        before = self.world.ledger.deliveries
+        self.heartbeat()
+        self.world.settle()
+        before = self.group.ledger.seen["deliveries"]
         if not self.busy:
             self.fetch(max_wait_ms=0, max_records=500)
             self.world.settle()
         if self.held and not self.busy:
             self.acknowledge(everything=True)
             self.world.settle()
-        return self.world.ledger.deliveries > before
-
-
-def _batches(acks: dict[int, int]) -> list[AcknowledgementBatch]:
-    """Runs of adjacent offsets, each with one type for all or a type per offset."""
-    runs: list[tuple[int, list[int]]] = []
-    for offset in sorted(acks):
-        if runs and runs[-1][0] + len(runs[-1][1]) == offset:
-            runs[-1][1].append(acks[offset])
-        else:
-            runs.append((offset, [acks[offset]]))
-    return [
-        AcknowledgementBatch(first, first + len(types) - 1, types[:1] if len(set(types)) == 1 else types)
-        for first, types in runs
-    ]
+        return self.group.ledger.seen["deliveries"] > before

@@ -1,0 +1,114 @@
+"""A producer of the simulation: plain, or idempotent and then stubborn with batches whose answer was lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from shareq.protocol.primitives import Message
+from shareq.protocol.records.batch import RecordData, build_batch
+from tests.simulation.ledger import InvariantBroken
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+TOPIC: Final = "topic"
+
+
+@dataclass
+class Batch:
+    """What was sent to a partition. `sequence` is its first record's, -1 without idempotence."""
+
+    partition: int
+    values: list[bytes]
+    sequence: int
+    attempts: int = 0
+    under_way: bool = False
+
+
+class Producer:
+    """`producer_id` -1: every batch is sent once. Otherwise one batch per partition at a time, until it is answered."""
+
+    def __init__(self, world: World, producer_id: int) -> None:
+        self.world = world
+        self.producer_id = producer_id
+        self.next_sequence: dict[int, int] = {}
+        self.unanswered: dict[int, Batch] = {}
+        self.life = 0
+
+    def act(self) -> None:
+        """One batch to one partition, perhaps once more."""
+        world = self.world
+        partition = world.rng.randrange(world.partitions)
+        batch = self.unanswered.get(partition)
+        if batch is None:
+            batch = self._new_batch(partition)
+        if not batch.under_way:
+            self._send(batch)
+
+    def finish(self) -> None:
+        """Send again what was never answered."""
+        for batch in list(self.unanswered.values()):
+            if not batch.under_way:
+                self._send(batch)
+
+    def on_broker_lost(self) -> None:
+        """Answers that were on their way are lost."""
+        self.life += 1
+        for batch in self.unanswered.values():
+            batch.under_way = False
+
+    def _new_batch(self, partition: int) -> Batch:
+        world = self.world
+        values = [b"%d" % (world.values + index) for index in range(world.rng.choice((1, 1, 3, 8)))]
+        world.values += len(values)
+        world.topic.sent.update(values)
+        if self.producer_id < 0:
+            return Batch(partition, values, -1)
+        sequence = self.next_sequence.get(partition, 0)
+        self.next_sequence[partition] = sequence + len(values)
+        batch = self.unanswered[partition] = Batch(partition, values, sequence)
+        return batch
+
+    def _send(self, batch: Batch) -> None:
+        world = self.world
+        batch.attempts += 1
+        batch.under_way = True
+        world.seen["batches sent again"] += batch.attempts > 1
+        data = build_batch(
+            [RecordData(None, value) for value in batch.values],
+            timestamp_ms=world.clock.wall_ms(),
+            producer_id=self.producer_id,
+            producer_epoch=0 if self.producer_id >= 0 else -1,
+            base_sequence=batch.sequence,
+        )
+        topic = TopicProduceData(TOPIC, partition_data=[PartitionProduceData(batch.partition, bytes(data))])
+        pending = world.call("produce", ProduceRequest(None, -1, 1_000, [topic]), 9, world.connect())
+        life = self.life
+
+        def answered(response: Message) -> None:
+            assert isinstance(response, ProduceResponse)
+            if life == self.life:
+                row = response.responses[0].partition_responses[0]
+                self._on_answer(batch, ErrorCode(row.error_code), row.base_offset)
+
+        pending.on_complete(answered)
+
+    def _on_answer(self, batch: Batch, error: ErrorCode, base_offset: int) -> None:
+        world = self.world
+        batch.under_way = False
+        world.note(
+            f"produced {len(batch.values)} to {batch.partition} (try {batch.attempts}): {error.name} at {base_offset}"
+        )
+        if error is ErrorCode.NONE:
+            world.topic.on_produced(batch.partition, base_offset, batch.values)
+            self.unanswered.pop(batch.partition, None)
+        elif error is not ErrorCode.KAFKA_STORAGE_ERROR:
+            raise InvariantBroken(f"a sound batch was refused with {error.name}")
