@@ -141,6 +141,7 @@ class GroupCoordinatorService:
         answer: Pending[ShareGroupHeartbeatResponse],
     ) -> None:
         self._initializing[plan.group_id] = self._initializing.get(plan.group_id, 0) + 1
+        self._broker.share_partitions.state_replaced(each.key for each in plan.initialize)
         outcomes = gather(
             [
                 self._share_coordinator.initialize(each.key, each.state_epoch, each.start_offset)

@@ -130,6 +130,17 @@ def test_a_group_that_a_member_joined_meanwhile_stays() -> None:
     assert not (world.group.state_partitions and world.group.state_partitions.deleting)
 
 
+def test_a_group_whose_offsets_were_altered_meanwhile_stays() -> None:
+    """Otherwise its new share state would be left behind, with an epoch that fences a later group of that name."""
+    world = emptied("t", t=2)
+    world.log.run(world.shard.begin_delete_group(GROUP))
+    plan = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {0: 7}}, 0))
+    outcome = world.log.run(world.shard.finish_delete_group(GROUP, ErrorCode.NONE))
+    assert outcome.error is ErrorCode.NON_EMPTY_GROUP
+    world.log.run(world.shard.finish_alter_offsets(GROUP, plan, ()))
+    assert world.group.initialized[T].partitions == {0}
+
+
 def test_a_group_without_share_state_goes_at_once() -> None:
     world = emptied("nothing", t=1)
     plan = world.log.run(world.shard.begin_delete_group(GROUP))
