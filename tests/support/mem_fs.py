@@ -147,7 +147,8 @@ class MemFs:
 
     Each operation that changes the disk (and each sync) is one step, counted in `steps` and named in `history`.
     `crash_at` is the step at which the process dies, halfway through it. `fail` is asked before each step with its
-    kind and path and may return an error. `space_left` is what can still be written.
+    kind and path and may return an error. `space_left` is what can still be written. With a list in `held_syncs`,
+    background syncs end only when the test calls what is in there.
     """
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None], rng: Random | None = None) -> None:
@@ -162,6 +163,7 @@ class MemFs:
         self.crash_at: int | None = None
         self.fail: Callable[[str, str], OSError | None] | None = None
         self.fail_reads = False
+        self.held_syncs: list[Callable[[], None]] | None = None
         self.space_left: int | None = None
         self.reads = 0
         self.open_files = 0
@@ -363,7 +365,10 @@ class MemFs:
                     inode.synced(size)
             on_done(error)
 
-        self._call_soon(end)
+        if self.held_syncs is None:
+            self._call_soon(end)
+        else:
+            self.held_syncs.append(end)
 
     def _parent(self, path: str) -> tuple[_Folder, str]:
         parent, _, name = path.rpartition("/")

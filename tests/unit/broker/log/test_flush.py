@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 
 import pytest
 
@@ -36,6 +37,30 @@ def test_a_failed_write_takes_its_appends_back_and_nothing_else() -> None:
     assert values_of(read_all(world.log)) == [b"kept", b"next"]
     world.restart(clean=False)
     assert values_of(read_all(world.log)) == [b"kept", b"next"]
+
+
+def test_a_failed_write_leaves_no_trace_in_the_indexes() -> None:
+    world = LogWorld(LogSettings(index_interval_bytes=100))
+    now = world.clock.wall_ms()
+    for round_ in range(10):
+        for at in range(8):
+            world.append(batch_of(bytes(10 * at), timestamp_ms=now + round_))
+        world.tick()
+        fail(world, "write")
+        for at in range(20):
+            world.append(batch_of(bytes(5 * at), b"", timestamp_ms=now + 1_000_000))
+        world.tick()
+        world.fs.fail = None
+    for restart in (False, True):
+        if restart:
+            world.restart()
+        for offset in range(80):
+            result = world.log.read(offset, 1, upto=80)
+            assert not isinstance(result, ErrorCode)
+            assert [span.base_offset for span in result.batches] == [offset]
+        assert world.log.max_timestamp() == (now + 9, 72)
+        assert world.log.offset_for_timestamp(now + 5) == (now + 5, 40)
+        assert world.log.offset_for_timestamp(now + 10) is None
 
 
 def test_a_full_disk_fails_requests_and_the_broker_stays_up() -> None:
@@ -169,16 +194,15 @@ def test_what_is_written_during_a_sync_shares_the_next_one() -> None:
     world.produce(b"first")
     before = syncs(world)
     told: list[int] = []
-    ends: list[object] = []
-    sync_soon = world.fs.sync_soon
-    world.fs.sync_soon = lambda files, on_done: ends.append((files, on_done))  # type: ignore[method-assign]
+    held: list[Callable[[], None]] = []
+    world.fs.held_syncs = held
     for at in range(5):
         world.append(batch_of(b"%d" % at), lambda _error, at=at: told.append(at))  # type: ignore[misc]
         world.tick()
-    assert len(ends) == 1
-    world.fs.sync_soon = sync_soon  # type: ignore[method-assign]
-    sync_soon(*ends[0])  # type: ignore[misc]
-    world.tick()
+    assert len(held) == 1
+    held.pop()()
+    assert (told, len(held)) == ([0], 1)
+    held.pop()()
     assert told == [0, 1, 2, 3, 4]
     assert syncs(world) == before + 2
 
@@ -195,6 +219,20 @@ def test_flush_messages_of_a_topic() -> None:
     assert len(told) == 2
     world.tick()
     assert (len(told), syncs(world)) == (3, 1)
+
+
+def test_appends_are_told_in_order_even_when_only_some_of_them_wait_for_a_sync() -> None:
+    world = LogWorld(LogSettings(flush_messages=2))
+    told: list[int] = []
+    held: list[Callable[[], None]] = []
+    world.fs.held_syncs = held
+    for at in range(5):
+        world.append(batch_of(b"x"), lambda _error, at=at: told.append(at))  # type: ignore[misc]
+        world.tick()
+    assert told == [0]
+    while held:
+        held.pop()()
+    assert told == [0, 1, 2, 3, 4]
 
 
 def test_a_failed_sync_takes_the_log_offline_until_the_next_start() -> None:
@@ -225,15 +263,18 @@ def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_told_after_i
     def note(name: str, error: ErrorCode) -> None:
         events.append((name, error, world.log.high_watermark))
 
+    held: list[Callable[[], None]] = []
+    world.fs.held_syncs = held
     world.append(batch_of(b"a"), lambda error: note("a", error))
-    world.clock.run_tick()  # written, being synced
+    world.tick()  # written, being synced
     world.append(batch_of(b"b"), lambda error: note("b", error))
     fail(world, "write")
-    world.clock.run_tick()
-    world.fs.fail = None
     world.tick()
     assert events == [("a", ErrorCode.NONE, 2), ("b", ErrorCode.KAFKA_STORAGE_ERROR, 2)]
+    world.fs.fail = world.fs.held_syncs = None
+    held.pop()()
     assert world.produce(b"c").base_offset == 2
+    assert world.log.high_watermark == 3
 
 
 def test_closing_answers_what_is_buffered() -> None:
