@@ -141,14 +141,14 @@ def test_records_of_a_closed_member_go_to_the_next(broker: BrokerUnderTest, uniq
 @pytest.mark.crash
 @pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])
 def test_restart_loses_nothing_and_revives_nothing(broker: BrokerUnderTest, unique: Unique, kill: bool) -> None:
-    """Three members at work on three partitions while the broker goes down and comes back, twice."""
+    """Three members at work on three partitions while the broker goes down and comes back, three times."""
     records = 3000
     topic, group = filled_topic(broker, unique, 3, records, batch_records=20)
     ledger = Ledger()
     with members(broker.bootstrap, group, topic, ledger, count=3, decide=mixed, poll_records=40) as joined:
-        for share in (10, 2):
+        for share, delay_s in ((10, 0.004), (4, 0.009), (2, 0.017)):
             run_until(joined, ledger.finished_at_least(records // share))
-            broker.restart_while(lambda: [member.step(0.05) for member in joined], kill=kill)
+            broker.restart_while(lambda: [member.step(0.05) for member in joined], kill=kill, delay_s=delay_s)
         run_until_settled(joined, ledger, records, quiet_s=1.5)
     assert sorted(map(int, ledger.values.values())) == list(range(records)), "a record was lost"
     assert not ledger.revived, "a confirmed acknowledgement was forgotten"

@@ -142,15 +142,23 @@ class BrokerUnderTest:
             self.stop()
         return self.start()
 
-    def restart_while(self, work: Callable[[], object], *, kill: bool) -> None:
-        """Restart in the middle of whatever `work` is doing; it is called again and again until the broker is back."""
-        restart = threading.Thread(target=self.restart, kwargs={"kill": kill})
-        restart.start()
+    def restart_while(self, work: Callable[[], object], *, kill: bool, delay_s: float = 0.0) -> None:
+        """Restart in the middle of whatever `work` is doing; it is called again and again until the broker is back.
+
+        `delay_s` after `work` has begun the broker goes down.
+        """
+
+        def restart() -> None:
+            time.sleep(delay_s)
+            self.restart(kill=kill)
+
+        thread = threading.Thread(target=restart)
+        thread.start()
         try:
-            while restart.is_alive():
+            while thread.is_alive():
                 work()
         finally:
-            restart.join()
+            thread.join()
 
     def serves(self, *api_keys: ApiKey) -> bool:
         """Whether ApiVersions lists all of them."""
