@@ -60,7 +60,7 @@ TOPIC_KEYS: Final = ConfigDef(
         ConfigKey("message.timestamp.type", Type.STRING, "CreateTime", OneOf(*TIMESTAMP_TYPES), "Whose time is kept."),
         ConfigKey("min.cleanable.dirty.ratio", Type.DOUBLE, 0.5, Range(0, 1), "Dirty share worth cleaning."),
         ConfigKey("min.compaction.lag.ms", Type.LONG, 0, _NON_NEGATIVE, "Age before a record may be compacted."),
-        ConfigKey("min.insync.replicas", Type.INT, 1, _POSITIVE, "Replicas that acks=all waits for."),
+        ConfigKey("min.insync.replicas", Type.INT, 1, _POSITIVE, "Replicas that acks=all waits for, at most as many as there are."),
         ConfigKey("preallocate", Type.BOOLEAN, False, None, "Whether segment files take their size at once."),
         ConfigKey("remote.log.copy.disable", Type.BOOLEAN, False, None, _REMOTE),
         ConfigKey("remote.log.delete.on.disable", Type.BOOLEAN, False, None, _REMOTE),

@@ -18,7 +18,7 @@ from shareq.coordinator.ports import TopicImage
 from shareq.protocol.framing import frame
 from shareq.protocol.headers import encode_request
 from shareq.protocol.primitives import Message
-from tests.support.mem_fs import MemFs
+from tests.support.mem_fs import CrashModel, MemFs
 from tests.support.virtual_clock import VirtualClock
 from tests.support.wire import decode_response
 
@@ -54,6 +54,12 @@ class BrokerWorld:
         """Stop and start again; connections are lost."""
         self.broker.close(clean=clean)
         self.clock.drop_everything()
+        self.broker = self._boot()
+
+    def crash(self) -> None:
+        """The process is killed and starts again; connections are lost, completed writes are not."""
+        self.clock.drop_everything()
+        self.fs.crash(CrashModel.PROCESS_KILL, Random(self._seed))
         self.broker = self._boot()
 
     def _boot(self) -> Broker:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
@@ -38,6 +39,7 @@ from shareq.protocol.generated.share_acknowledge import (
 from shareq.protocol.generated.share_fetch import FetchPartition, FetchTopic, ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import ZERO_UUID
+from tests.support.mem_fs import SimulatedCrash
 from tests.support.mock_transport import BrokerWorld
 from tests.support.requests import batch, produce_request
 
@@ -430,6 +432,49 @@ def test_a_failed_write_is_told_and_nothing_has_changed(topic: str) -> None:
     assert admin.fetch(1) == [(3, 3)]
     assert admin.delete("g") == {"g": NONE}
     assert admin.listed() == []
+
+
+# Crashes
+
+OPERATIONS: Mapping[str, Callable[[Admin], object]] = {
+    "alter": lambda admin: admin.alter({"t": {0: 8, 1: 9}}),
+    "delete offsets": lambda admin: admin.delete_offsets("t"),
+    "delete": lambda admin: admin.delete("g"),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_what_a_crash_interrupts_is_completed_by_doing_it_again(operation: str) -> None:
+    run = OPERATIONS[operation]
+    outcomes: Counter[str] = Counter()
+    for step in range(1, 10):
+        admin = Admin()
+        admin.altered({"t": {0: 3, 1: 3}})
+        admin.world.fs.crash_at = admin.world.fs.steps + step
+        try:
+            run(admin)
+        except SimulatedCrash:
+            admin.world.crash()
+            admin.reconnect()
+        else:
+            outcomes["finished"] += 1
+            admin.world.fs.crash_at = None
+        before = admin.describe("g", {"t": [0, 1]})
+        assert all(offset in {(3, 7), (8, 2), (9, 1), (-1, -1)} for offset in before.values())
+        run(admin)
+        after = admin.describe("g", {"t": [0, 1]})
+        if operation == "alter":
+            assert after == {("t", 0): (8, 2), ("t", 1): (9, 1)} == admin.describe()
+        else:
+            assert after == {("t", 0): (-1, -1), ("t", 1): (-1, -1)}
+            assert admin.describe() == {}
+        assert [row[0] for row in admin.listed()] == ([] if operation == "delete" else ["g"])
+        assigned = admin.heartbeat(0, "t").assignment
+        assert assigned is not None
+        assert [topic.partitions for topic in assigned.topic_partitions] == [[0, 1]]
+        assert admin.fetch() == ([(8, 9)] if operation == "alter" else [])
+        outcomes["seen"] += 1
+    assert 0 < outcomes["finished"] < outcomes["seen"]
 
 
 # Stopping
