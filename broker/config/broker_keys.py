@@ -106,7 +106,14 @@ _TOPIC_KEYS: Final = (
     ConfigKey("default.replication.factor", Type.INT, 1, _POSITIVE, "Replicas of a topic created without a number."),
     ConfigKey("auto.create.topics.enable", Type.BOOLEAN, True, None, "Whether asking for a topic may create it."),
     ConfigKey("delete.topic.enable", Type.BOOLEAN, True, None, "Whether topics may be deleted."),
-    ConfigKey("min.insync.replicas", Type.INT, 1, _POSITIVE, "Replicas that acks=all waits for, at most as many as there are.", mode=_DYNAMIC),
+    ConfigKey(
+        "min.insync.replicas",
+        Type.INT,
+        1,
+        _POSITIVE,
+        "Replicas that acks=all waits for, at most as many as there are.",
+        mode=_DYNAMIC,
+    ),
     ConfigKey(
         "unclean.leader.election.enable",
         Type.BOOLEAN,
