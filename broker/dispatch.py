@@ -124,6 +124,8 @@ class Dispatcher:
                 bound.quick.learn(frame, request)
             if answer is None:
                 return None
+            if isinstance(answer, Pending) and answer.done:
+                answer = answer.value  # no slot, and no tick more, for what is there already
             if not isinstance(answer, Pending):
                 return route.frame(answer, correlation_id)
         except CloseConnection:
