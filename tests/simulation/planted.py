@@ -1,0 +1,302 @@
+"""Faults to plant in the broker, each as small as a mistake in a change would be. The simulation must notice them all.
+
+A fault is a context manager that replaces one piece of the product while it is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, Final
+
+from shareq.broker.coordinators import CoordinatorPartition
+from shareq.broker.log import flush
+from shareq.broker.log.files import Segment
+from shareq.broker.log.flush import Flusher
+from shareq.broker.log.producer_state import ProducerStates
+from shareq.broker.log.recovery import _Opening
+from shareq.broker.log.segment import BatchWalk
+from shareq.broker.pending import Pending, completed
+from shareq.broker.share import acknowledge, load, locks, partition, writes
+from shareq.broker.share.effects import Effect
+from shareq.broker.share.locks import AcquisitionLocks
+from shareq.broker.share.partition import SharePartition
+from shareq.broker.share.record_state import RecordState
+from shareq.broker.share.record_status import RecordStatus
+from shareq.broker.share.window import InFlightWindow
+from shareq.broker.share.writes import StateChange
+from shareq.broker.share_partitions import SharePartitionManager
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.share import shard
+from shareq.coordinator.share.shard import ShareCoordinatorShard
+from shareq.coordinator.share.state_batches import StateBatch, combine
+from shareq.protocol.errors import ErrorCode
+
+Fault = Callable[[], AbstractContextManager[object]]
+
+# Replacements stand in for methods of many signatures, so they pass on whatever they get.
+Function = Callable[..., Any]
+
+
+@contextmanager
+def replaced(*places: tuple[object, str, Function]) -> Iterator[None]:
+    """`setattr` for a while."""
+    with ExitStack() as stack:
+        for owner, name, new in places:
+            stack.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, new)
+        yield
+
+
+# -- acknowledgements and their state writes
+
+
+def ack_answered_before_its_write() -> AbstractContextManager[object]:
+    original = SharePartitionManager.acknowledge
+
+    def acknowledge(*arguments: Any) -> Pending[ErrorCode]:
+        pending = original(*arguments)
+        return pending if pending.done else completed(ErrorCode.NONE)
+
+    return replaced((SharePartitionManager, "acknowledge", acknowledge))
+
+
+def failed_write_not_rolled_back() -> AbstractContextManager[object]:
+    def roll_back(self: StateChange, window: InFlightWindow, _now_ms: int, _limit: int) -> bool:
+        return self.commit(window)
+
+    return replaced((StateChange, "roll_back", roll_back))
+
+
+def owner_not_checked() -> AbstractContextManager[object]:
+    original = SharePartition.acknowledge
+
+    def acknowledge(self: SharePartition, member_id: str, batches: Sequence[Any], now_ms: int) -> Any:
+        held = self.snapshot(batches[0].first_offset, batches[0].first_offset)
+        return original(self, held[0].owner or member_id if held else member_id, batches, now_ms)
+
+    return replaced((SharePartition, "acknowledge", acknowledge))
+
+
+def refused_request_half_applied() -> AbstractContextManager[object]:
+    return replaced((StateChange, "undo", lambda _self, _window: None))
+
+
+# -- delivery
+
+
+def session_end_releases_everybody() -> AbstractContextManager[object]:
+    original = SharePartition.release_acquired_records
+
+    def release(self: SharePartition, _member_id: str, now_ms: int) -> tuple[Effect, ...]:
+        owners = sorted({view.owner for view in self.snapshot() if view.owner})
+        return tuple(effect for owner in owners for effect in original(self, owner, now_ms))
+
+    return replaced((SharePartition, "release_acquired_records", release))
+
+
+def delivery_limit_ignored() -> AbstractContextManager[object]:
+    def after_release(_status: RecordStatus, _limit: int) -> RecordState:
+        return RecordState.AVAILABLE
+
+    modules = (acknowledge, locks, writes)
+    return replaced(*((module, "after_release", after_release) for module in modules))
+
+
+def delivery_not_counted() -> AbstractContextManager[object]:
+    original = RecordStatus.acquired
+
+    def acquired(self: RecordStatus, owner: str, deadline_ms: int) -> RecordStatus:
+        new = original(self, owner, deadline_ms)
+        new.delivery_count = max(1, self.delivery_count)
+        return new
+
+    return replaced((RecordStatus, "acquired", acquired))
+
+
+def released_record_never_available() -> AbstractContextManager[object]:
+    return replaced((InFlightWindow, "note_available", lambda _self, _offset: None))
+
+
+def lock_never_expires() -> AbstractContextManager[object]:
+    def expire(_window: InFlightWindow, held: AcquisitionLocks, now_ms: int, _limit: int) -> list[object]:
+        held.due(now_ms)
+        return []
+
+    return replaced((partition, "expire", expire))
+
+
+def start_offset_passes_acquired_records() -> AbstractContextManager[object]:
+    original = RecordStatus.__init__
+
+    def init(self: RecordStatus, *arguments: Any, **named: Any) -> None:
+        original(self, *arguments, **named)
+        self.done = self.done or self.state is RecordState.ACQUIRED
+
+    return replaced((RecordStatus, "__init__", init))
+
+
+# -- reloading
+
+
+def gap_window_missing() -> AbstractContextManager[object]:
+    original = load.load_window
+
+    def load_window(*arguments: Any) -> Any:
+        loaded = original(*arguments)
+        if not isinstance(loaded, ErrorCode):
+            loaded[0].gap = None
+        return loaded
+
+    return replaced((partition, "load_window", load_window))
+
+
+def initial_start_offset_not_persisted() -> AbstractContextManager[object]:
+    original = SharePartition.load
+
+    def load_as_persisted(self: SharePartition, *arguments: Any, **named: Any) -> ErrorCode:
+        return original(self, *arguments, **{**named, "persisted": True})
+
+    return replaced((SharePartition, "load", load_as_persisted))
+
+
+# -- the coordinators
+
+
+def failed_append_not_replayed_away() -> AbstractContextManager[object]:
+    original = CoordinatorPartition._load
+
+    def load_once(self: CoordinatorPartition[Any]) -> Any:
+        return self.shard if hasattr(self, "shard") else original(self)
+
+    return replaced((CoordinatorPartition, "_load", load_once))
+
+
+def coordinator_answers_before_its_append() -> AbstractContextManager[object]:
+    original = CoordinatorPartition.schedule
+
+    def schedule(self: CoordinatorPartition[Any], operation: Function, failed: Function) -> Pending[Any]:
+        results: list[Any] = []
+
+        def decide() -> Any:
+            results.append(operation())
+            return results[0]
+
+        pending = original(self, decide, failed)
+        return pending if pending.done else completed(results[0].response)
+
+    return replaced((CoordinatorPartition, "schedule", schedule))
+
+
+def update_loses_batches() -> AbstractContextManager[object]:
+    return replaced((shard, "merge_into", lambda stored, update, start: combine(stored, start)))
+
+
+def older_batch_wins() -> AbstractContextManager[object]:
+    def merge_into(stored: list[StateBatch], update: Sequence[StateBatch], start_offset: int) -> None:
+        known = {offset for first, last, _, _ in stored for offset in range(first, last + 1)}
+        new = [
+            StateBatch(offset, offset, state, count)
+            for first, last, state, count in update
+            for offset in range(first, last + 1)
+            if offset not in known
+        ]
+        stored[:] = combine([*stored, *new], start_offset)
+
+    return replaced((shard, "merge_into", merge_into))
+
+
+def snapshot_without_batches() -> AbstractContextManager[object]:
+    return replaced((shard, "snapshot_batches", lambda _batches: []))
+
+
+def state_changed_beside_the_log() -> AbstractContextManager[object]:
+    original = ShareCoordinatorShard.write
+
+    def write(self: ShareCoordinatorShard, key: Any, *arguments: Any) -> Any:
+        state = self.state_of(key)
+        if state is not None:
+            state.snapshot_epoch += 1
+        return original(self, key, *arguments)
+
+    return replaced((ShareCoordinatorShard, "write", write))
+
+
+def group_changed_beside_the_log() -> AbstractContextManager[object]:
+    original = GroupCoordinatorShard.begin_heartbeat
+
+    def begin(self: GroupCoordinatorShard, request: Any, *arguments: Any) -> Any:
+        group = self.share_group(request.group_id)
+        if group is not None and group.group_epoch % 2:
+            group.group_epoch += 2
+        return original(self, request, *arguments)
+
+    return replaced((GroupCoordinatorShard, "begin_heartbeat", begin))
+
+
+# -- the log
+
+
+def last_batch_lost_in_recovery() -> AbstractContextManager[object]:
+    original = _Opening._scan
+
+    def scan(self: _Opening, segment: Segment) -> bool:
+        sound = original(self, segment)
+        walk = BatchWalk(segment.read_at, segment.size, next_offset=segment.base_offset)
+        batches = [(position, header.base_offset) for position, header in walk]
+        if sound and len(batches) > 1:
+            self.end = batches[-1][1]
+            self._fault = (batches[-1][0], None)
+            segment.cut_at(batches[-1][0])
+        return sound
+
+    return replaced((_Opening, "_scan", scan))
+
+
+def torn_batch_kept_in_recovery() -> AbstractContextManager[object]:
+    return replaced((Segment, "cut_at", lambda _self, _size: None))
+
+
+def answers_before_the_sync() -> AbstractContextManager[object]:
+    return replaced((Flusher, "_must_sync", lambda *_: False))
+
+
+def failed_write_answered_as_done() -> AbstractContextManager[object]:
+    original = flush._Calls.tell
+    return replaced((flush._Calls, "tell", lambda self, callbacks, _error: original(self, callbacks, ErrorCode.NONE)))
+
+
+def repeated_batch_appended_again() -> AbstractContextManager[object]:
+    return replaced((ProducerStates, "check", lambda _self, _header: ErrorCode.NONE))
+
+
+DELIVERED_AFTER_ANSWER: Final = "after an answered ACCEPT or REJECT"
+LOST: Final = "is lost: not finished"
+
+# Each with what the simulation says of it: one of these, because seeds meet the same fault in different ways.
+FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
+    ack_answered_before_its_write: (DELIVERED_AFTER_ANSWER, "is finished and passed"),
+    failed_write_not_rolled_back: (DELIVERED_AFTER_ANSWER, "is acknowledged in memory"),
+    owner_not_checked: ("held by", "which another member holds"),
+    refused_request_half_applied: ("the outcome of a state write was never told",),
+    session_end_releases_everybody: ("held by",),
+    delivery_limit_ignored: ("has delivery count",),
+    delivery_not_counted: ("has delivery count",),
+    released_record_never_available: (LOST,),
+    lock_never_expires: ("there is still",),
+    start_offset_passes_acquired_records: (DELIVERED_AFTER_ANSWER, "is finished and passed", LOST),
+    gap_window_missing: (LOST,),
+    initial_start_offset_not_persisted: (LOST,),
+    failed_append_not_replayed_away: ("replayed",),
+    coordinator_answers_before_its_append: (DELIVERED_AFTER_ANSWER, LOST),
+    update_loses_batches: (DELIVERED_AFTER_ANSWER, "is finished and passed"),
+    older_batch_wins: (DELIVERED_AFTER_ANSWER, "is finished and passed"),
+    snapshot_without_batches: (DELIVERED_AFTER_ANSWER, "is finished and passed"),
+    state_changed_beside_the_log: ("replayed",),
+    group_changed_beside_the_log: ("replayed",),
+    last_batch_lost_in_recovery: ("answered or delivered was", "has offsets"),
+    torn_batch_kept_in_recovery: ("CorruptLogError",),
+    answers_before_the_sync: ("answered or delivered was",),
+    failed_write_answered_as_done: ("answered or delivered was", "it was"),
+    repeated_batch_appended_again: ("more than once",),
+}
