@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.simulation.runner import run_seeds, shortest
 
 PROGRESS_S = 10
+RUNS = ("broker", "coordinator", "protocol", "tests/simulation", "tests/support")
 
 
 def main(arguments: list[str]) -> int:
@@ -47,15 +48,18 @@ def main(arguments: list[str]) -> int:
 
 
 def commit() -> str:
-    """The commit that runs, and whether there is more in the folder than that."""
-    folder = Path(__file__).parent
+    """The commit that runs, and whether what the simulation runs has been changed since."""
     try:
-        described = subprocess.run(
-            ["git", "describe", "--always", "--dirty"], cwd=folder, capture_output=True, text=True, check=True
-        )
+        head = _git("rev-parse", "--short", "HEAD")
+        changed = _git("status", "--porcelain", "--", *RUNS)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return described.stdout.strip()
+    return f"{head} with changes" if changed else head
+
+
+def _git(*arguments: str) -> str:
+    root = Path(__file__).parents[2]
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def machine() -> str:

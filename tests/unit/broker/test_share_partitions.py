@@ -83,7 +83,7 @@ def state(leader: SharePartitionLeader) -> RecordState | None:
 
 
 def test_lock_expires_in_time_although_another_partitions_was_renewed() -> None:
-    """Simulation seed 372: the timer went to the renewed lock's deadline, past one that was due earlier."""
+    """Simulation seed 20285: the timer went to the renewed lock's deadline, past one that was due earlier."""
     rig = Rig()
     renewed = rig.fetch("m1", 0)
     rig.clock.advance(500)
@@ -119,7 +119,7 @@ def test_raised_delivery_limit_holds_for_a_session_that_ends() -> None:
 
 
 def test_session_that_ends_late_leaves_a_newer_one_of_the_member_alone() -> None:
-    """Simulation seed 650: the final request's state write outlives its connection, and the member is back already."""
+    """The final request's state write outlives its connection, and the member is back already."""
     rig = Rig()
     service = rig.broker.share_sessions
     listed = [ListedPartition(rig.topic_id, 0, "t")]
