@@ -113,28 +113,11 @@ class Dispatcher:
             if api_key == ApiKey.API_VERSIONS and version not in HANDLERS[ApiKey.API_VERSIONS].served:
                 return _unsupported_api_versions(correlation_id)
             bound = self._bind(connection, frame, api, api_key, version)
-        route = bound.route
         try:
-            request, _ = route.decode(frame, route.version, bound.body)
+            request, _ = bound.route.decode(frame, bound.route.version, bound.body)
         except MalformedMessage as error:
-            raise CloseConnection(f"{route} request cannot be read: {error}") from error
-        try:
-            answer = route.handle(bound.context, request)
-            if bound.quick is not None:
-                bound.quick.learn(frame, request)
-            if answer is None:
-                return None
-            if isinstance(answer, Pending) and answer.done:
-                answer = answer.value  # no slot, and no tick more, for what is there already
-            if not isinstance(answer, Pending):
-                return route.frame(answer, correlation_id)
-        except CloseConnection:
-            raise
-        except Exception as error:
-            return _failure(route, bound.context, request, correlation_id, error)
-        slot = AnswerSlot(connection, parks=answer.parks)
-        answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
-        return slot
+            raise CloseConnection(f"{bound.route} request cannot be read: {error}") from error
+        return _answer(connection, bound, frame, request, correlation_id)
 
     def _bind(self, connection: Connection, frame: bytes, api: int, api_key: int, version: int) -> BoundRoute:
         """Look up what serves this RPC, and remember it for the connection."""
@@ -165,6 +148,28 @@ def _route(api_key: int, version: int) -> Route:
             f"{known.name} version {version} is not served, only {row.served.first} to {row.served.last}"
         )
     return Route(known, version)
+
+
+def _answer(connection: Connection, bound: BoundRoute, frame: bytes, request: Message, correlation_id: int) -> Reply:
+    """Hand the request to its handler; the answer's frame, or the slot it will be in."""
+    route = bound.route
+    try:
+        answer = route.handle(bound.context, request)
+        if bound.quick is not None:
+            bound.quick.learn(frame, request)
+        if answer is None:
+            return None
+        if isinstance(answer, Pending) and answer.done:
+            answer = answer.value  # no slot, and no tick more, for what is there already
+        if not isinstance(answer, Pending):
+            return route.frame(answer, correlation_id)
+    except CloseConnection:
+        raise
+    except Exception as error:
+        return _failure(route, bound.context, request, correlation_id, error)
+    slot = AnswerSlot(connection, parks=answer.parks)
+    answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
+    return slot
 
 
 def _unsupported_api_versions(correlation_id: int) -> Reply:
