@@ -32,7 +32,8 @@ from shareq.broker.endpoint import advertised_endpoints
 from shareq.broker.environment import Environment
 from shareq.broker.frame_queue import ConnectionLimits
 from shareq.broker.handlers import HANDLERS
-from shareq.broker.log.manager import CorruptLogError, DataFolderInUseError, lock_data_folder
+from shareq.broker.log.files import PARTITION_METADATA_FILE
+from shareq.broker.log.manager import STRAY_SUFFIX, CorruptLogError, DataFolderInUseError, lock_data_folder
 from shareq.broker.os_clock import LoopClock
 from shareq.broker.os_fs import OsFs
 from shareq.broker.sqlite_db import SqliteMetaDb
@@ -134,6 +135,7 @@ class Server:
             try:
                 release_lock = lock_data_folder(fs, data_dir)
                 undo.callback(release_lock)
+                _refuse_logs_without_metadata(data_dir)
                 meta_db = SqliteMetaDb(f"{data_dir}/{META_DB}")
                 undo.callback(meta_db.close)
                 broker = Broker(
@@ -277,6 +279,20 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
         return asyncio.new_event_loop()
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
     return loop
+
+
+def _refuse_logs_without_metadata(data_dir: str) -> None:
+    """A start would make an empty cluster of what is left: other ids for all topics, every log set aside."""
+    path = f"{data_dir}/{META_DB}"
+    if os.path.exists(path) and os.path.getsize(path):
+        return
+    for entry in os.scandir(data_dir):
+        if not entry.name.endswith(STRAY_SUFFIX) and os.path.exists(f"{entry.path}/{PARTITION_METADATA_FILE}"):
+            loss = "empty" if os.path.exists(path) else "missing"
+            raise ServeError(
+                f"{path} is {loss}, but there are logs in its folder, like {entry.name}. Not starting, because their "
+                "topics are known by that file alone. Restore it, or move the logs away"
+            )
 
 
 def _bind(listener: ListenerConfig, config: BrokerConfig) -> socket.socket:
