@@ -17,6 +17,7 @@ from shareq.broker.log.manager import LogManager
 from shareq.broker.meta_db import MetaDb, ResourceName
 from shareq.broker.metadata import MetadataStore
 from shareq.broker.producer_ids import ProducerIds
+from shareq.broker.reply_room import ReplyRoom
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.coordinator.ports import TopicImage
 
@@ -63,6 +64,7 @@ class Broker:
             config.max_incremental_fetch_session_cache_slots, lambda: env.rng.randint(1, 2**31 - 1)
         )
         self.fetch_waits = FetchWaits(env.clock)
+        self.reply_room = ReplyRoom(env.clock.call_soon)
         self.handle_frame = Dispatcher(self).handle_frame
 
     def start(self) -> None:

@@ -14,6 +14,7 @@ from typing import Final, cast
 
 from shareq.broker.environment import Clock
 from shareq.broker.frame_queue import Buffer, Connection, ConnectionLimits, FrameHandler
+from shareq.broker.reply_room import ReplyRoom
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ class SocketConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.connection: Connection | None = None
         self.last_read_ms = 0
+        self._held = 0  # bytes of answers that the client does not take, as told to the room
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -61,14 +63,17 @@ class SocketConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         if self.connection is not None:
+            self._hold(self._untaken())
             self.connection.pause_output()
 
     def resume_writing(self) -> None:
         if self.connection is not None:
+            self._hold(0)
             self.connection.resume_output()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.connection is not None:
+            self._hold(0)
             self._listener.forget(self, self.connection)
             self.connection.lost()
         self._transport = None
@@ -83,6 +88,17 @@ class SocketConnection(asyncio.Protocol):
             transport.write(b"".join(buffers))
         else:
             transport.writelines(buffers)
+        if self._held:
+            self._hold(self._untaken())
+
+    def _untaken(self) -> int:
+        return self._transport.get_write_buffer_size() if self._transport is not None else 0
+
+    def _hold(self, size: int) -> None:
+        """Tell the room how much is held here now; nothing is while the client keeps up."""
+        if size != self._held:
+            self._listener.room.hold(size - self._held)
+            self._held = size
 
     def close(self) -> None:
         if self._transport is not None:
@@ -112,10 +128,12 @@ class Listener:
         clock: Clock,
         handle: FrameHandler,
         limits: ListenerLimits,
+        room: ReplyRoom,
         next_id: Callable[[], int],
     ) -> None:
         self.name = name
         self.clock = clock
+        self.room = room
         self._handle = handle
         self._limits = limits
         self._next_id = next_id

@@ -21,13 +21,14 @@ Results = list[tuple[SessionPartition, PartitionData]]
 class FetchRead:
     """One pass over the partitions of a fetch."""
 
-    __slots__ = ("bytes_read", "has_error", "logs", "results")
+    __slots__ = ("_max_bytes", "bytes_read", "has_error", "logs", "results")
 
     def __init__(self, broker: Broker, partitions: Sequence[SessionPartition], limits: FetchLimits) -> None:
         self.results: Results = []
         self.logs: dict[PartitionLog, SessionPartition] = {}
         self.bytes_read = 0
         self.has_error = False
+        self._max_bytes = min(limits.max_bytes, broker.reply_room.largest())
         for partition in partitions:
             log = find_log(broker, partition.topic, partition.partition, partition.current_leader_epoch)
             if isinstance(log, ErrorCode):
@@ -35,15 +36,16 @@ class FetchRead:
             else:
                 self.logs[log] = partition
                 self._read(partition, log, limits)
+        broker.reply_room.read(self.bytes_read)
 
     def is_enough(self, limits: FetchLimits) -> bool:
         """Whether the answer may go out before the time is up."""
-        return self.has_error or not self.results or self.bytes_read >= limits.min_bytes
+        return self.has_error or not self.results or self.bytes_read >= min(limits.min_bytes, self._max_bytes)
 
     def _read(self, partition: SessionPartition, log: PartitionLog, limits: FetchLimits) -> None:
         upto = log.last_stable_offset if limits.read_committed else log.high_watermark
         records: bytes | memoryview = b""
-        room = min(partition.max_bytes, limits.max_bytes - self.bytes_read)
+        room = min(partition.max_bytes, self._max_bytes - self.bytes_read)
         first = self.bytes_read == 0  # one batch must come through, or a consumer with small limits never goes on
         if not log.log_start_offset <= partition.fetch_offset <= log.log_end_offset:
             self._add_error(partition, ErrorCode.OFFSET_OUT_OF_RANGE)

@@ -168,6 +168,7 @@ class Server:
                 clock=broker.env.clock,
                 handle=broker.handle_frame,
                 limits=limits,
+                room=broker.reply_room,
                 next_id=lambda: next(self._ids),
             )
             self._listeners.append(listener)

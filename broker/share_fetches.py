@@ -135,7 +135,8 @@ class ShareFetch:
         ready = [leader for leader in self._leaders if self._is_ready(leader)]
         if not ready:
             return self._complete(self._errors()) if last else False
-        budgets = split_bytes(self._params.max_bytes, len(ready), self._broker.env.rng)
+        max_bytes = min(self._params.max_bytes, self._broker.reply_room.largest())
+        budgets = split_bytes(max_bytes, len(ready), self._broker.env.rng)
         if not last and not self._enough_bytes(ready, budgets):
             return False
         fetched = self._fetch(ready, budgets)
@@ -167,7 +168,7 @@ class ShareFetch:
         return leader.log.high_watermark
 
     def _enough_bytes(self, ready: list[SharePartitionLeader], budgets: list[int]) -> bool:
-        needed = min(self._params.min_bytes, self._params.max_bytes)
+        needed = min(self._params.min_bytes, sum(budgets))
         if needed <= 0:
             return True
         for leader, budget in zip(ready, budgets, strict=True):
@@ -212,6 +213,7 @@ class ShareFetch:
         self._manager.arm(leader)
         if not acquired:
             return None
+        self._broker.reply_room.read(len(read.records))
         start, end = slice_bounds(read.batches, acquired)
         return FetchedPartition(
             leader.key.topic_id, leader.key.partition, ErrorCode.NONE, memoryview(read.records)[start:end], acquired

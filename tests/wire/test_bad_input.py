@@ -13,9 +13,10 @@ from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.headers import encode_request
 from shareq.testing import Broker
-from tests.support.requests import batch, create_topic, fetch_request, produce, produce_request
+from tests.support.requests import batch, create_topic, fetch_request, only_partition, produce, produce_request
 from tests.support.wire import ConnectionClosed, WireClient
 
 
@@ -148,6 +149,31 @@ def test_a_client_that_does_not_read_harms_nobody(broker: Broker, connect: Calla
     assert resident_kb(broker.pid) - before < 100_000
     for _ in range(100):
         slow.receive()
+
+
+def test_many_clients_that_do_not_read_hold_little_together(broker: Broker, connect: Callable[[], WireClient]) -> None:
+    """Each may hold one answer; all of them share the memory there is for that."""
+    bystander = connect()
+    topic = create_topic_for(bystander, "many slow readers")
+    for _ in range(60):
+        produce(bystander, topic, batch(b"x" * 900_000))
+    before = resident_kb(broker.pid)
+    request = fetch_request(topic, max_bytes=50_000_000, partition_max_bytes=50_000_000)
+    slow = [connect() for _ in range(15)]
+    for client in slow:
+        client.send(request, 12)
+    assert produce(bystander, topic, batch(b"x")).error_code == ErrorCode.NONE
+    assert resident_kb(broker.pid) - before < 450_000
+    for client in slow:
+        assert len(fetched_records(client)) > 64 * 1024
+    bystander.send(request, 12)
+    assert len(fetched_records(bystander)) > 45_000_000
+
+
+def fetched_records(client: WireClient) -> bytes:
+    response = client.receive()
+    assert isinstance(response, FetchResponse)
+    return bytes(only_partition(response).records or b"")
 
 
 def resident_kb(pid: int) -> int:
