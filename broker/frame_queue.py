@@ -40,13 +40,14 @@ class ConnectionLimits:
     """What one connection may make the broker hold, in bytes unless named otherwise.
 
     `max_frame_bytes` is `socket.request.max.bytes`, inclusive. The others stop the handling of further frames:
-    `max_output_bytes` of answers made in one go, `max_unanswered_bytes` and `max_unanswered` (requests) of requests
+    `max_output_bytes` of answers and `max_answers` made in one go, `max_unanswered_bytes` and `max_unanswered` (requests) of requests
     whose answers are not there yet. `max_input_bytes` that wait to be handled stop the reading.
     """
 
     max_frame_bytes: int = 100 * 1024 * 1024
     max_input_bytes: int = 256 * 1024
     max_output_bytes: int = 1024 * 1024
+    max_answers: int = 500
     max_unanswered_bytes: int = 32 * 1024 * 1024
     max_unanswered: int = 10_000
 
@@ -333,7 +334,7 @@ class Connection:
             else:
                 out.append(reply)
                 room -= len(reply)
-                if room <= 0:
+                if room <= 0 or len(out) >= limits.max_answers:
                     self.on_filled()  # go on in the next tick, after the others had their turn
                     break
         return position

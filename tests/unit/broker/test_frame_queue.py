@@ -235,6 +235,17 @@ def test_answers_of_one_go_are_bounded_and_the_rest_follows_in_the_next_tick() -
     assert [len(write) for write in world.peer.writes] == [2, 2]
 
 
+def test_a_flood_of_small_requests_leaves_other_connections_their_turn() -> None:
+    """A read holds thousands of them: together they would take a tenth of a second."""
+    world = World(ConnectionLimits(max_answers=3))
+    world.connection.receive(b"".join(frame(b"e%d" % number) for number in range(8)))
+    assert len(world.handled) == 3
+    world.tick()
+    assert len(world.handled) == 6
+    world.settle()
+    assert [len(write) for write in world.peer.writes] == [3, 3, 2]
+
+
 @pytest.mark.parametrize("limits", [ConnectionLimits(max_unanswered=3), ConnectionLimits(max_unanswered_bytes=6)])
 def test_requests_without_an_answer_are_bounded(limits: ConnectionLimits) -> None:
     world = World(limits)
