@@ -40,8 +40,8 @@ class ConnectionLimits:
     """What one connection may make the broker hold, in bytes unless named otherwise.
 
     `max_frame_bytes` is `socket.request.max.bytes`, inclusive. The others stop the handling of further frames:
-    `max_output_bytes` of answers and `max_answers` made in one go, `max_unanswered_bytes` and `max_unanswered` (requests) of requests
-    whose answers are not there yet. `max_input_bytes` that wait to be handled stop the reading.
+    `max_output_bytes` of answers and `max_answers` made in one go, `max_unanswered_bytes` and `max_unanswered`
+    (requests) of requests whose answers are not there yet. `max_input_bytes` that wait to be handled stop the reading.
     """
 
     max_frame_bytes: int = 100 * 1024 * 1024
@@ -107,6 +107,7 @@ class Connection:
     __slots__ = (
         "_at",
         "_call_soon",
+        "_cut",
         "_handle",
         "_handling",
         "_limits",
@@ -165,6 +166,7 @@ class Connection:
         self._reading_paused = False
         self._handling = False
         self._scheduled = False
+        self._cut = False  # a go was cut short; the next tick goes on
         self._on_close: list[Callable[[], None]] = []
 
     def __str__(self) -> str:
@@ -267,7 +269,7 @@ class Connection:
         self._parts, self._missing = [], 0
 
     def _stopped(self) -> bool:
-        if self._parked is not None or self._output_paused:
+        if self._parked is not None or self._output_paused or self._cut:
             return True
         limits = self._limits
         return len(self._slots) >= limits.max_unanswered or self._unanswered_bytes >= limits.max_unanswered_bytes
@@ -335,13 +337,14 @@ class Connection:
                 out.append(reply)
                 room -= len(reply)
                 if room <= 0 or len(out) >= limits.max_answers:
+                    self._cut = True
                     self.on_filled()  # go on in the next tick, after the others had their turn
                     break
         return position
 
     def _flush(self) -> None:
         """The tick's end: write what was filled in it, then go on with what waited for that."""
-        self._scheduled = False
+        self._scheduled = self._cut = False
         if self.closed:
             return
         if self._parked is not None and self._parked.filled:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -244,6 +245,19 @@ def test_a_flood_of_small_requests_leaves_other_connections_their_turn() -> None
     assert len(world.handled) == 6
     world.settle()
     assert [len(write) for write in world.peer.writes] == [3, 3, 2]
+
+
+@pytest.mark.parametrize("limits", [ConnectionLimits(max_answers=3), ConnectionLimits(max_output_bytes=6)])
+def test_a_flood_that_goes_on_is_not_read_faster_than_it_is_handled(limits: ConnectionLimits) -> None:
+    """What is read between two goes waits for its turn, and in a bounded place."""
+    world = World(replace(limits, max_input_bytes=40))
+    for number in range(3):
+        world.connection.receive(b"".join(frame(b"e%d" % digit) for digit in range(6)))
+        assert len(world.handled) == 3
+        assert world.peer.reading == (number == 0)
+    world.settle()
+    assert len(world.handled) == 18
+    assert world.peer.reading
 
 
 @pytest.mark.parametrize("limits", [ConnectionLimits(max_unanswered=3), ConnectionLimits(max_unanswered_bytes=6)])
