@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from shareq.broker.share.effects import StateBatch
 from shareq.broker.share.inflight import InFlightBatch, merged
@@ -42,12 +42,37 @@ class Acknowledgement:
 
     def apply(self, batches: Sequence[AckBatch]) -> ErrorCode:
         """Apply the batches in order. The first error takes back what this request has changed, renewals apart."""
-        for ack in batches:
+        for ack in batches if len(batches) < 2 else self._chained(batches):
             error = self._apply_one(ack)
             if error is not ErrorCode.NONE:
                 self._change.undo(self._window)
                 return error
         return ErrorCode.NONE
+
+    def _chained(self, batches: Sequence[AckBatch]) -> Iterator[AckBatch]:
+        """The same acknowledgements, those joined that adjoin within one in-flight batch: one type per offset.
+
+        Clients that acknowledge record by record send a batch for each. Neither of two parts of an in-flight batch
+        covers it, so both are treated offset by offset anyway, and in this order.
+        """
+        at, count = 0, len(batches)
+        while at < count:
+            ack = batches[at]
+            at += 1
+            if at == count or batches[at].first_offset != ack.last_offset + 1:
+                yield ack
+                continue
+            batch = self._window.batches.floor(ack.first_offset)
+            end = -1 if batch is None or ack.first_offset < self._window.start_offset else batch.last_offset
+            first, last, types = ack.first_offset, ack.last_offset, _type_per_offset(ack, end)
+            while types and at < count and batches[at].first_offset == last + 1:
+                more = _type_per_offset(batches[at], end)
+                if not more:
+                    break
+                last = batches[at].last_offset
+                types += more
+                at += 1
+            yield ack if last == ack.last_offset else AckBatch(first, last, types)
 
     def _apply_one(self, ack: AckBatch) -> ErrorCode:
         types = ack.types
@@ -186,6 +211,14 @@ class Acknowledgement:
             target = status.renewed(self._deadline_ms) if renewed else status.pending(state, self._change.write_id)
             self._memo[status, state] = target
         return target
+
+
+def _type_per_offset(ack: AckBatch, end: int) -> list[int]:
+    """Its acknowledge types, one for each offset. Nothing if it reaches beyond `end` (inclusive), or is not sound."""
+    size = ack.last_offset - ack.first_offset + 1
+    if ack.last_offset > end or size < 1 or len(ack.types) not in (1, size):
+        return []
+    return [ack.types[0]] * size if len(ack.types) == 1 else list(ack.types)
 
 
 def _ends(starts: Sequence[int], last: int) -> list[int]:

@@ -63,6 +63,7 @@ class ShareWorld:
 
     def __init__(self, seed: int) -> None:
         self.rng = rng = Random(seed)
+        self.splits = Random(-1 - seed)
         self.transcript: list[str] = [f"seed {seed}"]
         self.now = 1_000
         self.settings = ShareGroupSettings(
@@ -229,7 +230,25 @@ class ShareWorld:
             size = 1 if rng.random() < 0.5 else last - first + 1
             acks.append((first, last, [rng.choice(kinds) for _ in range(size)]))
             low = last + (rng.random() < 0.95)
-        return member, acks
+        return member, self._split(acks)
+
+    def _split(self, acks: list[tuple[int, int, list[int]]]) -> list[tuple[int, int, list[int]]]:
+        """As clients do that acknowledge record by record: ranges in adjoining parts, each with its own types."""
+        rng = self.splits
+        parts: list[tuple[int, int, list[int]]] = []
+        for first, last, types in acks:
+            if rng.random() < 0.5:
+                parts.append((first, last, types))
+                continue
+            while first <= last:
+                size = min(rng.choice((1, 1, 1, 2, 3)), last - first + 1)
+                own = types if len(types) == 1 else types[:size]
+                if rng.random() < 0.3:
+                    own = [rng.choice((1, 2, 3))] * rng.choice((1, size))
+                parts.append((first, first + size - 1, own))
+                first += size
+                types = types if len(types) == 1 else types[size:]
+        return parts
 
     def close_session(self) -> None:
         member = self.rng.choice(MEMBERS)
