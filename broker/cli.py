@@ -103,20 +103,20 @@ def _read_properties(path: str) -> dict[str, str]:
     return loaded
 
 
-def _pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
-    """KEY=VALUE texts; the last of a key wins."""
+def _pairs(option: str, texts: Iterable[str], form: str = "KEY=VALUE") -> dict[str, str]:
+    """Texts of that form; the last of a key wins."""
     result: dict[str, str] = {}
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator or not key.strip():
-            _exit(USAGE_ERROR, f"{option} {text}: must be KEY=VALUE")
+            _exit(USAGE_ERROR, f"{option} {text}: must be {form}")
         result[key.strip()] = value.strip()
     return result
 
 
 def _levels(texts: Iterable[str]) -> dict[str, int]:
     result: dict[str, int] = {}
-    for name, level in _pairs("--feature", texts).items():
+    for name, level in _pairs("--feature", texts, "NAME=LEVEL").items():
         if not level.isdecimal():
             _exit(USAGE_ERROR, f"--feature {name}={level}: the level must be a whole number from 0 on")
         result[name] = int(level)
@@ -129,8 +129,10 @@ def _apply_options(
     """Put --listen and --data-dir over whatever the file and --set say about the same things."""
     if listen is not None:
         host, separator, port = listen.rpartition(":")
-        if not separator or not port.isdecimal():
+        if not separator or not port.isdecimal() or int(port) > 65_535:
             _exit(USAGE_ERROR, f"--listen {listen}: must be HOST:PORT, for example 127.0.0.1:9092")
+        if ":" in host and not (host.startswith("[") and host.endswith("]")):
+            _exit(USAGE_ERROR, f"--listen {listen}: an IPv6 address needs brackets, for example [::1]:9092")
         overrides["listeners"] = f"PLAINTEXT://{host}:{port}"
         advertised = [text.strip() for text in properties.pop("advertised.listeners", "").split(",")]
         kept = [text for text in advertised if text.upper().startswith("PLAINTEXT://")]

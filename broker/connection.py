@@ -153,7 +153,12 @@ class Listener:
         limits = self._limits
         per_ip = limits.per_ip_overrides.get(host, limits.max_per_ip)
         if len(self._sockets) >= limits.max_connections:
-            logger.warning("connection from %s on %s refused: max.connections=%d", host, self.name, len(self._sockets))
+            logger.warning(
+                "connection from %s on %s refused: %d are open, as many as max.connections or the files allow",
+                host,
+                self.name,
+                len(self._sockets),
+            )
             return None
         if self._per_ip[host] >= per_ip:
             logger.warning("connection from %s on %s refused: max.connections.per.ip=%d", host, self.name, per_ip)

@@ -32,7 +32,7 @@ from shareq.broker.endpoint import advertised_endpoints
 from shareq.broker.environment import Environment
 from shareq.broker.frame_queue import ConnectionLimits
 from shareq.broker.handlers import HANDLERS
-from shareq.broker.log.files import PARTITION_METADATA_FILE
+from shareq.broker.log.files import DEFAULT_OPEN_FILES, PARTITION_METADATA_FILE
 from shareq.broker.log.manager import STRAY_SUFFIX, CorruptLogError, DataFolderInUseError, lock_data_folder
 from shareq.broker.os_clock import LoopClock
 from shareq.broker.os_fs import OsFs
@@ -43,6 +43,8 @@ logger = logging.getLogger(__name__)
 META_DB: Final = "meta.db"
 WARM_UP_AFTER_S: Final = 0.1  # after the start; first requests are soon there, and import what they need themselves
 WARM_UP_STEP_S: Final = 0.002
+FILES_FOR_THE_REST: Final = 64  # besides connections and segments: modules, the database, indexes being made
+UNLIMITED_FILES: Final = 2**31 - 1
 ANSWER_IN_FLIGHT_S: Final = 5.0  # how long a stop waits for clients that do not take their answers
 
 
@@ -91,7 +93,7 @@ class Server:
             for listener in self._config.endpoints:
                 self._sockets[listener.name] = _bind(listener, self._config)
             self._broker = self._start_broker()
-            await self._listen(self._broker)
+            await self._listen(self._broker, _connections_with_files(_file_limit()))
         except BaseException:
             await self.stop(clean=False)
             raise
@@ -159,9 +161,9 @@ class Server:
         self._fs = fs
         return broker
 
-    async def _listen(self, broker: Broker) -> None:
+    async def _listen(self, broker: Broker, max_connections: int) -> None:
         loop = asyncio.get_running_loop()
-        limits = _listener_limits(self._config)
+        limits = _listener_limits(self._config, max_connections)
         for name, bound in self._sockets.items():
             listener = Listener(
                 name,
@@ -328,9 +330,9 @@ def _set_buffers(bound: socket.socket, config: BrokerConfig) -> None:
             bound.setsockopt(socket.SOL_SOCKET, option, size)
 
 
-def _listener_limits(config: BrokerConfig) -> ListenerLimits:
+def _listener_limits(config: BrokerConfig, max_connections: int) -> ListenerLimits:
     return ListenerLimits(
-        max_connections=config.max_connections,
+        max_connections=min(config.max_connections, max_connections),
         max_per_ip=config.max_connections_per_ip,
         per_ip_overrides=config.connection_overrides(),
         max_idle_ms=config.connections_max_idle_ms,
@@ -341,6 +343,21 @@ def _listener_limits(config: BrokerConfig) -> ListenerLimits:
 def _address_text(address: tuple[object, ...]) -> str:
     host, port = address[:2]
     return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"
+
+
+def _connections_with_files(limit: int) -> int:
+    """How many connections may be open when so many files may: logs must never be without, or they could not go on."""
+    return max(limit - DEFAULT_OPEN_FILES - FILES_FOR_THE_REST, limit // 4)
+
+
+def _file_limit() -> int:
+    """How many files this process may have open."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return UNLIMITED_FILES
+    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return UNLIMITED_FILES if soft == resource.RLIM_INFINITY else soft
 
 
 def _raise_file_limit() -> None:
