@@ -1,12 +1,11 @@
 """A work queue: three orders, each accepted, released for another try, or rejected. Run it against any broker."""
 
 from confluent_kafka import AcknowledgeType, Producer, ShareConsumer
-from kafka.admin import ConfigResource, KafkaAdminClient, NewTopic
+from kafka.admin import ConfigResource, KafkaAdminClient
 
 BROKER = "127.0.0.1:9092"
 
 admin = KafkaAdminClient(bootstrap_servers=BROKER)
-admin.create_topics([NewTopic("orders", num_partitions=1, replication_factor=1)])
 # A new share group starts at the end of its topics unless told otherwise.
 admin.alter_configs([ConfigResource("GROUP", "packers", {"share.auto.offset.reset": "earliest"})])
 admin.close()
