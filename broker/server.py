@@ -33,7 +33,13 @@ from shareq.broker.environment import Environment
 from shareq.broker.frame_queue import ConnectionLimits
 from shareq.broker.handlers import HANDLERS
 from shareq.broker.log.files import DEFAULT_OPEN_FILES, PARTITION_METADATA_FILE
-from shareq.broker.log.manager import STRAY_SUFFIX, CorruptLogError, DataFolderInUseError, lock_data_folder
+from shareq.broker.log.manager import (
+    STRAY_SUFFIX,
+    CorruptLogError,
+    DamagedFolderError,
+    DataFolderInUseError,
+    lock_data_folder,
+)
 from shareq.broker.os_clock import LoopClock
 from shareq.broker.os_fs import OsFs
 from shareq.broker.sqlite_db import SqliteMetaDb
@@ -153,7 +159,7 @@ class Server:
                 broker.start()
             except ConfigError as error:
                 raise ServeError(str(error), usage=True) from error
-            except (DataFolderInUseError, CorruptLogError, CoordinatorLoadError) as error:
+            except (DataFolderInUseError, CorruptLogError, DamagedFolderError, CoordinatorLoadError) as error:
                 raise ServeError(str(error)) from error
             except OSError as error:
                 raise ServeError(f"data folder {data_dir} cannot be used: {error}") from error

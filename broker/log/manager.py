@@ -36,7 +36,7 @@ from shareq.broker.log.recovery import CorruptLogError, recover_log
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import MetadataImage
 
-__all__ = ["CorruptLogError", "DataFolderInUseError", "LogManager", "lock_data_folder"]
+__all__ = ["CorruptLogError", "DamagedFolderError", "DataFolderInUseError", "LogManager", "lock_data_folder"]
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +52,10 @@ DEFAULT_RETENTION_CHECK_MS: Final = 5 * 60 * 1000
 _PARTITION_FOLDER: Final = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})")
 
 TopicPartition = tuple[str, int]
+
+
+class DamagedFolderError(Exception):
+    """A folder does not tell which topic its records belong to. Names the file; the broker does not start."""
 
 
 class DataFolderInUseError(Exception):
@@ -109,8 +113,8 @@ class LogManager:
     def open_all(self, metadata: MetadataImage) -> None:
         """Lock the data folder and recover the log of every partition that has a folder.
 
-        Raises DataFolderInUseError, CorruptLogError (damage that cannot be a torn write), OSError. Nothing of a failed
-        start is left behind but torn tails that were cut off.
+        Raises DataFolderInUseError, CorruptLogError and DamagedFolderError (no torn write does that), OSError. Nothing
+        of a failed start is left behind but torn tails that were cut off.
         """
         if self._release_lock is None:
             self._release_lock = lock_data_folder(self.fs, self._data_dir)
@@ -150,9 +154,10 @@ class LogManager:
         except NotADirectoryError:
             return
         image = metadata.topic(topic)
-        found = self._topic_id_in(folder) if PARTITION_METADATA_FILE in names else None
+        has_log = any(other.endswith(".log") for other in names)
+        found = self._topic_id_in(folder, name, has_log) if PARTITION_METADATA_FILE in names else None
         if image is None or partition >= image.partitions or found != image.topic_id:
-            if not any(other.endswith(".log") for other in names):  # a folder of a first append that was cut off
+            if not has_log:  # a folder of a first append that was cut off
                 self.fs.remove_tree(folder)
             else:
                 self._set_aside(name)
@@ -182,12 +187,18 @@ class LogManager:
                 self._flusher.sync_sealed(log, segment)
         self._logs[key] = log
 
-    def _topic_id_in(self, folder: str) -> bytes | None:
+    def _topic_id_in(self, folder: str, name: str, has_log: bool) -> bytes | None:
+        """Whose records these are. DamagedFolderError when the file does not say: they may be a live topic's."""
+        path = f"{folder}/{PARTITION_METADATA_FILE}"
         try:
-            return parse_partition_metadata(self.fs.read_bytes(f"{folder}/{PARTITION_METADATA_FILE}"))
+            return parse_partition_metadata(self.fs.read_bytes(path))
         except ValueError as error:
-            logger.warning("%s: %s", folder, error)
-            return None
+            if not has_log:
+                return None
+            raise DamagedFolderError(
+                f"{path}: {error}. Not starting, because the records of {name} may belong to a topic that exists. "
+                f"Restore the file, or rename the folder to give them up."
+            ) from error
 
     def _leader_epoch_in(self, folder: str) -> int:
         try:

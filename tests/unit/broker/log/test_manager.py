@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from shareq.broker.log.manager import DataFolderInUseError, LogManager
+from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError, LogManager
 from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
@@ -309,3 +309,18 @@ def test_open_files_are_bounded() -> None:
         assert not isinstance(result, ErrorCode)
         assert result.batches[0].base_offset == offset
         assert world.fs.open_files <= 4
+
+
+def test_a_folder_whose_topic_id_cannot_be_read_stops_the_start() -> None:
+    """Its records may be a live topic's: set aside they would be lost to it."""
+    world = LogWorld()
+    world.produce(b"x")
+    path = f"{DATA}/{TOPIC}-0/partition.metadata"
+    sound = bytes(world.fs.content(path))
+    world.crash(CrashModel.PROCESS_KILL)
+    world.fs.content(path)[:] = b"version: 0\ntopic_id: ?"
+    with pytest.raises(DamagedFolderError, match=r"data/orders-0/partition.metadata: .*Restore the file"):
+        world.start()
+    world.fs.content(path)[:] = sound
+    world.start()
+    assert values_of(read_all(world.log)) == [b"x"]
