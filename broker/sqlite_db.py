@@ -50,10 +50,14 @@ class SqliteMetaDb:
         try:
             # One thread uses it; the transactions are ours, so the module must not start its own.
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise self._failure("opened", error) from error
+        try:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.executescript(_TABLES)
         except sqlite3.Error as error:
+            self._connection.close()
             raise self._failure("opened", error) from error
 
     def load(self) -> MetaState:
