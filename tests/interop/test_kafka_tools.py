@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 import subprocess
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -143,6 +145,14 @@ def test_reset_and_delete_offsets_then_the_group(tools: Tools, broker: BrokerUnd
     assert [group] not in tools.share_groups("--list")
 
 
+def console_share_consumer(broker: BrokerUnderTest, topic: str, group: str, *arguments: str) -> list[str]:
+    """The command line of the tool in a process of its own, as people run it."""
+    command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+    command += ["-cp", class_path(), "org.apache.kafka.tools.consumer.ConsoleShareConsumer"]
+    command += ["--bootstrap-server", broker.bootstrap, "--topic", topic, "--group", group]
+    return [*command, *arguments]
+
+
 def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
     """As a process of its own, as people run it: once it releases everything, once it takes everything."""
     topic, group = unique("topic"), unique("group")
@@ -151,11 +161,9 @@ def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, uniqu
     produce(broker.bootstrap, topic, ((number % 2, b"value-%d" % number) for number in range(20)))
 
     def consume(*arguments: str) -> list[str]:
-        command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-        command += ["-cp", class_path(), "org.apache.kafka.tools.consumer.ConsoleShareConsumer"]
-        command += ["--bootstrap-server", broker.bootstrap, "--topic", topic, "--group", group]
-        command += ["--max-messages", "20", "--timeout-ms", "20000", "--formatter-property", "print.delivery=true"]
-        done = subprocess.run([*command, *arguments], check=True, capture_output=True, text=True, timeout=60)
+        options = ["--max-messages", "20", "--timeout-ms", "20000", "--formatter-property", "print.delivery=true"]
+        command = console_share_consumer(broker, topic, group, *options, *arguments)
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
         assert "Processed a total of 20 messages" in done.stderr, done.stderr
         return sorted(done.stdout.split("\n"))
 
@@ -163,3 +171,42 @@ def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, uniqu
     assert first == sorted(["", *(f"Delivery:1\tvalue-{number}" for number in range(20))])
     second = consume()
     assert second == sorted(["", *(f"Delivery:2\tvalue-{number}" for number in range(20))])
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])
+def test_console_share_consumer_over_a_restart(
+    broker: BrokerUnderTest, java: JavaDriver, unique: Unique, kill: bool
+) -> None:
+    """The broker goes in the middle of its work and comes back: the tool goes on by itself and gets every record."""
+    topic, group = unique("topic"), unique("group")
+    read_from_start(broker.bootstrap, group)
+    create_topic(broker.bootstrap, topic, 2)
+    values = {f"value-{number}" for number in range(20_000)}
+    produce(broker.bootstrap, topic, ((number % 2, value.encode()) for number, value in enumerate(sorted(values))))
+    with subprocess.Popen(
+        console_share_consumer(broker, topic, group), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as console:
+        assert console.stdout is not None
+        printed: queue.Queue[str] = queue.Queue()
+
+        def read() -> None:
+            for line in console.stdout or ():
+                printed.put(line.strip())
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            got = {printed.get(timeout=30) for _ in range(1_000)}
+            assert got < values
+            broker.restart(kill=kill)
+            late = {f"late-{number}" for number in range(1_000)}
+            produce(broker.bootstrap, topic, ((number % 2, value.encode()) for number, value in enumerate(late)))
+            values |= late
+            while got != values:
+                got.add(printed.get(timeout=60))
+                assert got <= values
+        finally:
+            console.terminate()
+            console.wait(30)
+            reader.join()
