@@ -1,7 +1,6 @@
 """The share-group state persister: how a share-partition leader reads and writes its durable state (KIP-932).
 
-The port is what the leader needs; `LocalPersister` serves it from the share coordinator of this process, without a
-connection to itself.
+The port is what the leader needs; `ShareCoordinatorService` serves it in this process, without a connection to itself.
 """
 
 from __future__ import annotations

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from shareq.broker.context import RequestContext
 from shareq.broker.pending import Pending, completed, gather
 from shareq.broker.share.fetch_plan import validate_ack_batches
 from shareq.broker.share.partition import AckBatch
+from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
@@ -28,8 +29,6 @@ class PartitionAcks:
 
 AckResults = dict[tuple[bytes, int], ErrorCode]
 
-MAX_MEMBER_ID_LENGTH: Final = 36
-
 
 class WireAckBatch(Protocol):
     """AcknowledgementBatch of ShareFetch and of ShareAcknowledge."""
@@ -39,9 +38,38 @@ class WireAckBatch(Protocol):
     acknowledge_types: list[int]
 
 
-def ack_batches(batches: Sequence[WireAckBatch]) -> list[AckBatch]:
-    """The batches as the share partition takes them."""
-    return [AckBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types) for batch in batches]
+class WirePartition(Protocol):
+    """A partition of either request."""
+
+    partition_index: int
+
+    @property
+    def acknowledgement_batches(self) -> Sequence[WireAckBatch]: ...
+
+
+class WireTopic(Protocol):
+    """A topic of either request."""
+
+    topic_id: bytes
+
+    @property
+    def partitions(self) -> Sequence[WirePartition]: ...
+
+
+def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
+    """What the request acknowledges, with every partition it names."""
+    return [
+        PartitionAcks(
+            topic.topic_id,
+            partition.partition_index,
+            [
+                AckBatch(row.first_offset, row.last_offset, row.acknowledge_types)
+                for row in partition.acknowledgement_batches
+            ],
+        )
+        for topic in topics
+        for partition in topic.partitions
+    ]
 
 
 def request_error(ctx: RequestContext, group_id: str | None, member_id: str | None) -> ErrorCode:

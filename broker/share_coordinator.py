@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
@@ -11,6 +11,7 @@ from shareq.broker.coordinators import MAX_BATCH_BYTES
 from shareq.broker.pending import Pending, completed, join
 from shareq.broker.persister import PersistedState
 from shareq.broker.share.effects import StateBatch, WriteState
+from shareq.broker.share.record_state import RecordState
 from shareq.broker.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
@@ -28,8 +29,6 @@ from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
-
-AVAILABLE: Final = 0  # delivery state; the other two that are persisted are terminal
 
 T = TypeVar("T", StateResult, ReadResult, SummaryResult)
 
@@ -131,7 +130,7 @@ class ShareCoordinatorService:
         if not batches:
             return wiped.then(lambda result: result.error)
         # Decided on the wiped state, and durable with it: both are in the queue before anything else is.
-        terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state != AVAILABLE)
+        terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state != RecordState.AVAILABLE)
         written = self.write(key, state_epoch, UNSET, start_offset, terminal, batches)
         return join(wiped, written).then(lambda both: both[0].error or both[1].error)
 

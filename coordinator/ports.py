@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import Final, Protocol
+
+MAX_MEMBER_ID_LENGTH: Final = 36
+"""Characters of a share-group member's id; it need not be a UUID (KIP-932, version 1 of the RPCs)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,11 @@ runtime appends the records and calls `replay` for each; only `replay` changes s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from shareq.protocol.primitives import Message
 
-T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -54,9 +52,6 @@ class CoordinatorShard(Protocol):
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
         """What time brought about: sessions that ended, snapshots that are due."""
-
-
-Operation = Callable[[], CoordinatorResult[T]]
 
 
 class RecordSerde(Protocol):

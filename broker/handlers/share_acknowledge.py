@@ -13,11 +13,10 @@ from shareq.broker.pending import Pending
 from shareq.broker.share.session import FINAL_EPOCH
 from shareq.broker.share_acks import (
     AckResults,
-    PartitionAcks,
-    ack_batches,
     acknowledge_all,
     needs_leader,
     request_error,
+    requested_acks,
 )
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.share_acknowledge import (
@@ -42,16 +41,11 @@ def handle(
     session = ctx.broker.share_sessions.sessions.update(group_id, member_id, epoch)
     if isinstance(session, ErrorCode):
         return ShareAcknowledgeResponse(error_code=session)
-    acks = [
-        PartitionAcks(topic.topic_id, partition.partition_index, ack_batches(partition.acknowledgement_batches))
-        for topic in request.topics
-        for partition in topic.partitions
-    ]
     acked = acknowledge_all(
         ctx.broker,
         group_id,
         member_id,
-        acks,
+        requested_acks(request.topics),
         renew_request=request.is_renew_ack,
         renew_version=ctx.api_version >= 2,
     )

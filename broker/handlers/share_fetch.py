@@ -17,10 +17,10 @@ from shareq.broker.share.session import ListedPartition, ShareFetchContext
 from shareq.broker.share_acks import (
     AckResults,
     PartitionAcks,
-    ack_batches,
     acknowledge_all,
     needs_leader,
     request_error,
+    requested_acks,
 )
 from shareq.broker.share_fetches import FetchedPartition, ShareFetch, ShareFetchParams, WantedPartition
 from shareq.protocol.errors import ErrorCode, text_of
@@ -45,11 +45,7 @@ def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchAnswer:
         error = ErrorCode.INVALID_REQUEST  # KIP-1222: before the session is touched, so its epoch stays
     if error is not ErrorCode.NONE or request.group_id is None:
         return ShareFetchResponse(error_code=error)
-    acks = [
-        PartitionAcks(topic.topic_id, partition.partition_index, ack_batches(partition.acknowledgement_batches))
-        for topic in request.topics
-        for partition in topic.partitions
-    ]
+    acks = requested_acks(request.topics)
     has_acks = any(ack.batches for ack in acks)
     context = _session(ctx, request, request.group_id, has_acks=has_acks)
     if context is ErrorCode.SHARE_SESSION_LIMIT_REACHED:

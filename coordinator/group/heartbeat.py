@@ -46,7 +46,7 @@ from shareq.coordinator.group.share_group import (
     intersection,
     united,
 )
-from shareq.coordinator.ports import MetadataImage, ShareGroupSettings, TopicImage
+from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH, MetadataImage, ShareGroupSettings, TopicImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import Assignment as WireAssignment
@@ -58,7 +58,6 @@ from shareq.protocol.generated.share_group_heartbeat import TopicPartitions as W
 
 JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
-MAX_MEMBER_ID_LENGTH: Final = 36
 
 
 @dataclass(frozen=True, slots=True)
