@@ -73,7 +73,7 @@ def names_in(file: Path) -> frozenset[str]:
         return frozenset()
     tree = ast.parse(file.read_text())
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name.startswith("Test")]
-    functions = [name for name in functions_in(tree.body)]
+    functions = list(functions_in(tree.body))
     methods = [f"{node.name}::{name}" for node in classes for name in functions_in(node.body)]
     return frozenset(functions + methods)
 
