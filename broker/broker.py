@@ -150,6 +150,7 @@ class Broker:
     def _topic_deleted(self, topic: TopicImage) -> None:
         """Metadata has forgotten the topic; now everybody else does. Its folders go first: the rest can be repeated."""
         self.logs.delete_topic(topic.name, topic.topic_id)
+        self.fetch_waits.topic_deleted(topic.topic_id)
         if "share_partitions" in self.__dict__:
             self.share_partitions.topic_deleted(topic.topic_id)
         if "group_coordinator" in self.__dict__:

@@ -1,6 +1,7 @@
-"""Long polls of consumers: wait until there is enough, the time is up, or the broker stops.
+"""Long polls of consumers: wait until there is enough, the time is up, a topic goes, or the broker stops.
 
-A fetch that waits is looked at again whenever a high watermark of one of its partitions moves; nothing polls.
+A fetch that waits is looked at again whenever a high watermark of one of its partitions moves, and answered when one of
+its topics is deleted; nothing polls.
 """
 
 from __future__ import annotations
@@ -62,6 +63,12 @@ class FetchWaits:
         if fetches:
             for fetch in list(fetches):
                 fetch.look_at(log)
+
+    def topic_deleted(self, topic_id: bytes) -> None:
+        """The topic is gone: its readers are told now."""
+        gone = [fetch for log, fetches in self._by_log.items() if log.topic_id == topic_id for fetch in fetches]
+        for fetch in dict.fromkeys(gone):
+            fetch.finish()
 
     def finish_all(self) -> None:
         """Answer every fetch with what there is: the broker stops."""

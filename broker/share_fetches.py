@@ -1,7 +1,7 @@
 """A share fetch under way: look, read, acquire; park on the share partitions until there is something or time is up.
 
-Follows Apache Kafka 4.3.1's delayed share fetch, with one difference: a fetch that acquired nothing goes on waiting
-instead of answering empty-handed before its time.
+Follows Apache Kafka 4.3.1's delayed share fetch, with two differences: a fetch that acquired nothing goes on waiting
+instead of answering empty-handed before its time; and one whose topic is deleted tells that at once, not at its time.
 """
 
 from __future__ import annotations
@@ -132,6 +132,7 @@ class ShareFetch:
 
     def _attempt(self, *, last: bool) -> bool:
         """Fetch what can be fetched; True when the fetch is answered."""
+        last = last or any(leader.is_gone for leader in self._leaders)
         ready = [leader for leader in self._leaders if self._is_ready(leader)]
         if not ready:
             return self._complete(self._errors()) if last else False

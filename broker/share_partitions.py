@@ -52,6 +52,11 @@ class SharePartitionLeader:
         self.waiters: dict[Callable[[], None], None] = {}  # parked fetches in the order they came
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
 
+    @property
+    def is_gone(self) -> bool:
+        """The topic was deleted: waiting for it is in vain. `error` says so."""
+        return self.state is LeaderState.FENCED and self.error is not ErrorCode.NONE
+
 
 class Parked(Protocol):
     """A fetch that waits for records."""
