@@ -49,7 +49,8 @@ class Broker:
         self.env = env
         self.config = config
         self.endpoints = dict(endpoints) if endpoints is not None else advertised_endpoints(config, {})
-        self.metadata = MetadataStore(meta_db, env, features={**config.requested_features, **(features or {})})
+        features = {**config.requested_features, **(features or {})}
+        self.metadata = MetadataStore(meta_db, env, features=features, rack=config.broker_rack)
         self.configs = ConfigService(config, self.metadata)
         self.logs = LogManager(
             env,

@@ -68,12 +68,16 @@ class MetadataStore:
     """The image and its mutations. `MetadataImage` of the coordinators. One thread.
 
     A new database gets a cluster id, the initial feature levels and format version; `features` are levels asked for
-    at start, stored if they differ. OSError when the database cannot be used, or has a newer format than this code.
+    at start, stored if they differ; `rack` is where this broker stands. OSError when the database cannot be used, or
+    has a newer format than this code.
     """
 
-    def __init__(self, db: MetaDb, env: Environment, *, features: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, db: MetaDb, env: Environment, *, features: Mapping[str, int] | None = None, rack: str | None = None
+    ) -> None:
         self._db = db
         self._env = env
+        self._racks = () if rack is None else (rack,)
         self._state = db.load()
         self._by_id: dict[bytes, TopicImage] = {}
         self._by_name: dict[str, TopicImage] = {}
@@ -263,7 +267,7 @@ class MetadataStore:
             self._state.apply(change)
 
     def _index(self, row: TopicRow) -> TopicImage:
-        image = TopicImage(row.name, row.topic_id, row.partitions, row.internal)
+        image = TopicImage(row.name, row.topic_id, row.partitions, row.internal, self._racks)
         self._by_name[row.name] = image
         self._by_id[row.topic_id] = image
         self._collisions.setdefault(collision_key(row.name), set()).add(row.name)

@@ -12,12 +12,15 @@ MAX_MEMBER_ID_LENGTH: Final = 36
 
 @dataclass(frozen=True, slots=True)
 class TopicImage:
-    """One topic as metadata knows it. `topic_id` is 16 bytes, `partitions` a count."""
+    """One topic as metadata knows it. `topic_id` is 16 bytes, `partitions` a count; `racks` are those of the brokers
+    that have its partitions, ascending.
+    """
 
     name: str
     topic_id: bytes
     partitions: int
     internal: bool = False
+    racks: tuple[str, ...] = ()
 
 
 class MetadataImage(Protocol):

@@ -8,7 +8,8 @@ topic name. Only equality counts.
                        16 B   topic id
                        int32  length of the name in bytes, then its UTF-8
                        int32  partition count
-                       per partition: int32 index, int32 number of racks (always 0: one broker has none)
+                       per partition: int32 index, int32 number of racks of its replicas, and of each, ascending,
+                       int32 length in bytes and its UTF-8
     group hash over:   int64  per topic
 """
 
@@ -26,10 +27,11 @@ _MAGIC: Final = 0
 
 
 def topic_hash(topic: TopicImage) -> bytes:
-    """8 bytes; differs when the topic was recreated or has grown."""
+    """8 bytes; differs when the topic was recreated or has grown, or when its replicas are in other racks."""
     name = topic.name.encode()
+    racks = b"".join(pack(">i", len(rack)) + rack for rack in map(str.encode, topic.racks))
     parts = [pack(">b16si", _MAGIC, topic.topic_id, len(name)), name, pack(">i", topic.partitions)]
-    parts.extend(pack(">ii", index, 0) for index in range(topic.partitions))
+    parts.extend(pack(">ii", index, len(topic.racks)) + racks for index in range(topic.partitions))
     return xxh3_64_digest(b"".join(parts))
 
 

@@ -29,8 +29,8 @@ class Topics:
         for name, count in partitions.items():
             self.create(name, count)
 
-    def create(self, name: str, partitions: int) -> TopicImage:
-        self._by_name[name] = TopicImage(name, topic_id_of(name, self._incarnation), partitions)
+    def create(self, name: str, partitions: int, *, racks: tuple[str, ...] = ()) -> TopicImage:
+        self._by_name[name] = TopicImage(name, topic_id_of(name, self._incarnation), partitions, racks=racks)
         return self._by_name[name]
 
     def grow(self, name: str, partitions: int) -> None:

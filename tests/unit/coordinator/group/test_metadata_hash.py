@@ -26,6 +26,16 @@ def test_growth_creation_and_recreation_are_noticed() -> None:
     assert len(set(hashes)) == 4
 
 
+def test_racks_are_noticed() -> None:
+    """KIP-932: the group epoch rises also when racks change."""
+    hashes = set()
+    for racks in ((), ("r1",), ("r10",), ("r", "1"), ("r1", "r10")):
+        topics = Topics()
+        topics.create("t", 2, racks=racks)
+        hashes.add(metadata_hash(["t"], topics))
+    assert len(hashes) == 5
+
+
 def test_the_order_of_names_plays_no_part_and_the_number_is_a_signed_64_bit_one() -> None:
     topics = Topics(t=2, u=1)
     assert metadata_hash(["u", "t"], topics) == metadata_hash(["t", "u"], topics)
