@@ -53,8 +53,13 @@ class ShareClient:
         self.world = world
         self.member_id = member_id
         self.group = group
-        self.connection: MockConnection = world.connect(client_id=client_id)
+        self._client_id = client_id
         self.member_epoch = 0
+        self.reconnect()
+
+    def reconnect(self) -> None:
+        """A new connection, as after a restart; the share session of the old one is forgotten."""
+        self.connection: MockConnection = self.world.connect(client_id=self._client_id)
         self.session_epoch = 0
 
     # -- membership
@@ -211,8 +216,13 @@ def append(world: BrokerWorld, topic: str, records: int, *, partition: int = 0, 
         assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
 
 
-def from_the_start(world: BrokerWorld, group: str = "g", **properties: str) -> None:
-    """Let the group begin at the start of its topics, and set properties of its own (underscores for dots)."""
+def from_the_start(world: BrokerWorld, group: str = "g") -> None:
+    """Let the group begin at the start of its topics."""
+    configure(world, group, share_auto_offset_reset="earliest")
+
+
+def configure(world: BrokerWorld, group: str = "g", **properties: str) -> None:
+    """Set properties of the group, with underscores for dots."""
     name = ResourceName("group", group)
-    configs = {"share.auto.offset.reset": "earliest"} | {k.replace("_", "."): v for k, v in properties.items()}
-    world.broker.metadata.alter_configs([PutConfig(name, key, value) for key, value in configs.items()])
+    changes = [PutConfig(name, key.replace("_", "."), value) for key, value in properties.items()]
+    world.broker.metadata.alter_configs(changes)
