@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
@@ -32,13 +32,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", StateResult, ReadResult, SummaryResult)
 
+# One record for the widest window, 1,000,000 offsets, if every one of them went another way than its neighbours: 20 MB.
+# Larger than readers ask for at a time, so that it is a batch of its own, which every fetch returns whole.
+MAX_STATE_BYTES: Final = 32 * 1024 * 1024
+
 
 def share_coordinator_settings(config: BrokerConfig) -> ShareCoordinatorSettings:
     """`share.coordinator.*` as the shard takes it."""
     return ShareCoordinatorSettings(
         snapshot_update_records_per_snapshot=config.share_coordinator_snapshot_update_records_per_snapshot,
         cold_partition_snapshot_interval_ms=config.share_coordinator_cold_partition_snapshot_interval_ms,
-        max_record_bytes=MAX_BATCH_BYTES,
+        max_record_bytes=MAX_STATE_BYTES,
+        max_batch_bytes=MAX_BATCH_BYTES,
     )
 
 

@@ -43,16 +43,21 @@ UNSET: Final = -1
 """An offset, epoch or count that is not given."""
 
 _PERSISTED_STATES: Final = frozenset((0, 2, 4))  # available, acknowledged, archived; acquired is never persisted
+_PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can have
 _NO_BATCHES: Final[tuple[StateBatch, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ShareCoordinatorSettings:
-    """`share.coordinator.*`. `max_record_bytes` is what a batch of the state topic has room for."""
+    """`share.coordinator.*`, and what the state topic has room for.
+
+    `max_record_bytes` bounds a state: it must fit into one record. `max_batch_bytes` bounds what is written together.
+    """
 
     snapshot_update_records_per_snapshot: int = 500
     cold_partition_snapshot_interval_ms: int = 300_000
     max_record_bytes: int = 1_048_588
+    max_batch_bytes: int = 1_048_588
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ class ShareState:
         "start_offset",
         "state_epoch",
         "update_key",
+        "updated_batches",
         "updates",
         "write_timestamp_ms",
     )
@@ -115,7 +121,8 @@ class ShareState:
         self.batches: list[StateBatch] = []
         self.highest_leader_epoch = UNSET
         self.highest_state_epoch = UNSET
-        self.updates = 0
+        self.updates = 0  # written since the last snapshot that was due
+        self.updated_batches = 0  # in those
         self.update_key = ShareUpdateKey(*key)
 
     @property
@@ -292,7 +299,7 @@ class ShareCoordinatorShard:
         interval = self.settings.cold_partition_snapshot_interval_ms
         now = self._wall_ms()
         records: list[CoordinatorRecord] = []
-        room = self.settings.max_record_bytes
+        room = self.settings.max_batch_bytes
         for key, state in self._states.items():
             if now - state.write_timestamp_ms < interval:
                 continue
@@ -342,7 +349,7 @@ class ShareCoordinatorShard:
         """An update, or after enough of them a snapshot. `start_offset` -1 and `leader_epoch` -1: the stored one."""
         if leader_epoch == UNSET:
             leader_epoch = state.leader_epoch
-        if state.updates < self.settings.snapshot_update_records_per_snapshot:
+        if not self._snapshot_is_due(state):
             update = ShareUpdateValue(
                 snapshot_epoch=state.snapshot_epoch,
                 leader_epoch=leader_epoch,
@@ -363,6 +370,15 @@ class ShareCoordinatorShard:
             state_batches=snapshot_batches(_merged(state, written, start_offset)),
         )
         return CoordinatorRecord(ShareSnapshotKey(*key), snapshot)
+
+    def _snapshot_is_due(self, state: ShareState) -> bool:
+        """After so many updates; of a state of many batches only once they are worth it, lest snapshots of megabytes
+        make up nearly all of the log.
+        """
+        limit = self.settings.snapshot_update_records_per_snapshot
+        if state.updates < limit:
+            return False
+        return state.updated_batches >= limit * (len(state.batches) - _PLAIN_BATCHES) // _PLAIN_BATCHES
 
     def _fits(
         self, key: SharePartitionKey, state: ShareState, written: Sequence[StateBatch], start_offset: int
@@ -396,6 +412,7 @@ class ShareCoordinatorShard:
         state.delivery_complete_count = value.delivery_complete_count
         merge_into(state.batches, written, state.start_offset)
         state.updates += 1
+        state.updated_batches += len(written)
 
     def _replay_snapshot(self, key: SharePartitionKey, value: ShareSnapshotValue) -> None:
         state = self._states.get(key)
@@ -414,7 +431,7 @@ class ShareCoordinatorShard:
         state.highest_leader_epoch = max(state.highest_leader_epoch, value.leader_epoch)
         state.highest_state_epoch = max(state.highest_state_epoch, value.state_epoch)
         if state.updates >= self.settings.snapshot_update_records_per_snapshot:
-            state.updates = 0
+            state.updates = state.updated_batches = 0
         if not state.is_cold:
             self._warm += 1
 

@@ -21,7 +21,7 @@ from shareq.protocol.generated.produce import (
 )
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.batch import RecordData, build_batch
-from tests.support.wire import WireClient
+from tests.support.wire import Caller
 
 TIMESTAMP_MS = 1_700_000_000_000
 
@@ -31,7 +31,7 @@ def batch(*values: bytes, timestamp_ms: int = TIMESTAMP_MS) -> bytes:
     return bytes(build_batch([RecordData(None, value) for value in values], timestamp_ms=timestamp_ms))
 
 
-def create_topic(client: WireClient, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> bytes:
+def create_topic(client: Caller, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> bytes:
     """Create a topic; its id."""
     topic = CreatableTopic(
         name, partitions, 1, configs=[CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
@@ -55,7 +55,7 @@ def produce_request(
 
 
 def produce(
-    client: WireClient, topic: str, records: bytes | None, *, partition: int = 0, acks: int = 1, version: int = 9
+    client: Caller, topic: str, records: bytes | None, *, partition: int = 0, acks: int = 1, version: int = 9
 ) -> PartitionProduceResponse:
     """Produce one batch by the topic's name, and return what its partition was answered."""
     request = produce_request(records, topic=topic, partition=partition, acks=acks)
@@ -90,7 +90,7 @@ def fetch_request(
     )
 
 
-def fetch(client: WireClient, request: FetchRequest, version: int = 12) -> PartitionData:
+def fetch(client: Caller, request: FetchRequest, version: int = 12) -> PartitionData:
     """Send a fetch for one partition, and return what that partition was answered."""
     return only_partition(client.call(request, version, FetchResponse))
 

@@ -9,7 +9,7 @@ import socket
 import struct
 from collections import deque
 from types import TracebackType
-from typing import Self, TypeVar, cast
+from typing import Protocol, Self, TypeVar, cast
 
 from shareq.protocol.api_keys import codec
 from shareq.protocol.framing import frame
@@ -17,6 +17,13 @@ from shareq.protocol.headers import decode_response_header, encode_request
 from shareq.protocol.primitives import Message
 
 R = TypeVar("R", bound=Message)
+
+
+class Caller(Protocol):
+    """Whoever can ask a broker: a connection over the network, or into a broker in this process."""
+
+    def call(self, request: Message, version: int, response_class: type[R]) -> R:
+        """Send a request and wait for its answer."""
 
 
 class ConnectionClosed(Exception):

@@ -33,7 +33,7 @@ from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest,
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from tests.support.requests import batch, produce
-from tests.support.wire import WireClient
+from tests.support.wire import Caller
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ class Member:
     `epoch` is the session epoch that the next request carries; a test may set it to anything.
     """
 
-    client: WireClient
+    client: Caller
     group: str
     member_id: str
     topic_id: bytes
@@ -216,7 +216,7 @@ class Member:
             self.epoch += 1
 
 
-def begin_at(client: WireClient, group: str, topic: str, start_offsets: Sequence[int]) -> None:
+def begin_at(client: Caller, group: str, topic: str, start_offsets: Sequence[int]) -> None:
     """Let a group without members begin at these offsets, one for each partition of the topic."""
     partitions = [AlterShareGroupOffsetsRequestPartition(index, offset) for index, offset in enumerate(start_offsets)]
     request = AlterShareGroupOffsetsRequest(group, [AlterShareGroupOffsetsRequestTopic(topic, partitions)])
@@ -233,7 +233,7 @@ def begin_at(client: WireClient, group: str, topic: str, start_offsets: Sequence
     eventually(attempt)
 
 
-def find_group(client: WireClient, key: str, *, share: bool = False) -> None:
+def find_group(client: Caller, key: str, *, share: bool = False) -> None:
     """Ask for a coordinator, which is what makes a broker create the topic that it keeps its state in.
 
     `key` is a group, or with `share` a share partition: `group:topic id:partition`.
@@ -242,7 +242,7 @@ def find_group(client: WireClient, key: str, *, share: bool = False) -> None:
     client.call(request, 6 if share else 4, FindCoordinatorResponse)
 
 
-def append(client: WireClient, topic: str, records: int, *, partition: int = 0) -> None:
+def append(client: Caller, topic: str, records: int, *, partition: int = 0) -> None:
     """Append one record batch; waits for a topic that has no leader yet."""
 
     def attempt() -> bool | None:
@@ -279,7 +279,7 @@ def joined(acquired: Iterable[Acquired]) -> list[Acquired]:
     return result
 
 
-def read_state(client: WireClient, group: str, topic_id: bytes, partition: int = 0) -> tuple[int, list[StateBatch]]:
+def read_state(client: Caller, group: str, topic_id: bytes, partition: int = 0) -> tuple[int, list[StateBatch]]:
     """Start offset and state batches as stored. Reads without a leader epoch, so nobody is fenced.
 
     Waits for a coordinator that is still loading after a restart.
@@ -317,7 +317,7 @@ def normalised(start: int, batches: Iterable[StateBatch]) -> tuple[int, list[Sta
     return start, kept
 
 
-def described_lag(client: WireClient, group: str, topic: str, partition: int = 0) -> int:
+def described_lag(client: Caller, group: str, topic: str, partition: int = 0) -> int:
     """How many records of the partition are not finished, by DescribeShareGroupOffsets; -1 when not known yet."""
     wanted = DescribeShareGroupOffsetsRequestTopic(topic, [partition])
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(group, [wanted])])

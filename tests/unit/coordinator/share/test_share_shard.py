@@ -379,6 +379,18 @@ def test_with_a_limit_of_zero_every_write_is_a_snapshot() -> None:
     assert world.batches() == [StateBatch(0, 2, ACKNOWLEDGED, 1)]
 
 
+@pytest.mark.parametrize(("batches", "updates"), [(20_000, 2), (45_000, 7)])
+def test_a_state_of_many_batches_gets_a_snapshot_once_the_updates_are_worth_it(batches: int, updates: int) -> None:
+    """Apache Kafka's widest window has 10,000 offsets; there it is the number of updates alone."""
+    world = initialized(start_offset=0, snapshot_update_records_per_snapshot=2)
+    world.write(*[StateBatch(2 * n, 2 * n, ACKNOWLEDGED, 1) for n in range(batches)], start=0, count=batches)
+    kinds: list[type] = []
+    while kinds.count(ShareSnapshotValue) < 2:
+        world.write(StateBatch(0, 0, ACKNOWLEDGED, 1), start=0, count=batches)
+        kinds.append(type(world.last_value()))
+    assert kinds == [ShareUpdateValue, ShareSnapshotValue, *[ShareUpdateValue] * updates, ShareSnapshotValue]
+
+
 def test_a_snapshot_that_moves_the_start_offset_has_nothing_below_it() -> None:
     world = initialized(start_offset=0, snapshot_update_records_per_snapshot=1)
     world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=10)
@@ -423,7 +435,7 @@ def test_nothing_is_due_while_all_states_are_cold() -> None:
 
 
 def test_cold_snapshots_come_in_batches_that_fit() -> None:
-    world = World(cold_partition_snapshot_interval_ms=1000, max_record_bytes=600)
+    world = World(cold_partition_snapshot_interval_ms=1000, max_batch_bytes=600)
     for group in ("a", "b", "c", "d", "e"):
         world.initialize(key=KEY._replace(group_id=group))
     world.time.now_ms = 1000
