@@ -1,0 +1,73 @@
+"""Answers in the form in which they are compared: codes, acquired offsets with delivery counts, start offsets.
+
+How AcquiredRecords are cut into ranges, rows that say nothing, member epochs, messages and times have no place here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+StateRow = tuple[int, int, int, int]
+"""First and last offset, both included, delivery state, delivery count."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionAnswer:
+    """What was said of one partition.
+
+    `ack_error` is None when the answer has no row for a partition that was acknowledged, `acquired` is offset ->
+    delivery count, `start_offset`, `lag` and `batches` (normal form of the persisted state) come from offset and state
+    reads alone.
+    """
+
+    error: int = 0
+    ack_error: int | None = 0
+    acquired: Mapping[int, int] = field(default_factory=dict)
+    start_offset: int | None = None
+    lag: int | None = None
+    batches: tuple[StateRow, ...] | None = None
+
+    def __repr__(self) -> str:
+        said = [f"error={self.error}"] if self.error else []
+        said += [f"ack_error={self.ack_error}"] if self.ack_error != 0 else []
+        said += [f"acquired={runs(self.acquired)}"] if self.acquired else []
+        said += [
+            f"{each}={getattr(self, each)}"
+            for each in ("start_offset", "lag", "batches")
+            if getattr(self, each) is not None
+        ]
+        return f"({', '.join(said) or 'nothing'})"
+
+
+NOTHING = PartitionAnswer()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer: the top-level error, or that of the only thing asked for, and the partitions by number."""
+
+    error: int = 0
+    partitions: Mapping[int, PartitionAnswer] = field(default_factory=dict)
+
+    def of(self, partition: int) -> PartitionAnswer:
+        """What was said of a partition; nothing when it has no row."""
+        return self.partitions.get(partition, NOTHING)
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"p{number}{row}" for number, row in sorted(self.partitions.items()) if row != NOTHING)
+        return f"[error={self.error}{', ' + rows if rows else ''}]"
+
+
+def runs(acquired: Mapping[int, int]) -> str:
+    """`0-4 x1, 5-9 x2`: neighbouring offsets of one delivery count together."""
+    found: list[list[int]] = []
+    for offset, count in sorted(acquired.items()):
+        if found and found[-1][1] + 1 == offset and found[-1][2] == count:
+            found[-1][1] = offset
+        else:
+            found.append([offset, offset, count])
+    return "{" + ", ".join(f"{first}-{last} x{count}" for first, last, count in found) + "}"
+
+
+ROW_FIELDS = tuple(each.name for each in fields(PartitionAnswer))

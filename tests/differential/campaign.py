@@ -1,0 +1,119 @@
+"""Many seeds at one broker of each kind: side by side, restarts together, again where they disagreed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Literal, Self
+
+from shareq.protocol.api_keys import ApiKey
+from tests.differential.admin import find_group, served
+from tests.differential.player import Player, Plays
+from tests.differential.runner import TRIES, Attempt, Duel, RestartGate, Verdict, verdict
+from tests.differential.steps import STEPS, setup_of
+from tests.differential.wire import Connection
+from tests.interop.support.broker_under_test import BrokerUnderTest
+
+SETTINGS = {
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.max.record.lock.duration.ms": "3600000",
+    "group.share.max.share.sessions": "10000",
+}
+TELL_EVERY_S = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All attempts at one seed, and what they come to."""
+
+    seed: int
+    attempts: Sequence[Attempt]
+    verdict: Verdict
+
+
+@dataclass(slots=True)
+class Campaign:
+    """Both brokers while it is entered. `make` may be replaced, to plant faults."""
+
+    at_once: int
+    steps: int = STEPS
+    tell: Callable[[str], None] = print
+    kinds: tuple[Literal["ours", "apache"], Literal["ours", "apache"]] = ("ours", "apache")
+    took_s: float = 0.0
+    _brokers: tuple[BrokerUnderTest, BrokerUnderTest] = field(init=False)
+    _attempts: dict[int, list[Attempt]] = field(default_factory=dict)
+    _delete_records: bool = False
+    _told: float = 0.0
+
+    def __enter__(self) -> Self:
+        first, second = self.kinds
+        self._brokers = (BrokerUnderTest(first, SETTINGS), BrokerUnderTest(second, SETTINGS))
+        for broker in self._brokers:
+            broker.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for broker in self._brokers:
+            broker.remove()
+
+    async def run(self, seeds: Iterable[int]) -> list[Outcome]:
+        """Every seed until it agrees, at most `TRIES` times."""
+        began = self._told = time.monotonic()
+        await self._warm_up()
+        wanted = list(seeds)
+        for attempt in range(TRIES):
+            due = [seed for seed in wanted if seed not in self._attempts or self._attempts[seed][-1].found]
+            if due and attempt:
+                self.tell(f"once more, since the brokers disagreed: {', '.join(map(str, due))}")
+            await self._once(due, attempt)
+        self.took_s = time.monotonic() - began
+        return [Outcome(seed, self._attempts[seed], verdict(self._attempts[seed])) for seed in wanted]
+
+    async def _warm_up(self) -> None:
+        """What both serve, and coordinators that are there."""
+        keys = []
+        for broker in self._brokers:
+            connection = Connection(broker.port)
+            keys.append(await served(connection))
+            while not await find_group(connection, "warm-up"):
+                await asyncio.sleep(0.1)
+            await connection.close()
+        self._delete_records = all(ApiKey.DELETE_RECORDS in each for each in keys)
+
+    async def _once(self, seeds: list[int], attempt: int) -> None:
+        """Those with a restart in waves, each with one way to end; the others whenever there is room."""
+        for kill in (False, True):
+            restarted = [seed for seed in seeds if setup_of(seed).restart_at is not None and setup_of(seed).kill is kill]
+            for begin in range(0, len(restarted), self.at_once):
+                wave = restarted[begin : begin + self.at_once]
+
+                async def restart(kill: bool = kill) -> None:
+                    await asyncio.gather(*(asyncio.to_thread(one.restart, kill=kill) for one in self._brokers))
+
+                gate = RestartGate(restart, len(wave))
+                await asyncio.gather(*(self._play(seed, attempt, gate) for seed in wave))
+        plain = iter([seed for seed in seeds if setup_of(seed).restart_at is None])
+
+        async def work() -> None:
+            for seed in plain:
+                await self._play(seed, attempt, None)
+
+        await asyncio.gather(*(work() for _ in range(self.at_once)))
+
+    async def _play(self, seed: int, attempt: int, gate: RestartGate | None) -> None:
+        duel = Duel(self.make, seed, f"{seed}-{attempt}", gate, self._delete_records, self.steps)
+        played = await duel.play()
+        self._attempts.setdefault(seed, []).append(played)
+        if time.monotonic() - self._told > TELL_EVERY_S:
+            self._told = time.monotonic()
+            disagreed = sum(bool(attempts[-1].found) for attempts in self._attempts.values())
+            self.tell(f"{len(self._attempts)} seeds, {disagreed} of them disagree so far")
+
+    def make(self, side: Literal["ours", "theirs"], name: str) -> Plays:
+        """A player at one of the brokers."""
+        return Player(self._brokers[0 if side == "ours" else 1].port, f"{name}-{side}")

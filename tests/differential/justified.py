@@ -1,0 +1,91 @@
+"""Where shareq means to answer differently from Apache Kafka 4.3.1, by name: the only differences that are let pass.
+
+Each has its reason and a narrow predicate, and is counted where it hits; one that never hits in a full run is reported,
+and should go. `diverges`: the brokers' states differ from then on, so the sequence goes on with a fresh topic and group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from shareq.protocol.errors import ErrorCode
+from tests.differential.answers import Answer
+from tests.differential.compare import Difference
+from tests.differential.steps import Fetch, ReadState, Step
+from tests.differential.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A step that was answered differently, and what was known before it. `found` is what is still unexplained."""
+
+    step: Step
+    ours: Answer
+    theirs: Answer
+    view: View
+    found: Sequence[Difference]
+
+
+Explains = Callable[[Situation, Difference], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Justified:
+    """A known difference. `explains` looks at one difference of an answer at a time."""
+
+    name: str
+    reason: str
+    explains: Explains
+    diverges: bool = False
+
+
+def _unknown_topic(situation: Situation, difference: Difference) -> bool:
+    step, ours, theirs = situation.step, situation.ours, situation.theirs
+    return (
+        isinstance(step, Fetch)
+        and step.unknown_topic
+        and theirs.error == ErrorCode.UNKNOWN_SERVER_ERROR
+        and ours.error == ErrorCode.NONE
+        and all(row.error == ErrorCode.UNKNOWN_TOPIC_ID for row in ours.partitions.values())
+    )
+
+
+def _initial_start_offset(situation: Situation, difference: Difference) -> bool:
+    return (
+        isinstance(situation.step, ReadState)
+        and difference.what == "start_offset"
+        and difference.theirs == -1
+        and situation.view.setup.begins != "altered"
+        and difference.partition not in situation.view.written
+    )
+
+
+JUSTIFIED: Final = (
+    Justified(
+        "unknown topic id in a share fetch",
+        "Apache Kafka fails the whole request, and every later one of the session, with UNKNOWN_SERVER_ERROR; "
+        "here the partition alone gets UNKNOWN_TOPIC_ID, and the rest of the session is served",
+        _unknown_topic,
+    ),
+    Justified(
+        "initial start offset is persisted",
+        "what share.auto.offset.reset resolved to is written down at the first acquire; Apache Kafka keeps -1 until "
+        "the first acknowledgement, resolves it again after a restart, and skips records with `latest`",
+        _initial_start_offset,
+    ),
+)
+
+
+def explained(situation: Situation) -> tuple[list[Justified], list[Difference]]:
+    """The known differences that hit, and what none of them explains."""
+    hits: list[Justified] = []
+    rest: list[Difference] = []
+    for difference in situation.found:
+        known = next((each for each in JUSTIFIED if each.explains(situation, difference)), None)
+        if known is None:
+            rest.append(difference)
+        elif known not in hits:
+            hits.append(known)
+    return hits, rest

@@ -1,0 +1,209 @@
+"""Plays steps at one broker and brings its answers into the form in which they are compared."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import share_acknowledge, share_fetch
+from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
+from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
+from shareq.protocol.primitives import ZERO_UUID
+from tests.differential import admin
+from tests.differential.answers import Answer, PartitionAnswer
+from tests.differential.steps import (
+    MEMBERS,
+    PARTITIONS,
+    Acknowledge,
+    AckRange,
+    Acks,
+    AlterOffsets,
+    Configure,
+    DeleteRecords,
+    DescribeOffsets,
+    Drop,
+    Fetch,
+    Heartbeat,
+    Pause,
+    Produce,
+    ReadState,
+    Restart,
+    Setup,
+    Step,
+)
+from tests.differential.wire import Connection
+
+UNKNOWN_TOPIC_ID = bytes(range(16))
+
+
+class Plays(Protocol):
+    """Who plays the steps of one sequence."""
+
+    async def begin(self, setup: Setup) -> None: ...
+
+    async def play(self, step: Step) -> Answer: ...
+
+    async def end(self) -> None: ...
+
+
+@dataclass(slots=True)
+class Player:
+    """One sequence at one broker, with a topic and a group of its own. `begin` first, `end` last."""
+
+    port: int
+    name: str
+    topic_id: bytes = ZERO_UUID
+    admin: Connection = field(init=False)
+    members: list[Connection] = field(init=False)
+    member_epochs: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.admin = Connection(self.port)
+        self.members = [Connection(self.port) for _ in range(MEMBERS)]
+
+    @property
+    def group(self) -> str:
+        return f"g-{self.name}"
+
+    @property
+    def topic(self) -> str:
+        return f"t-{self.name}"
+
+    async def begin(self, setup: Setup) -> None:
+        """Make the topic, its first records and the group."""
+        self.topic_id = await admin.create_topic(self.admin, self.topic)
+        assert not (await admin.configure(self.admin, self.group, setup.group_configs())).error
+        for partition, sizes in enumerate(setup.first_batches):
+            await admin.produce(self.admin, self.topic, partition, sizes)
+        if setup.begins == "altered":
+            await admin.begin_at(self.admin, self.group, self.topic, (0,) * PARTITIONS)
+        else:
+            await admin.join_all(self.members, self.group, self.topic, self.member_epochs)
+
+    async def end(self) -> None:
+        """Delete the topic and close everything."""
+        await admin.delete_topic(self.admin, self.topic)
+        await asyncio.gather(*(connection.close() for connection in (self.admin, *self.members)))
+
+    async def play(self, step: Step) -> Answer:
+        """Play one step. The restart itself is the runner's: here only what comes after it."""
+        match step:
+            case Fetch():
+                return await self._fetch(step)
+            case Acknowledge():
+                return await self._acknowledge(step)
+            case Drop():
+                await asyncio.gather(*(self.members[member].close() for member in step.members))
+                return Answer()
+            case Pause():
+                await asyncio.sleep(step.ms / 1000)
+                return Answer()
+            case Restart():
+                return await self._after_restart()
+            case Heartbeat():
+                connection = self.members[step.member]
+                return await admin.heartbeat(
+                    connection, self.group, self.topic, step.member, step.epoch, self.member_epochs
+                )
+        return await self._administer(step)
+
+    async def _administer(
+        self, step: Produce | AlterOffsets | Configure | DescribeOffsets | ReadState | DeleteRecords
+    ) -> Answer:
+        match step:
+            case Produce():
+                return await admin.produce(self.admin, self.topic, step.partition, step.sizes)
+            case AlterOffsets():
+                return await admin.alter_offsets(self.admin, self.group, self.topic, step.offsets)
+            case Configure():
+                return await admin.configure(self.admin, self.group, step.configs)
+            case DescribeOffsets():
+                return await admin.describe_offsets(self.admin, self.group, self.topic)
+            case ReadState():
+                return await admin.read_state(self.admin, self.group, self.topic_id)
+            case DeleteRecords():
+                return await admin.delete_records(self.admin, self.topic, step.partition, step.before)
+
+    async def _after_restart(self) -> Answer:
+        for connection in (self.admin, *self.members):
+            await connection.close()
+        await admin.until_ready(self.admin, self.group, self.topic, self.topic_id)
+        return Answer()
+
+    # -- share RPCs
+
+    async def _fetch(self, step: Fetch) -> Answer:
+        stranger = step.member >= MEMBERS
+        connection = Connection(self.port) if stranger else self.members[step.member]
+        acks = dict(step.acks)
+        listed = [
+            share_fetch.FetchPartition(
+                partition,
+                [share_fetch.AcknowledgementBatch(one.first, one.last, list(one.types)) for one in acks.get(partition, ())],
+            )
+            for partition in dict.fromkeys((*step.partitions, *acks))
+        ]
+        topic_id = UNKNOWN_TOPIC_ID if step.unknown_topic else self.topic_id
+        request = ShareFetchRequest(
+            self.group,
+            admin.member_id(step.member),
+            step.epoch,
+            step.max_wait_ms,
+            step.min_bytes,
+            step.max_bytes,
+            step.max_records,
+            step.batch_size,
+            step.mode,
+            step.is_renew_ack,
+            [share_fetch.FetchTopic(topic_id, listed)] if listed else [],
+            [share_fetch.ForgottenTopic(topic_id, list(step.forgotten))] if step.forgotten else [],
+        )
+        answer = await connection.call(request, step.version, ShareFetchResponse)
+        if stranger:
+            await connection.close()
+        return fetch_answer(answer, step.acks)
+
+    async def _acknowledge(self, step: Acknowledge) -> Answer:
+        partitions = [share_acknowledge.AcknowledgePartition(partition, _batches(ranges)) for partition, ranges in step.acks]
+        topic_id = UNKNOWN_TOPIC_ID if step.unknown_topic else self.topic_id
+        request = ShareAcknowledgeRequest(
+            self.group,
+            admin.member_id(step.member),
+            step.epoch,
+            step.is_renew_ack,
+            [share_acknowledge.AcknowledgeTopic(topic_id, partitions)] if partitions else [],
+        )
+        answer = await self.members[step.member].call(request, step.version, ShareAcknowledgeResponse)
+        if answer.error_code != ErrorCode.NONE:
+            return Answer(answer.error_code)
+        codes = {row.partition_index: row.error_code for topic in answer.responses for row in topic.partitions}
+        named = {partition for partition, _ in step.acks} | codes.keys()
+        return Answer(0, {partition: PartitionAnswer(ack_error=codes.get(partition)) for partition in named})
+
+
+def _batches(ranges: Sequence[AckRange]) -> list[share_acknowledge.AcknowledgementBatch]:
+    return [share_acknowledge.AcknowledgementBatch(one.first, one.last, list(one.types)) for one in ranges]
+
+
+def fetch_answer(answer: ShareFetchResponse, acks: Acks) -> Answer:
+    """A ShareFetch answer in compared form. AssertionError when an acquired offset has no records with it."""
+    if answer.error_code != ErrorCode.NONE:
+        return Answer(answer.error_code)
+    rows = {row.partition_index: row for topic in answer.responses for row in topic.partitions}
+    partitions: dict[int, PartitionAnswer] = {}
+    for partition in {partition for partition, ranges in acks if ranges} | rows.keys():
+        row = rows.get(partition)
+        if row is None:
+            partitions[partition] = PartitionAnswer(ack_error=None)
+            continue
+        acquired = {
+            offset: each.delivery_count
+            for each in row.acquired_records
+            for offset in range(each.first_offset, each.last_offset + 1)
+        }
+        assert row.records or not acquired, row
+        partitions[partition] = PartitionAnswer(row.error_code, row.acknowledge_error_code, acquired)
+    return Answer(0, partitions)

@@ -1,0 +1,129 @@
+"""What a campaign came to: for people who look for a fault, and as the table that is committed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from tests.differential.campaign import Outcome
+from tests.differential.justified import JUSTIFIED
+from tests.differential.runner import Attempt
+from tests.differential.steps import setup_of, told
+from tests.support.provenance import commit, machine
+
+CONTEXT = 12  # steps before the one that was answered differently
+RUNS = ("broker", "coordinator", "protocol", "tests/differential", "tests/support", "tests/interop/support")
+BEGIN, END = "<!-- result -->", "<!-- end of result -->"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A seed that does not agree."""
+
+    outcome: Outcome
+    steps: int
+
+    def told(self, *, verbose: bool) -> str:
+        """The steps that led there, both answers, and how to see it again."""
+        attempts = [attempt for attempt in self.outcome.attempts if attempt.found]
+        shown = attempts if self.outcome.verdict == "undecided" else attempts[-1:]
+        lines = [f"seed {self.outcome.seed}: {self.outcome.verdict}; {setup_of(self.outcome.seed)}"]
+        for attempt in shown:
+            lines += _told(attempt, verbose)
+        steps = f" --steps {self.steps}" if self.steps != 60 else ""
+        lines.append(f"again: .venv/bin/python -m tests.differential 1 --from {self.outcome.seed}{steps} --verbose")
+        return "\n".join(lines)
+
+
+def _told(attempt: Attempt, verbose: bool) -> list[str]:
+    lines = []
+    begin = 0 if verbose else max(0, len(attempt.played) - CONTEXT)
+    for number, one in enumerate(attempt.played[begin:], begin):
+        lines.append(f"  {number:>2} {told(one.step)}")
+        if one.ours == one.theirs:
+            lines.append(f"     both          {one.ours}")
+        else:
+            lines += [f"     ours          {one.ours}", f"     Apache Kafka  {one.theirs}"]
+    return lines + [f"  => {difference}" for difference in attempt.found]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Figures of a whole campaign."""
+
+    outcomes: Sequence[Outcome]
+    steps: int
+    took_s: float
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome], steps: int, took_s: float) -> Self:
+        return cls(outcomes, steps, took_s)
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Seeds that do not agree, whatever the reason."""
+        return [Failure(one, self.steps) for one in self.outcomes if one.verdict != "agreed"]
+
+    def markdown(self) -> list[str]:
+        """The tables that are committed."""
+        verdicts = Counter(one.verdict for one in self.outcomes)
+        last = [one.attempts[-1] for one in self.outcomes]
+        wavered = sum(len(one.attempts) - 1 for one in self.outcomes if one.verdict == "agreed")
+        seeds = [one.seed for one in self.outcomes]
+        rows = [
+            ("seeds", f"{seeds[0]}-{seeds[-1]} ({len(seeds)})"),
+            ("steps", f"{sum(len(one.played) for one in last):,} ({self.steps} a seed)"),
+            ("sequences that agree", f"{verdicts['agreed']}"),
+            ("mismatches", f"{verdicts['mismatch']}"),
+            ("undecided", f"{verdicts['undecided']}"),
+            ("shareq disagreed with itself", f"{verdicts['ours wavers']}"),
+            ("Apache Kafka disagreed with itself", f"{wavered} times, in {_retried(self.outcomes)} sequences"),
+            ("sequences with a restart", _restarts(seeds)),
+            ("duration", f"{self.took_s:.0f} s"),
+            ("commit", commit(*RUNS)),
+            ("machine", machine()),
+        ]
+        lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), ""]
+        return lines + _justified_table(last) + _kinds_table(last)
+
+
+def _retried(outcomes: Sequence[Outcome]) -> int:
+    return sum(one.verdict == "agreed" and len(one.attempts) > 1 for one in outcomes)
+
+
+def _restarts(seeds: Sequence[int]) -> str:
+    setups = [setup for setup in map(setup_of, seeds) if setup.restart_at is not None]
+    killed = sum(setup.kill for setup in setups)
+    return f"{len(setups)} ({killed} by SIGKILL)"
+
+
+def _justified_table(attempts: Sequence[Attempt]) -> list[str]:
+    hits = sum((attempt.justified for attempt in attempts), Counter[str]())
+    lines = ["| justified difference | hits |", "|---|---|"]
+    for known in JUSTIFIED:
+        lines.append(f"| {known.name} | {hits[known.name] or '0: not needed by these seeds'} |")
+    return [*lines, ""]
+
+
+def _kinds_table(attempts: Sequence[Attempt]) -> list[str]:
+    kinds = Counter(one.step.kind for attempt in attempts for one in attempt.played)
+    errors = Counter(
+        one.step.kind for attempt in attempts for one in attempt.played if one.theirs.error or _codes(attempt, one)
+    )
+    lines = ["| step | times | answered with an error |", "|---|---|---|"]
+    return lines + [f"| {kind} | {times:,} | {errors[kind]:,} |" for kind, times in sorted(kinds.items())]
+
+
+def _codes(attempt: Attempt, one: object) -> bool:
+    rows = getattr(one, "theirs").partitions.values()
+    return any(row.error or row.ack_error for row in rows)
+
+
+def write_report(path: Path, report: Report) -> None:
+    """Replace what stands between the marks of a Markdown file."""
+    before, _, rest = path.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    path.write_text(f"{before}{BEGIN}\n" + "\n".join(report.markdown()) + f"\n{END}{after}")

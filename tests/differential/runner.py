@@ -1,0 +1,157 @@
+"""Sequences in lockstep at two brokers: a step at both, a moment to settle, both answers compared."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tests.differential.answers import Answer
+from tests.differential.compare import Difference, differences
+from tests.differential.generate import Sequence
+from tests.differential.justified import Situation, explained
+from tests.differential.player import Plays
+from tests.differential.steps import STEPS, Drop, Restart, Step
+
+SETTLE_S = 0.015
+"""Apache Kafka answers before all of its own writes are through."""
+SETTLE_AFTER_DROP_S = 0.05
+TRIES = 4
+"""How often a sequence is played until both brokers agree: a mismatch counts when Apache Kafka repeats itself."""
+BROKEN = Answer(-1000)
+"""The connection broke, or nothing came in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A step with both answers."""
+
+    step: Step
+    ours: Answer
+    theirs: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One time through a sequence. `found` is empty when it agreed to the end; else it is about the last one played."""
+
+    seed: int
+    played: list[Played]
+    found: tuple[Difference, ...]
+    justified: Counter[str]
+
+
+@dataclass(slots=True)
+class RestartGate:
+    """Sequences that play side by side restart their brokers together: when all that are left have come to it."""
+
+    restart: Callable[[], Awaitable[None]]
+    parties: int
+    _waiting: int = 0
+    _passed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def pass_through(self) -> None:
+        """Wait for the others, then for the restart."""
+        self._waiting += 1
+        await self._look()
+        await self._passed.wait()
+
+    async def leave(self) -> None:
+        """A sequence ends. One that has passed changes nothing for the others."""
+        if not self._passed.is_set():
+            self.parties -= 1
+            await self._look()
+
+    async def _look(self) -> None:
+        if self._waiting and self._waiting == self.parties and not self._passed.is_set():
+            await self.restart()
+            self._passed.set()
+
+
+Make = Callable[[Literal["ours", "theirs"], str], Plays]
+"""A player of one sequence at one of the brokers, given a name that nothing else has."""
+
+
+@dataclass(slots=True)
+class Duel:
+    """Plays one sequence at both brokers."""
+
+    make: Make
+    seed: int
+    name: str
+    gate: RestartGate | None = None
+    delete_records: bool = False
+    steps: int = STEPS
+    _ours: Plays = field(init=False)
+    _theirs: Plays = field(init=False)
+
+    async def play(self) -> Attempt:
+        """From the beginning to the end, or to the first difference that nothing justifies."""
+        sequence = Sequence(self.seed, delete_records=self.delete_records)
+        attempt = Attempt(self.seed, [], (), Counter())
+        await self._begin(sequence, 0)
+        try:
+            for number in range(self.steps):
+                step = sequence.next()
+                if isinstance(step, Restart) and self.gate is not None:
+                    await self.gate.pass_through()
+                ours, theirs = await asyncio.gather(_answer(self._ours, step), _answer(self._theirs, step))
+                attempt.played.append(Played(step, ours, theirs))
+                found = differences(ours, theirs)
+                if found:
+                    hits, rest = explained(Situation(step, ours, theirs, sequence.view, found))
+                    attempt.justified.update(hit.name for hit in hits)
+                    if rest:
+                        return Attempt(self.seed, attempt.played, tuple(rest), attempt.justified)
+                    if any(hit.diverges for hit in hits):
+                        await self._end()
+                        sequence.begin_again()
+                        await self._begin(sequence, number + 1)
+                        continue
+                sequence.note(step, ours)
+                await asyncio.sleep(SETTLE_AFTER_DROP_S if isinstance(step, Drop) else SETTLE_S)
+            return attempt
+        finally:
+            await self._end()
+            if self.gate is not None:
+                await self.gate.leave()
+
+    async def _begin(self, sequence: Sequence, number: int) -> None:
+        name = f"{self.name}-{number}"
+        self._ours, self._theirs = self.make("ours", name), self.make("theirs", name)
+        await asyncio.gather(self._ours.begin(sequence.setup), self._theirs.begin(sequence.setup))
+
+    async def _end(self) -> None:
+        await asyncio.gather(self._ours.end(), self._theirs.end(), return_exceptions=True)
+
+
+async def _answer(player: Plays, step: Step) -> Answer:
+    try:
+        return await player.play(step)
+    except (OSError, EOFError, TimeoutError):
+        return BROKEN
+
+
+Verdict = Literal["agreed", "mismatch", "undecided", "ours wavers"]
+
+
+def verdict(attempts: list[Attempt]) -> Verdict:
+    """What the attempts at one seed come to.
+
+    `mismatch`: Apache Kafka answered the same each time, and shareq otherwise. `undecided`: the differences were not
+    the same, and none of the attempts agreed. `ours wavers`: the attempt that agreed did so because shareq answered
+    differently than before, and not because Apache Kafka did.
+    """
+    *failed, last = attempts
+    if not last.found:
+        return "ours wavers" if any(_we_changed(one, last) for one in failed) else "agreed"
+    same = all(len(one.played) == len(last.played) and one.played[-1] == last.played[-1] for one in failed)
+    return "mismatch" if same else "undecided"
+
+
+def _we_changed(failed: Attempt, agreed: Attempt) -> bool:
+    at = len(failed.played) - 1
+    before, after = failed.played[at], agreed.played[at]
+    return before.step == after.step and before.theirs == after.theirs and before.ours != after.ours

@@ -1,0 +1,239 @@
+"""What can be done to a share group, as values: one sequence of them is played at both brokers.
+
+A step holds everything that goes into its requests, session epochs included, so that it means the same at both brokers
+and can be printed. Members and partitions are numbers; names, topic ids and member epochs are each broker's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum
+from random import Random
+from typing import Literal
+
+MEMBERS = 3
+PARTITIONS = 2
+UNKNOWN_PARTITION = 7
+STEPS = 60
+
+GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
+
+LONG_LOCK_MS = 600_000
+"""No lock runs out by itself: two brokers never agree on the millisecond."""
+SHORT_LOCK_MS = 1_500
+"""Taken on purpose, waited for on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class AckRange:
+    """One acknowledgement batch: offsets both included, one type for all of them or one for each."""
+
+    first: int
+    last: int
+    types: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.first}-{self.last}:{','.join(map(str, self.types))}"
+
+
+Acks = tuple[tuple[int, tuple[AckRange, ...]], ...]
+"""By partition, in the order of the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """ShareFetch. `partitions` are named in the request, as are those of `acks`; `unknown_topic` names one that is not."""
+
+    kind: str
+    member: int
+    epoch: int
+    partitions: tuple[int, ...] = ()
+    acks: Acks = ()
+    forgotten: tuple[int, ...] = ()
+    max_records: int = 500
+    batch_size: int = 500
+    mode: int = BATCH_OPTIMIZED
+    max_wait_ms: int = 40
+    min_bytes: int = 1
+    max_bytes: int = 16 << 20
+    is_renew_ack: bool = False
+    version: int = 2
+    unknown_topic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledge:
+    """ShareAcknowledge."""
+
+    kind: str
+    member: int
+    epoch: int
+    acks: Acks = ()
+    is_renew_ack: bool = False
+    version: int = 2
+    unknown_topic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Produce:
+    """One request with a record batch of each size, one after the other, to one partition."""
+
+    kind: str
+    partition: int
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The members' connections break; they have new ones, without sessions."""
+
+    kind: str
+    members: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Time passes."""
+
+    kind: str
+    ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The broker ends, by SIGTERM or by SIGKILL, and starts again on the same data."""
+
+    kind: str
+    kill: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AlterOffsets:
+    """AlterShareGroupOffsets: a start offset for each partition."""
+
+    kind: str
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Configure:
+    """IncrementalAlterConfigs of the group; the step ends when the broker describes the new values."""
+
+    kind: str
+    configs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeOffsets:
+    """DescribeShareGroupOffsets of all partitions: start offsets and lags."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadState:
+    """ReadShareGroupState of all partitions, without a leader epoch: what is persisted."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRecords:
+    """DeleteRecords of one partition up to an offset, exclusive."""
+
+    kind: str
+    partition: int
+    before: int
+
+
+class MemberEpoch(Enum):
+    """Which member epoch a heartbeat carries: brokers count them differently."""
+
+    CURRENT = "current"
+    AHEAD = "ahead"
+    JOIN = "join"
+    LEAVE = "leave"
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """ShareGroupHeartbeat of one member."""
+
+    kind: str
+    member: int
+    epoch: MemberEpoch
+
+
+Step = (
+    Fetch
+    | Acknowledge
+    | Produce
+    | Drop
+    | Pause
+    | Restart
+    | AlterOffsets
+    | Configure
+    | DescribeOffsets
+    | ReadState
+    | DeleteRecords
+    | Heartbeat
+)
+
+
+def told(step: Step) -> str:
+    """The step on one line, without what is as usual."""
+    shown = []
+    for field in fields(step):
+        value = getattr(step, field.name)
+        if field.name != "kind" and value != field.default:
+            shown.append(f"{field.name}={value!r}")
+    return f"{type(step).__name__}[{step.kind}]({', '.join(shown)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How a sequence begins. `begins` by altered offsets has no members in the group; else all three have joined.
+
+    `restart_at` is the step before which both brokers are restarted; None: they are not.
+    """
+
+    begins: Literal["altered", "earliest", "latest"]
+    delivery_limit: int
+    record_locks: int
+    first_batches: tuple[tuple[int, ...], ...]
+    restart_at: int | None
+    kill: bool
+
+    def group_configs(self) -> tuple[tuple[str, str], ...]:
+        """What the group is configured with before anything else."""
+        return (
+            ("share.auto.offset.reset", "earliest" if self.begins == "altered" else self.begins),
+            ("share.delivery.count.limit", str(self.delivery_limit)),
+            ("share.partition.max.record.locks", str(self.record_locks)),
+            ("share.record.lock.duration.ms", str(LONG_LOCK_MS)),
+        )
+
+
+def setup_of(seed: int) -> Setup:
+    """One of ten seeds lives through a restart, every other one of them through SIGKILL."""
+    chance = Random(f"{seed}/setup")
+    restarts = seed % 10 == 3
+    begins: Literal["altered", "earliest", "latest"] = chance.choices(
+        ("altered", "earliest", "latest"), (7, 2, 1)
+    )[0]  # type: ignore[assignment]
+    return Setup(
+        begins=begins,
+        delivery_limit=chance.choice((2, 3, 3, 4, 5, 5, 7, 10)),
+        record_locks=chance.choice((100, 100, 150, 2000, 2000, 2000)),
+        first_batches=tuple(batch_sizes(chance) for _ in range(PARTITIONS)),
+        restart_at=chance.randrange(STEPS // 4, STEPS * 3 // 4) if restarts else None,
+        kill=seed % 20 == 13,
+    )
+
+
+def batch_sizes(chance: Random) -> tuple[int, ...]:
+    """Record batches of one produce request, from many of one record to one of many."""
+    return tuple(
+        chance.choice((1, 1, 1, 2, 3, 5, 8, 10, 20, 20, 60)) for _ in range(chance.choice((1, 1, 2, 3, 5)))
+    )
