@@ -81,8 +81,10 @@ class Broker:
         self.configs.on_change(self._config_changed)
         if self.metadata.topic(SHARE_GROUP_STATE) is not None:
             self.share_coordinator.partitions.load()
+            self.share_coordinator.finish_deletions()
         if self.metadata.topic(CONSUMER_OFFSETS) is not None:
             self.group_coordinator.partitions.load()
+            self.group_coordinator.finish_deletions()
 
     # The coordinators are made, and their modules imported, when they are first needed: at the start if they have
     # something to recover, else by the first group or after the start, in idle time. A fresh broker listens earlier.

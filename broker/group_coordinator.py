@@ -4,12 +4,12 @@ share-group heartbeat through its two phases (`shareq.coordinator.group.heartbea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
-from shareq.broker.coordinators import CoordinatorPartition
+from shareq.broker.coordinators import CoordinatorLogSettings, CoordinatorPartition
 from shareq.broker.internal_topics import ensure
 from shareq.broker.pending import Pending, completed, gather
 from shareq.broker.share_coordinator import ShareCoordinatorService
@@ -109,12 +109,20 @@ class GroupCoordinatorService:
 
     def topic_deleted(self, topic: TopicImage) -> None:
         """Forget the topic's share partitions in all groups."""
+        self._forget({topic.topic_id: topic.name})
+
+    def finish_deletions(self) -> None:
+        """Forget topics that metadata does not know: a crash came between their deletion and ours."""
+        known = self._broker.metadata.topic_by_id
+        states = [topic for partition in self.partitions for topic in partition.shard.topics_with_state().items()]
+        gone = {topic_id: name for topic_id, name in states if known(topic_id) is None}
+        if gone:
+            self._forget(gone)
+
+    def _forget(self, topics: Mapping[bytes, str]) -> None:
         for partition in self.partitions:
             shard = partition.shard
-            partition.schedule(
-                lambda shard=shard: shard.topics_deleted({topic.topic_id: topic.name}),  # type: ignore[misc]
-                lambda _error: None,
-            )
+            partition.schedule(lambda shard=shard: shard.topics_deleted(topics), lambda _error: None)  # type: ignore[misc]
 
     # -- the two phases
 
@@ -141,12 +149,9 @@ class GroupCoordinatorService:
         answer: Pending[ShareGroupHeartbeatResponse],
     ) -> None:
         self._initializing[plan.group_id] = self._initializing.get(plan.group_id, 0) + 1
-        self._broker.share_partitions.state_replaced(each.key for each in plan.initialize)
+        replaced = self._broker.share_partitions.state_replaced
         outcomes = gather(
-            [
-                self._share_coordinator.initialize(each.key, each.state_epoch, each.start_offset)
-                for each in plan.initialize
-            ]
+            [self._share_coordinator.initialize_once(each.key, each.state_epoch, replaced) for each in plan.initialize]
         )
 
         def initialized(results: list[StateResult]) -> None:

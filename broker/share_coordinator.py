@@ -67,6 +67,21 @@ class ShareCoordinatorService:
         """InitializeShareGroupState."""
         return self._schedule(key, lambda shard: shard.initialize(key, state_epoch, start_offset), StateResult)
 
+    def initialize_once(
+        self, key: SharePartitionKey, state_epoch: int, replaced: Callable[[Iterable[SharePartitionKey]], None]
+    ) -> Pending[StateResult]:
+        """As `initialize`, without start offset, unless there is a state of that epoch. `replaced` is told at once if
+        there was not, before anything else is done with the new state.
+        """
+
+        def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[StateResult]:
+            result = shard.initialize_once(key, state_epoch)
+            if result.records:
+                replaced((key,))
+            return result
+
+        return self._schedule(key, operation, StateResult)
+
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Pending[ReadResult]:
         """ReadShareGroupState."""
         return self._schedule(key, lambda shard: shard.read(key, leader_epoch), ReadResult)
@@ -101,6 +116,13 @@ class ShareCoordinatorService:
             shard = partition.shard
             partition.schedule(lambda shard=shard: shard.topics_deleted(topic_ids), lambda _error: None)  # type: ignore[misc]
         self._routes = {key: at for key, at in self._routes.items() if key.topic_id not in topic_ids}
+
+    def finish_deletions(self) -> None:
+        """Forget topics that metadata does not know: a crash came between their deletion and ours."""
+        states = [key for partition in self.partitions for key in partition.shard.share_partitions()]
+        gone = frozenset(key.topic_id for key in states if self._metadata.topic_by_id(key.topic_id) is None)
+        if gone:
+            self.topics_deleted(gone)
 
     # -- the persister
 

@@ -216,6 +216,15 @@ class GroupCoordinatorShard:
             if isinstance(group, ShareGroup) and not names.isdisjoint(group.subscribers):
                 self._activity.setdefault(group.group_id, Activity()).metadata_stale = True
 
+    def topics_with_state(self) -> dict[bytes, str]:
+        """The topics, id to name, of which any group has share state, or is about to have or to delete some."""
+        return {
+            topic_id: name
+            for group in self._groups.values()
+            if isinstance(group, ShareGroup) and group.state_partitions is not None
+            for topic_id, name in group.state_partitions.topics().items()
+        }
+
     def topics_deleted(self, topics: Mapping[bytes, str]) -> CoordinatorResult[None]:
         """Topics, id to name, exist no longer: no group has state of them."""
         self.topics_changed(topics.values())

@@ -103,6 +103,11 @@ class StatePartitions:
         """The initialisation of `topics` failed."""
         return replace(self, initializing=without(self.initializing, topics))
 
+    def topics(self) -> dict[bytes, str]:
+        """Every topic that is named, id to name."""
+        present = {**self.initializing, **self.initialized}
+        return {**self.deleting, **{topic_id: topic.topic_name for topic_id, topic in present.items()}}
+
     def without_topics(self, topic_ids: Iterable[bytes]) -> StatePartitions:
         """`topic_ids` exist no longer."""
         gone = frozenset(topic_ids)

@@ -104,6 +104,17 @@ def test_initialize_again_wipes_the_state_even_at_an_equal_epoch() -> None:
     assert value.snapshot_epoch == 1
 
 
+def test_initialize_once_keeps_a_state_of_its_epoch_and_wipes_any_other() -> None:
+    """The group coordinator repeats it when it could not record the outcome; what was acknowledged since must stay."""
+    world = World()
+    for epoch, wiped in ((2, True), (2, False), (3, True)):
+        assert world.log.run(world.shard.initialize_once(KEY, epoch)).error is ErrorCode.NONE
+        assert bool(world.log.last) is wiped
+        assert bool(world.batches()) is not wiped
+        world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=10, state_epoch=epoch)
+    assert world.log.run(world.shard.initialize_once(KEY, 2)).error is ErrorCode.FENCED_STATE_EPOCH
+
+
 def test_initialize_resets_the_leader_epoch_but_not_the_fence() -> None:
     world = initialized()
     world.log.run(world.shard.read(KEY, 7))

@@ -1,0 +1,202 @@
+"""The two stages in which share state begins, over frames: failures and crashes at every point (KIP-932)."""
+
+from __future__ import annotations
+
+import errno
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from shareq.coordinator.share.keys import group_partition_for
+from shareq.protocol.errors import ErrorCode
+from tests.support.mem_fs import SimulatedCrash
+from tests.support.mock_transport import BrokerWorld
+from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
+
+NONE = ErrorCode.NONE
+
+
+def a_world(partitions: int = 2) -> BrokerWorld:
+    """Topic t with ten records in each partition; group g begins at the first."""
+    world = BrokerWorld()
+    world.create_topic("t", partitions)
+    from_the_start(world)
+    for partition in range(partitions):
+        append(world, "t", 10, partition=partition)
+    return world
+
+
+def place(world: BrokerWorld, partition: int = 0, topic: str = "t") -> tuple[bytes, int]:
+    image = world.broker.metadata.topic(topic)
+    assert image is not None
+    return image.topic_id, partition
+
+
+def failing_from(number: int, topic: str) -> Callable[[str, str], OSError | None]:
+    """Fail the appends to the topic from the `number`th on, counted from 1."""
+    appends = 0
+
+    def fail(kind: str, path: str) -> OSError | None:
+        nonlocal appends
+        concerned = kind == "write" and topic in path and path.endswith(".log")
+        appends += concerned
+        return OSError(errno.EIO, "broken") if concerned and appends >= number else None
+
+    return fail
+
+
+def state_epochs(world: BrokerWorld) -> set[int]:
+    """The state epochs of everything that has share state."""
+    states = [
+        partition.shard.state_of(key)
+        for partition in world.broker.share_coordinator.partitions
+        for key in partition.shard.share_partitions()
+    ]
+    return {state.state_epoch for state in states if state is not None}
+
+
+# Failures
+
+
+@pytest.mark.parametrize("stage", [1, 2], ids=["initializing", "initialized"])
+def test_a_stage_that_cannot_be_recorded_is_told_and_tried_again(stage: int) -> None:
+    world = a_world()
+    member = ShareClient(world)
+    world.fs.fail = failing_from(stage, "__consumer_offsets")
+    assert member.heartbeat("t", epoch=0).error_code == ErrorCode.NOT_COORDINATOR
+    world.fs.fail = None
+    assert member.join("t") == {"t": [0, 1]}
+    assert member.describe().group_epoch == 2
+    assert state_epochs(world) == {2}
+
+
+def test_a_state_that_cannot_be_initialised_is_tried_again_by_the_next_heartbeat() -> None:
+    world = a_world()
+    member = ShareClient(world)
+    world.fs.fail = failing_from(1, "__share_group_state")
+    assert member.join("t") == {}
+    assert member.assigned(member.heartbeat()) is None
+    world.fs.fail = None
+    assert member.assigned(member.heartbeat()) == {"t": [0, 1]}
+    assert len(member.acquire(place(world))) == 1
+
+
+def test_what_was_done_before_an_initialisation_was_recorded_stays() -> None:
+    """Who is not assigned may fetch as well; the state is there although the group does not know it yet."""
+    world = a_world(partitions=1)
+    member, outsider = ShareClient(world), ShareClient(world, "outsider")
+    world.fs.fail = failing_from(2, "__consumer_offsets")
+    assert member.heartbeat("t", epoch=0).error_code == ErrorCode.NOT_COORDINATOR
+    world.fs.fail = None
+    assert outsider.acquire(place(world)) == [(0, 9, 1)]
+    assert outsider.acknowledge(place(world), (0, 4, ACCEPT)) is NONE
+    assert member.join("t") == {"t": [0]}
+    assert member.acquire(place(world)) == []
+    assert outsider.acknowledge(place(world), (5, 7, ACCEPT)) is NONE
+    world.restart()
+    member.reconnect()
+    assert member.acquire(place(world)) == [(8, 9, 1)]
+
+
+# Crashes
+
+Prepare = Callable[[], tuple[BrokerWorld, ShareClient]]
+
+
+def after_crashes(
+    prepare: Prepare, act: Callable[[BrokerWorld, ShareClient], object]
+) -> Iterator[tuple[BrokerWorld, ShareClient]]:
+    """The broker dies at the first, second, ... disk operation of `act`; what there is when it has started again."""
+    for step in range(1, 30):
+        world, member = prepare()
+        world.fs.crash_at = world.fs.steps + step
+        try:
+            act(world, member)
+        except SimulatedCrash:
+            world.crash()
+            member.reconnect()
+            yield world, member
+        else:
+            assert step > 1, "nothing was written"
+            return
+    raise AssertionError("it never ends")
+
+
+def stage_of(world: BrokerWorld, group_id: str = "g") -> str:
+    """How far the group's record of its share partitions has come."""
+    if not world.broker.group_coordinator.partitions.count:
+        return "no group"
+    partition = world.broker.group_coordinator.partitions.get(group_partition_for(group_id, 50))
+    group = partition.shard.share_group(group_id)
+    if group is None or group.state_partitions is None:
+        return "no group"
+    return "initializing" if group.initializing else "initialized"
+
+
+def test_a_crash_at_any_point_of_the_first_heartbeat() -> None:
+    """Also between the record of what is to be initialised and that of what was."""
+    seen: Counter[str] = Counter()
+    for world, member in after_crashes(lambda: joining(a_world()), lambda _world, member: member.join("t")):
+        seen[stage_of(world)] += 1
+        assert member.join("t") == {"t": [0, 1]}
+        assert stage_of(world) == "initialized"
+        assert member.acquire(place(world)) == [(0, 9, 1)]
+        assert member.acknowledge(place(world), (0, 9, ACCEPT)) is NONE
+        world.crash()
+        member.reconnect()
+        assert member.heartbeat().error_code == NONE
+        assert member.acquire(place(world)) == []
+    assert seen.keys() == {"no group", "initializing"}
+
+
+def joining(world: BrokerWorld) -> tuple[BrokerWorld, ShareClient]:
+    return world, ShareClient(world)
+
+
+def half_done(world: BrokerWorld) -> tuple[BrokerWorld, ShareClient]:
+    """A member has finished the first five records of partition 0."""
+    member = ShareClient(world)
+    member.join("t")
+    assert member.acquire(place(world)) == [(0, 9, 1)]
+    assert member.acknowledge(place(world), (0, 4, ACCEPT)) is NONE
+    return world, member
+
+
+def test_a_crash_at_any_point_of_the_heartbeat_that_finds_new_partitions() -> None:
+    """The state of the partitions that were there before is not touched."""
+
+    def grow() -> tuple[BrokerWorld, ShareClient]:
+        world, member = half_done(a_world())
+        world.broker.metadata.create_partitions({"t": 3})
+        return world, member
+
+    seen: Counter[str] = Counter()
+    for world, member in after_crashes(grow, lambda _world, member: member.heartbeat()):
+        seen[stage_of(world)] += 1
+        assert member.heartbeat().error_code == NONE
+        (row,) = member.describe().members
+        assert row.assignment.topic_partitions[0].partitions == [0, 1, 2]
+        assert member.acquire(place(world)) == [(5, 9, 1)]
+    assert seen.keys() == {"initializing", "initialized"}
+
+
+def test_a_crash_at_any_point_of_a_topics_deletion() -> None:
+    """Nothing of it is left, neither in the group nor at the share coordinator, and its successor begins anew."""
+
+    def delete(world: BrokerWorld, _member: ShareClient) -> None:
+        world.broker.metadata.delete_topics(["t"])
+        world.clock.run_until_idle()
+
+    for world, member in after_crashes(lambda: half_done(a_world()), delete):
+        world.clock.run_until_idle()
+        assert state_epochs(world) == set()
+        group = world.broker.group_coordinator.partitions.get(group_partition_for("g", 50)).shard.share_group("g")
+        assert group is not None
+        assert not group.initialized
+        assert member.heartbeat().error_code == NONE
+        assert member.describe().members[0].assignment.topic_partitions == []
+        world.create_topic("t", 1)
+        append(world, "t", 3)
+        assert member.assigned(member.heartbeat()) == {"t": [0]}
+        assert member.acquire(place(world)) == [(0, 2, 1)]
