@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from shareq.broker.coordinators import CoordinatorPartition
+from shareq.broker.coordinators import CoordinatorLogSettings, CoordinatorPartition
 from shareq.coordinator.shard import CoordinatorShard, RecordSerde
 
 if TYPE_CHECKING:
@@ -17,11 +17,19 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 class CoordinatorPartitions(Generic[ShardT]):
     """Owns the shards of `topic`, one for each of its partitions."""
 
-    def __init__(self, broker: Broker, topic: str, new_shard: Callable[[], ShardT], serde: RecordSerde) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        topic: str,
+        new_shard: Callable[[], ShardT],
+        serde: RecordSerde,
+        settings: CoordinatorLogSettings,
+    ) -> None:
         self._broker = broker
         self._topic = topic
         self._new_shard = new_shard
         self._serde = serde
+        self._settings = settings
         self._partitions: dict[int, CoordinatorPartition[ShardT]] = {}
 
     @property
@@ -43,7 +51,7 @@ class CoordinatorPartitions(Generic[ShardT]):
         if found is None:
             broker = self._broker
             log = broker.logs.get(self._topic, partition)
-            found = CoordinatorPartition(broker.env, broker.logs, log, self._new_shard, self._serde)
+            found = CoordinatorPartition(broker.env, broker.logs, log, self._new_shard, self._serde, self._settings)
             self._partitions[partition] = found
         return found
 

@@ -11,7 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from shareq.broker.environment import Environment, TimerHandle
 from shareq.broker.log.manager import LogManager
@@ -26,6 +26,7 @@ from shareq.coordinator.shard import (
 )
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import RecordData, build_batch, decode_records
+from shareq.protocol.records.compression import Compression
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,17 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
 MAX_BATCH_BYTES: Final = 900_000  # one coordinator batch; below the 1 MiB that readers of internal topics expect
 RECORD_OVERHEAD: Final = 32  # varints and deltas around one key and value, rounded up
-LOAD_CHUNK_BYTES: Final = 5 * 1024 * 1024  # share.coordinator.load.buffer.size, offsets.load.buffer.size
+LOAD_BUFFER_BYTES: Final = 5_242_880  # the default of share.coordinator.load.buffer.size
+
+
+class CoordinatorLogSettings(NamedTuple):
+    """How a coordinator writes and reads its topic: the codec of its batches, and the bytes it loads at a time.
+
+    The properties of both are read once, at the start.
+    """
+
+    compression: Compression = Compression.NONE
+    load_buffer_bytes: int = LOAD_BUFFER_BYTES
 
 
 class CoordinatorLoadError(Exception):
@@ -62,12 +73,14 @@ class CoordinatorPartition(Generic[ShardT]):
         log: PartitionLog,
         new_shard: Callable[[], ShardT],
         serde: RecordSerde,
+        settings: CoordinatorLogSettings,
     ) -> None:
         self._env = env
         self._logs = logs
         self._log = log
         self._new_shard = new_shard
         self._serde = serde
+        self._settings = settings
         self._records: list[RecordData] = []
         self._records_bytes = 0
         self._collected: list[_Waiting] = []  # decided, records not yet handed to the log
@@ -138,7 +151,7 @@ class CoordinatorPartition(Generic[ShardT]):
         generation = self._generation
         now = self._env.clock.wall_ms()
         outcome = self._log.append(
-            build_batch(records, timestamp_ms=now),
+            build_batch(records, timestamp_ms=now, compression=self._settings.compression),
             origin=Origin.COORDINATOR,
             now_wall_ms=now,
             on_durable=lambda error: self._on_durable(generation, error),
@@ -180,7 +193,7 @@ class CoordinatorPartition(Generic[ShardT]):
 
     def _load(self) -> ShardT:
         shard = self._new_shard()
-        replay_log(self._log, shard, self._serde)
+        replay_log(self._log, shard, self._serde, self._settings.load_buffer_bytes)
         shard.on_loaded(self._env.clock.now_ms())
         return shard
 
@@ -220,14 +233,17 @@ def coordinator_error(error: ErrorCode) -> ErrorCode:
     return ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def replay_log(log: PartitionLog, shard: CoordinatorShard, serde: RecordSerde) -> int:
+def replay_log(
+    log: PartitionLog, shard: CoordinatorShard, serde: RecordSerde, load_buffer_bytes: int = LOAD_BUFFER_BYTES
+) -> int:
     """Replay every durable record of the log into the shard; returns how many there were.
 
-    Raises CoordinatorLoadError for a record that this release cannot read.
+    Reads `load_buffer_bytes` at a time, a single batch whatever its size. Raises CoordinatorLoadError for a record that
+    this release cannot read.
     """
     offset, replayed = log.log_start_offset, 0
     while offset < log.high_watermark:
-        read = log.read(offset, LOAD_CHUNK_BYTES, upto=log.high_watermark)
+        read = log.read(offset, load_buffer_bytes, upto=log.high_watermark)
         if isinstance(read, ErrorCode):
             raise CoordinatorLoadError(f"{log.topic}-{log.partition}: reading offset {offset} gave {read.name}")
         if not read.batches:

@@ -25,6 +25,7 @@ from shareq.coordinator.share.shard import StateResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.records.compression import Compression
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
@@ -60,6 +61,7 @@ class GroupCoordinatorService:
                 broker.metadata, broker.configs, broker.env.clock.wall_ms, settings, self._count_share_groups
             ),
             GROUP_SERDE,
+            CoordinatorLogSettings(Compression(broker.config.offsets_topic_compression_codec)),
         )
 
     def share_group_heartbeat(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
-from shareq.broker.coordinators import MAX_BATCH_BYTES
+from shareq.broker.coordinators import MAX_BATCH_BYTES, CoordinatorLogSettings
 from shareq.broker.pending import Pending, completed, join
 from shareq.broker.persister import PersistedState
 from shareq.broker.share.effects import StateBatch, WriteState
@@ -26,6 +26,7 @@ from shareq.coordinator.share.shard import (
 )
 from shareq.coordinator.share.state_batches import StateBatchLike
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.compression import Compression
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
@@ -47,6 +48,13 @@ def share_coordinator_settings(config: BrokerConfig) -> ShareCoordinatorSettings
     )
 
 
+def share_state_log_settings(config: BrokerConfig) -> CoordinatorLogSettings:
+    """`share.coordinator.*` as the topic's batches are written and read."""
+    return CoordinatorLogSettings(
+        Compression(config.share_coordinator_state_topic_compression_codec), config.share_coordinator_load_buffer_size
+    )
+
+
 class ShareCoordinatorService:
     """All operations on durable share-partition state; also this process's persister."""
 
@@ -59,6 +67,7 @@ class ShareCoordinatorService:
             SHARE_GROUP_STATE,
             lambda: ShareCoordinatorShard(self._metadata, wall_ms, settings),
             SHARE_STATE_SERDE,
+            share_state_log_settings(broker.config),
         )
 
     # -- the five operations; each answers when it is durable

@@ -187,7 +187,13 @@ _COORDINATOR_KEYS: Final = (
         Range(0, 500),
         "Share-state updates written between two snapshots.",
     ),
-    ConfigKey("share.coordinator.write.timeout.ms", Type.INT, 5_000, _POSITIVE, "Time a state write may take."),
+    ConfigKey(
+        "share.coordinator.write.timeout.ms",
+        Type.INT,
+        5_000,
+        _POSITIVE,
+        "Accepted for compatibility; a state write waits for this broker's disk alone, for as long as it takes.",
+    ),
     ConfigKey(
         "share.coordinator.load.buffer.size",
         Type.INT,
@@ -207,7 +213,7 @@ _COORDINATOR_KEYS: Final = (
         Type.INT,
         300_000,
         _POSITIVE,
-        "How often obsolete share state is removed.",
+        "Accepted for compatibility; the topic is compacted, and how often follows the properties of the log cleaner.",
         internal=True,
     ),
     ConfigKey(
@@ -223,7 +229,7 @@ _COORDINATOR_KEYS: Final = (
         Type.INT,
         1_048_588,
         Range(524_288),
-        "The largest write buffer kept for reuse.",
+        "Accepted for compatibility; no write buffer is kept between two appends.",
         mode=_DYNAMIC,
     ),
 )

@@ -2,7 +2,8 @@
 
 Behaviour: every topic stands alone; those that can grow do, in one commit. `count` is the new total. A topic named
 twice gets INVALID_REQUEST; a count that is not larger, or larger than 10,000 new ones, INVALID_PARTITIONS; new
-partitions may be assigned to this broker only. `validate_only` answers the same and changes nothing.
+partitions may be assigned to this broker only. The coordinators' topics do not grow (Apache Kafka's do, and lose what
+is in them). `validate_only` answers the same and changes nothing.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ def _check(ctx: RequestContext, request: CreatePartitionsTopic) -> ApiError:
     topic = ctx.broker.metadata.topic(request.name)
     if topic is None:
         return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if topic.internal:
+        return ApiError(ErrorCode.INVALID_PARTITIONS, _not_growing(topic))
     added = request.count - topic.partitions
     if added <= 0:
         return ApiError(ErrorCode.INVALID_PARTITIONS, _not_more(topic, request.count))
@@ -75,6 +78,13 @@ def _check(ctx: RequestContext, request: CreatePartitionsTopic) -> ApiError:
         if error:
             return error
     return NO_ERROR
+
+
+def _not_growing(topic: TopicImage) -> str:
+    return (
+        f"Topic '{topic.name}' keeps its {topic.partitions} partitions: "
+        "what a coordinator stores is found by their number."
+    )
 
 
 def _not_more(topic: TopicImage, count: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from shareq.broker import internal_topics
 from shareq.broker.meta_db import MetaChange
 from shareq.broker.metadata import NewTopic
 from shareq.coordinator.ports import TopicImage
@@ -330,6 +331,16 @@ def test_growth_assigned_to_this_broker(two_partitions: World) -> None:
     assignments = [CreatePartitionsAssignment([1]), CreatePartitionsAssignment([1])]
     assert grow(two_partitions, CreatePartitionsTopic("a", 4, assignments))["a"][0] == ErrorCode.NONE
     assert partitions(two_partitions) == 4
+
+
+@pytest.mark.parametrize("name", ["__share_group_state", "__consumer_offsets", "__transaction_state"])
+def test_a_coordinators_topic_does_not_grow(name: str) -> None:
+    """With another number of partitions, what is in them would be looked for in the wrong ones."""
+    world = World()
+    internal_topics.ensure(world.metadata, world.configs.broker, name)
+    code, message = grow(world, CreatePartitionsTopic(name, 51, None))[name]
+    assert code == ErrorCode.INVALID_PARTITIONS
+    assert message == f"Topic '{name}' keeps its 50 partitions: what a coordinator stores is found by their number."
 
 
 def test_a_topic_to_grow_given_twice(two_partitions: World) -> None:
