@@ -136,6 +136,7 @@ class Acknowledgement:
                 return ErrorCode.INVALID_RECORD_STATE
             self._locks.add(self._window, self._deadline_ms, batch.first_offset, batch.last_offset)
         target = self._target(batch.statuses[0], kind)
+        self._count(kind, batch.size, target)
         batch.statuses[0] = target
         if target.write_id:
             if target.terminal:
@@ -181,12 +182,16 @@ class Acknowledgement:
         if AcknowledgeType.RENEW in targets:
             self._locks.add(self._window, self._deadline_ms, first, last)
         if len(targets) == 1:
-            starts, statuses = [first], list(targets.values())
-            self._window.delivery_complete_count += (last - first + 1) * statuses[0].terminal
+            ((kind, target),) = targets.items()
+            starts, statuses = [first], [target]
+            self._window.delivery_complete_count += (last - first + 1) * target.terminal
+            self._count(kind, last - first + 1, target)
         else:
             starts, statuses = merged(list(range(first, last + 1)), list(map(targets.__getitem__, types)))
-            terminal = sum(types.count(kind) for kind, target in targets.items() if target.terminal)
-            self._window.delivery_complete_count += terminal
+            for kind, target in targets.items():
+                number = types.count(kind)
+                self._window.delivery_complete_count += number * target.terminal
+                self._count(kind, number, target)
         if len(starts) == 1:
             if statuses[0].write_id:
                 self._change.persist_run(first, last, statuses[0])
@@ -199,6 +204,13 @@ class Acknowledgement:
             ]
         )
         return starts, statuses
+
+    def _count(self, kind: int, number: int, target: RecordStatus) -> None:
+        """So many records have become `target` by this type."""
+        counts = self._change.acknowledged
+        counts[kind] = counts.get(kind, 0) + number
+        if kind == AcknowledgeType.RELEASE and target.terminal:
+            self._change.dead_letters += number
 
     def _target(self, status: RecordStatus, kind: int) -> RecordStatus:
         """What an acquired record becomes by an acknowledgement: one object for all records that become the same."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from shareq.broker.share.acknowledge import Acknowledgement
 from shareq.broker.share.acquire import Acquisition, capacity, cut_out
+from shareq.broker.share.counters import SharePartitionCounters, given_up, records_in
 from shareq.broker.share.effects import Effect, StateBatch, WakeFetches, WriteState
 from shareq.broker.share.load import load_window
 from shareq.broker.share.locks import AcquisitionLocks, expire
@@ -33,13 +34,20 @@ class SharePartition:
 
     Every offset is inclusive unless said otherwise, every time is monotonic milliseconds and never goes back.
     `settings` may be replaced at any time and holds for what happens from then on; locks keep the deadline they were
-    given. Nothing may be acquired before `load`.
+    given. Nothing may be acquired before `load`. `counters` are counted on when they are given.
     """
 
-    def __init__(self, key: SharePartitionKey, leader_epoch: int, settings: ShareGroupSettings) -> None:
+    def __init__(
+        self,
+        key: SharePartitionKey,
+        leader_epoch: int,
+        settings: ShareGroupSettings,
+        counters: SharePartitionCounters | None = None,
+    ) -> None:
         self.key = key
         self.leader_epoch = leader_epoch
         self.settings = settings
+        self.counters = counters or SharePartitionCounters()
         self.lost_tail = False
         self._state_epoch = 0
         self._active = False
@@ -71,6 +79,16 @@ class SharePartition:
     def delivery_complete_count(self) -> int:
         """How many offsets from the start offset on are acknowledged or archived, pending ones included (KIP-1226)."""
         return self._window.delivery_complete_count
+
+    @property
+    def in_flight_records(self) -> int:
+        """How much of the in-flight limit is taken: all offsets from the start to the end offset."""
+        return self._window.in_flight()
+
+    @property
+    def in_flight_batches(self) -> int:
+        """Into how many ranges those offsets were put together."""
+        return len(self._window.batches)
 
     def snapshot(self, first: int | None = None, last: int | None = None) -> list[RangeView]:
         """Runs of equal records between `first` (default: the start offset) and `last`, ascending, for tests."""
@@ -176,12 +194,15 @@ class SharePartition:
         if fetch_offset < batches[0].base_offset:
             compacted_away(window, fetch_offset, batches[0].base_offset)
         acquisition = Acquisition(window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms)
+        batches_before = len(window.batches)
         acquisition.run(budget, last)
-        if not aborted or not acquisition.acquired:
-            return acquisition.acquired
-        for aborted_first, aborted_last in aborted:
-            window.archive(aborted_first, aborted_last, RecordState.ACQUIRED)
-        return cut_out(acquisition.acquired, aborted)
+        acquired = acquisition.acquired
+        if aborted and acquired:
+            for aborted_first, aborted_last in aborted:
+                window.archive(aborted_first, aborted_last, RecordState.ACQUIRED)
+            acquired = cut_out(acquired, aborted)
+        self.counters.add_deliveries(acquired, len(window.batches) - batches_before)
+        return acquired
 
     # -- acknowledging
 
@@ -194,8 +215,11 @@ class SharePartition:
         change = StateChange(self._next_write_id())
         request = Acknowledgement(self._window, self._locks, self.settings, member_id, change, now_ms)
         error = request.apply(batches)
-        if error is not ErrorCode.NONE or not change.state_batches:
+        if error is not ErrorCode.NONE:
             return AckOutcome(error)
+        if not change.state_batches:
+            self.counters.add_acknowledged(change.acknowledged)
+            return AckOutcome(ErrorCode.NONE)
         return AckOutcome(ErrorCode.NONE, (self._start(change),), change.write_id)
 
     def release_acquired_records(self, member_id: str, now_ms: int) -> tuple[Effect, ...]:
@@ -218,15 +242,22 @@ class SharePartition:
         window = self._window
         if error is ErrorCode.NONE:
             window.note_durable_start(write.start_offset)
-            woken = change is not None and change.commit(window)
+            woken = change is not None and self._commit(change)
             woken = advance_start(window) or woken
         elif change is not None:
             woken = change.roll_back(window, now_ms, self.settings.delivery_count_limit)
+            self.counters.dead_letters += change.dead_letters
         else:
             archived = [row.last_offset for row in write.batches if row.delivery_state == RecordState.ARCHIVED]
             window.note_undurable(max(archived, default=-1))
             woken = advance_start(window)
         return (WakeFetches(),) if woken else ()
+
+    def _commit(self, change: StateChange) -> bool:
+        self.counters.add_acknowledged(change.acknowledged)
+        self.counters.session_releases += change.session_releases
+        self.counters.dead_letters += change.dead_letters
+        return change.commit(self._window)
 
     def _start(self, change: StateChange) -> WriteState:
         write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
@@ -258,6 +289,8 @@ class SharePartition:
         expired = expire(self._window, self._locks, now_ms, self.settings.delivery_count_limit)
         if not expired:
             return ()
+        self.counters.lock_timeouts += records_in(expired)
+        self.counters.dead_letters += given_up(expired, self._window.start_offset)
         change = StateChange(self._next_write_id())
         change.persist_runs(expired)
         write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shareq.broker.share.counters import given_up, records_in
 from shareq.broker.share.effects import StateBatch
 from shareq.broker.share.inflight import InFlightBatch
 from shareq.broker.share.record_state import RecordState
@@ -16,14 +17,20 @@ from shareq.broker.share.window import Change, InFlightWindow, Run
 
 
 class StateChange:
-    """The transitions of one state write. `touched` names, per batch, a range (inclusive) that holds all of them."""
+    """The transitions of one state write. `touched` names, per batch, a range (inclusive) that holds all of them.
 
-    __slots__ = ("state_batches", "touched", "write_id")
+    `acknowledged` (records by type), `session_releases` and `dead_letters` are what it counts for once it is durable.
+    """
+
+    __slots__ = ("acknowledged", "dead_letters", "session_releases", "state_batches", "touched", "write_id")
 
     def __init__(self, write_id: int) -> None:
         self.write_id = write_id
         self.state_batches: list[StateBatch] = []
         self.touched: list[tuple[InFlightBatch, int, int]] = []
+        self.acknowledged: dict[int, int] = {}
+        self.session_releases = 0
+        self.dead_letters = 0
 
     def touch(self, batch: InFlightBatch, first: int, last: int) -> None:
         """Records of `first..last` have become pending."""
@@ -75,13 +82,18 @@ class StateChange:
             window.remap(batch, first, last, before)
 
     def roll_back(self, window: InFlightWindow, now_ms: int, delivery_count_limit: int) -> bool:
-        """The write failed. True when records became available, because their lock has run out meanwhile."""
+        """The write failed. True when records became available, because their lock has run out meanwhile.
+
+        `dead_letters` are then those which that made unprocessable.
+        """
         below = self._rolled_back(now_ms, None)
         above = self._rolled_back(now_ms, delivery_count_limit)
         found = False
+        self.dead_letters = 0
         for batch, first, last in self.touched:
             changed = window.remap_at_start(batch, first, last, below, above)
             found = found or any(status.available for _, _, status in changed)
+            self.dead_letters += given_up(changed, window.start_offset)
             for _, run_last, status in changed:
                 if status.done:
                     window.note_undurable(run_last)
@@ -121,6 +133,8 @@ def release(window: InFlightWindow, member_id: str, change: StateChange, deliver
         if changed:
             change.touch(batch, changed[0][0], changed[-1][1])
             change.persist_runs(changed)
+            change.session_releases += records_in(changed)
+            change.dead_letters += given_up(changed, window.start_offset)
 
 
 def _given_back(member_id: str, write_id: int, delivery_count_limit: int | None) -> Change:

@@ -1,0 +1,117 @@
+"""Counters as plain integers, each owned by the object whose doings it counts; read by `snapshot` on the loop.
+
+Nothing here knows Prometheus. A counter never goes down; times are nanoseconds of the monotonic clock.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import Final
+
+MS: Final = 1_000_000
+BOUNDS_NS: Final = tuple(int(ms * MS) for ms in (0.1, 0.3, 1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000))
+"""Upper bounds (inclusive) of the buckets in which durations are counted; what is longer comes after the last one."""
+WINDOW_NS: Final = 30_000 * MS
+
+
+class Durations:
+    """How long something took: how often within each bound, and in all."""
+
+    __slots__ = ("buckets", "total_ns")
+
+    def __init__(self) -> None:
+        self.buckets = [0] * (len(BOUNDS_NS) + 1)
+        self.total_ns = 0
+
+    @property
+    def count(self) -> int:
+        return sum(self.buckets)
+
+    def add(self, duration_ns: int, times: int = 1) -> None:
+        """It took that long, so many times."""
+        self.buckets[bisect_left(BOUNDS_NS, duration_ns)] += times
+        self.total_ns += duration_ns * times
+
+
+class Longest:
+    """The longest duration of the last 30 to 60 seconds, as Apache Kafka's maxima are of two windows of 30 s."""
+
+    __slots__ = ("_before", "_longest", "_window")
+
+    def __init__(self) -> None:
+        self._window = 0
+        self._longest = 0
+        self._before = 0
+
+    def add(self, duration_ns: int, now_ns: int) -> None:
+        """Something that ends now took that long."""
+        self._move(now_ns)
+        if duration_ns > self._longest:
+            self._longest = duration_ns
+
+    def of(self, now_ns: int) -> int:
+        """The longest, in nanoseconds; 0 when there was none."""
+        self._move(now_ns)
+        return max(self._longest, self._before)
+
+    def _move(self, now_ns: int) -> None:
+        window = now_ns // WINDOW_NS
+        if window != self._window:
+            self._before = self._longest if window == self._window + 1 else 0
+            self._window, self._longest = window, 0
+
+
+class Requests:
+    """The requests of one RPC. `durations` are those of answered requests, `unanswered` wanted no answer.
+
+    `errors` are counted by code: every error in an answer counts, so one answer can bring several.
+    """
+
+    __slots__ = ("durations", "errors", "unanswered")
+
+    def __init__(self) -> None:
+        self.durations = Durations()
+        self.errors: dict[int, int] = {}
+        self.unanswered = 0
+
+    def failed(self, error_code: int) -> None:
+        """An answer has this error in it."""
+        self.errors[error_code] = self.errors.get(error_code, 0) + 1
+
+
+class TopicShareRequests:
+    """What share consumers asked of one topic: requests that named it, and those that failed for it."""
+
+    __slots__ = ("acknowledgements", "failed_acknowledgements", "failed_fetches", "fetches")
+
+    def __init__(self) -> None:
+        self.fetches = 0
+        self.failed_fetches = 0
+        self.acknowledgements = 0
+        self.failed_acknowledgements = 0
+
+
+class GroupShareFetches:
+    """The share fetches of one group.
+
+    `waited_ns`: until one of the partitions that were asked for could give records, at most until the time was up.
+    `ratio_sum`: of each answer, which part of the partitions asked for could be read, added up.
+    """
+
+    __slots__ = ("answered", "ratio_sum", "waited", "waited_ns")
+
+    def __init__(self) -> None:
+        self.answered = 0
+        self.ratio_sum = 0.0
+        self.waited = 0
+        self.waited_ns = 0
+
+
+class Traffic:
+    """Bytes and records of one log since it was opened. Bytes of batches as they are stored."""
+
+    __slots__ = ("bytes_in", "bytes_out")
+
+    def __init__(self) -> None:
+        self.bytes_in = 0
+        self.bytes_out = 0
