@@ -6,12 +6,14 @@ A partition's folder:
     leader-epoch-checkpoint
     <base offset>.log             record batches
     <base offset>.index .timeindex    written when the segment is sealed or the log is closed
+    <base offset>.txnindex        the same, where transactions were aborted
     <offset>.snapshot             producers as they were at that log end offset
 """
 
 from __future__ import annotations
 
 import logging
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,6 +30,7 @@ from shareq.broker.log.segment import (
     file_name,
     offset_of_file,
 )
+from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, AbortedTransaction, entries_from_bytes, entries_to_bytes
 
 __all__ = [
     "LEADER_EPOCH_FILE",
@@ -38,6 +41,7 @@ __all__ = [
     "list_offsets",
     "remove_quietly",
     "snapshot_path",
+    "write_snapshot",
 ]
 
 logger = logging.getLogger(__name__)
@@ -47,6 +51,7 @@ LEADER_EPOCH_FILE: Final = "leader-epoch-checkpoint"
 
 TEMPORARY_SUFFIX: Final = ".tmp"  # what `Fs.write_atomic` writes before it renames
 DEFAULT_OPEN_FILES: Final = 256
+KEPT_SNAPSHOTS: Final = 2
 SEALED_MAPS: Final = 32  # up to 2 MiB each, for a segment of 1 GiB
 _INDEX_SLACK_BYTES: Final = 64 * 1024
 
@@ -275,11 +280,29 @@ class Segment:
         except OSError as error:
             logger.warning("%s: indexes not written, they will be made anew: %s", self.log_path, error)
 
+    def write_aborted(self, entries: Sequence[AbortedTransaction]) -> None:
+        """Write the `.txnindex` durably, or have none without entries. OSError: nothing may rely on it being there."""
+        fs, path = self._pool.fs, self.path(TXN_INDEX_SUFFIX)
+        if entries:
+            fs.write_atomic(path, entries_to_bytes(entries), sync=True)
+        elif fs.exists(path):
+            fs.remove(path)
+            fs.sync_dir(self._folder)
+
+    def load_aborted(self, end_offset: int) -> list[AbortedTransaction] | None:
+        """What the `.txnindex` says of a segment that ends at `end_offset` (exclusive); None when it is no good."""
+        entries = entries_from_bytes(
+            self._pool.fs.read_bytes(self.path(TXN_INDEX_SUFFIX)), self.base_offset, end_offset
+        )
+        if entries is None:
+            logger.warning("%s: no good, making it anew from the log", self.path(TXN_INDEX_SUFFIX))
+        return entries
+
     def remove(self) -> None:
         """Remove the segment's files, the log first: what is left behind without it is swept at the next start."""
         self.synced = self.size
         self.close()
-        for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+        for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
             remove_quietly(self._pool.fs, self.path(suffix))
 
 
@@ -301,3 +324,18 @@ def remove_quietly(fs: Fs, path: str) -> None:
 def snapshot_path(folder: str, offset: int) -> str:
     """Where the producers' snapshot for that log end offset is."""
     return f"{folder}/{file_name(offset, SNAPSHOT_SUFFIX)}"
+
+
+def write_snapshot(fs: Fs, folder: str, offset: int, content: bytes, recovery_point: int, *, sync: bool) -> None:
+    """Keep the producers as they are at that log end offset. Failing costs a longer start.
+
+    Of earlier snapshots the last one stays, and what recovery from the recovery point on begins with.
+    """
+    try:
+        fs.write_atomic(snapshot_path(folder, offset), content, sync=sync)
+        snapshots = list_offsets(fs.list_dir(folder), SNAPSHOT_SUFFIX)
+        needless = min(len(snapshots) - KEPT_SNAPSHOTS, bisect_right(snapshots, recovery_point) - 1)
+        for old in snapshots[: max(needless, 0)]:
+            remove_quietly(fs, snapshot_path(folder, old))
+    except OSError as error:
+        logger.warning("%s: producer snapshot not written: %s", folder, error)

@@ -18,20 +18,17 @@ from shareq.broker.log.files import (
     LEADER_EPOCH_FILE,
     PARTITION_METADATA_FILE,
     Segment,
-    list_offsets,
-    remove_quietly,
-    snapshot_path,
+    write_snapshot,
 )
 from shareq.broker.log.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, SegmentMap
 from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
 from shareq.broker.log.reader import EMPTY, BatchSpan, Found, ReadResult
 from shareq.broker.log.recovery import RecoveredLog
-from shareq.broker.log.segment import SNAPSHOT_SUFFIX
 from shareq.broker.log.segment_list import SegmentList
 from shareq.broker.log.settings import LogSettings
-from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.broker.log.txn_index import AbortedTransaction
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
-    CONTROL,
     LENGTH_OVERHEAD,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
@@ -40,14 +37,12 @@ from shareq.protocol.records.batch import (
     read_header,
     stamped_prefix,
 )
-from shareq.protocol.records.control import read_control_record
 
 __all__ = ["AppendInfo", "BatchSpan", "Found", "OnDurable", "Origin", "PartitionLog", "ReadResult"]
 
 logger = logging.getLogger(__name__)
 
 BY_REFERENCE_BYTES: Final = 16 * 1024  # larger batches are not copied into the tick's buffer
-KEPT_SNAPSHOTS: Final = 2
 TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 
 _new: Final = tuple.__new__  # what AppendInfo(...) does, at half its price
@@ -197,7 +192,7 @@ class PartitionLog:
     @property
     def last_stable_offset(self) -> int:
         """Up to where (exclusive) read_committed readers see: no transaction below it is open."""
-        return self.producers.first_unstable_offset(self.high_watermark)
+        return max(self.producers.first_unstable_offset(self.high_watermark), self.log_start_offset)
 
     @property
     def size_bytes(self) -> int:
@@ -226,7 +221,7 @@ class PartitionLog:
         if isinstance(header, ErrorCode):
             return header
         if header.producer_id != NO_PRODUCER_ID:
-            known = self._check_producer(header, batch, origin)
+            known = self.producers.check_append(header, batch, trusted=origin is not Origin.CLIENT)
             if known:
                 return self._repeat(known, on_durable) if isinstance(known, AppendedBatch) else known
         append_time = NO_TIMESTAMP
@@ -237,12 +232,6 @@ class PartitionLog:
             batch, header = stored, read_header(stored)
             append_time = header.max_timestamp if header.is_log_append_time else NO_TIMESTAMP
         return self._store(batch, header, append_time, now_wall_ms, on_durable)
-
-    def _check_producer(self, header: BatchHeader, batch: Batch, origin: Origin) -> AppendedBatch | ErrorCode:
-        """NONE; why the batch may not be appended; or the one in the log already that it repeats."""
-        if header.attributes & CONTROL:
-            return self.producers.check_marker(header, _coordinator_epoch(batch))
-        return self.producers.check(header) if origin is Origin.CLIENT else ErrorCode.NONE
 
     def _store(
         self, batch: Batch, header: BatchHeader, append_time: int, now_wall_ms: int, on_durable: OnDurable | None
@@ -268,19 +257,13 @@ class PartitionLog:
             self._tail = bytearray()
         self.log_end_offset = last_offset + 1
         if header.producer_id != NO_PRODUCER_ID:
-            self._remember_producer(header, batch, base_offset, now_wall_ms)
+            self.producers.appended(header, batch, base_offset, now_wall_ms)
         if on_durable is not None:
             self._callbacks.append(on_durable)
         if not self._queued:
             self._queued = True
             self._host.flush_soon(self)
         return _new(AppendInfo, (base_offset, last_offset, append_time, self.log_start_offset, False))
-
-    def _remember_producer(self, header: BatchHeader, batch: Batch, base_offset: int, now_wall_ms: int) -> None:
-        if header.attributes & CONTROL:
-            self.producers.end_transaction(header, base_offset, _coordinator_epoch(batch), now_wall_ms)
-        else:
-            self.producers.append(header, base_offset, now_wall_ms)
 
     def _repeat(self, known: AppendedBatch, on_durable: OnDurable | None) -> AppendInfo:
         """Answer a batch that is in the log, or in the buffer, already: when everything up to now is durable."""
@@ -320,6 +303,11 @@ class PartitionLog:
         """Finish the active segment: what is buffered goes into it, nothing else will."""
         if not self._write():
             return ErrorCode.KAFKA_STORAGE_ERROR
+        try:
+            self._write_aborted(active)
+        except OSError as error:  # nothing is lost, the next append tries again
+            logger.error("%s: transaction index not written: %s", active.log_path, error)
+            return ErrorCode.KAFKA_STORAGE_ERROR
         sync = self._host.syncs_every_flush(self._settings)
         if sync:
             # Before the next segment exists: else a power cut could tear this one with sound batches behind the tear.
@@ -334,15 +322,13 @@ class PartitionLog:
         self._host.sealed(self, active)
         return ErrorCode.NONE
 
+    def _write_aborted(self, active: Segment) -> None:
+        active.write_aborted(self.producers.aborted.ending_in(active.base_offset, self.log_end_offset))
+
     def _write_snapshot(self, *, sync: bool) -> None:
         """Write the producers as they are at the log end offset, all of it written. Failing costs a longer start."""
-        fs = self._host.fs
-        try:
-            fs.write_atomic(snapshot_path(self._folder, self.log_end_offset), self.producers.to_snapshot(), sync=sync)
-            for old in list_offsets(fs.list_dir(self._folder), SNAPSHOT_SUFFIX)[:-KEPT_SNAPSHOTS]:
-                remove_quietly(fs, snapshot_path(self._folder, old))
-        except OSError as error:
-            logger.warning("%s: producer snapshot not written: %s", self._folder, error)
+        content = self.producers.to_snapshot()
+        write_snapshot(self._host.fs, self._folder, self.log_end_offset, content, self.recovery_point, sync=sync)
 
     # Flushing.
 
@@ -498,6 +484,14 @@ class PartitionLog:
             logger.error("%s: reading at offset %d failed: %s", self._folder, offset, error)
             return 0
 
+    def aborted_transactions(self, first_offset: int, upper_bound: int) -> list[AbortedTransaction]:
+        """Those that a read_committed reader of `first_offset` up to `upper_bound` (exclusive) must know of.
+
+        `upper_bound` is at most the last stable offset. By ascending offset of their markers.
+        """
+        aborted = self.producers.aborted
+        return aborted.overlapping(first_offset, upper_bound) if aborted else []
+
     def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
         """The first record with that timestamp or a later one; None when there is none. OSError as the files'."""
         return self._segments.find_timestamp(timestamp_ms, self.log_start_offset, self.high_watermark)
@@ -547,7 +541,10 @@ class PartitionLog:
 
     def remove_deleted_segments(self) -> int:
         """Remove the segments that end at or before the log start offset; returns how many. The last one stays."""
-        return self._segments.remove_before(self.log_start_offset)
+        removed = self._segments.remove_before(self.log_start_offset)
+        if removed:
+            self.producers.aborted.remove_before(self._segments.base_of(0))
+        return removed
 
     # The end.
 
@@ -558,6 +555,7 @@ class PartitionLog:
                 for segment in self._segments.all():
                     segment.sync()
                 self._active.write_indexes(sync=False)
+                self._write_aborted(self._active)
                 self._write_snapshot(sync=False)
         except OSError as error:
             self.go_offline(error)
@@ -579,10 +577,3 @@ def _own_header(batch: Batch) -> BatchHeader:
     if header.length + LENGTH_OVERHEAD != len(batch):
         raise ValueError(f"not one record batch: {len(batch)} bytes, its length says {header.size}")
     return header
-
-
-def _coordinator_epoch(batch: Batch) -> int:
-    try:
-        return read_control_record(batch).coordinator_epoch
-    except MalformedMessage:
-        return -1

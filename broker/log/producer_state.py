@@ -1,4 +1,4 @@
-"""What one partition remembers of its producers: sequences to find duplicates and gaps, and open transactions. Pure.
+"""What one partition remembers of its producers: sequences to find duplicates and gaps, and transactions. Pure.
 
 Rules as in Apache Kafka 4.3.1 (ProducerStateManager, ProducerAppendInfo). A `.snapshot` file is Kafka's, version 1:
 
@@ -14,8 +14,11 @@ lastOffset and offsetDelta are of the last data batch, offsetDelta its last reco
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from shareq.broker.log.transactions import AbortedTransactions, transaction_marker
+from shareq.broker.log.txn_index import AbortedTransaction
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
     CONTROL,
@@ -26,6 +29,7 @@ from shareq.protocol.records.batch import (
     last_sequence,
 )
 from shareq.protocol.records.checksum import crc32c
+from shareq.protocol.records.control import ControlRecord, ControlType
 
 __all__ = ["REMEMBERED_BATCHES", "AppendedBatch", "Producer", "ProducerStates"]
 
@@ -85,17 +89,18 @@ class Producer:
 class ProducerStates:
     """The producers of one partition. Owned by its log.
 
-    `append` and `end_transaction` take effect at once so that batches of one tick see each other; `written` makes what
-    happened so far final, `roll_back` takes it all back to the last `written`.
+    `appended` takes effect at once so that batches of one tick see each other; `written` makes what happened so far
+    final, `roll_back` takes it all back to the last `written`. `aborted` are the transactions that were.
     """
 
-    __slots__ = ("_ending", "_open", "_producers", "_undo")
+    __slots__ = ("_ending", "_open", "_producers", "_undo", "aborted")
 
     def __init__(self) -> None:
         self._producers: dict[int, Producer] = {}
         self._open: dict[int, int] = {}  # producer id -> first offset of its open transaction
         self._ending: list[tuple[int, int]] = []  # (marker's offset, first offset) until readers may see the marker
         self._undo: dict[int, Producer | None] = {}
+        self.aborted = AbortedTransactions()
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -105,6 +110,15 @@ class ProducerStates:
 
     def producer_ids(self) -> list[int]:
         return sorted(self._producers)
+
+    def check_append(
+        self, header: BatchHeader, batch: bytes | bytearray | memoryview, *, trusted: bool
+    ) -> ErrorCode | AppendedBatch:
+        """Whether a batch with a producer id may be appended: `check` unless it is `trusted`, `check_marker`."""
+        if header.attributes & CONTROL:
+            marker = transaction_marker(batch)
+            return ErrorCode.NONE if marker is None else self.check_marker(header, marker.coordinator_epoch)
+        return ErrorCode.NONE if trusted else self.check(header)
 
     def check(self, header: BatchHeader) -> ErrorCode | AppendedBatch:
         """Whether a client's batch with a producer id may be appended.
@@ -120,10 +134,12 @@ class ProducerStates:
         if header.producer_epoch != producer.epoch:
             if header.producer_epoch < producer.epoch:
                 return ErrorCode.INVALID_PRODUCER_EPOCH
-            return ErrorCode.NONE if first == 0 else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-        latest = producer.batches[-1].last_sequence if producer.batches else NO_SEQUENCE
-        if first != (latest + 1 if latest != MAX_SEQUENCE else 0):
-            return _repeated(header, producer) or ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+            if first != 0:
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        else:
+            latest = producer.batches[-1].last_sequence if producer.batches else NO_SEQUENCE
+            if first != (latest + 1 if latest != MAX_SEQUENCE else 0):
+                return _repeated(header, producer) or ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if producer.transaction_first_offset != NONE and not header.attributes & TRANSACTIONAL:
             return ErrorCode.INVALID_TXN_STATE
         return ErrorCode.NONE
@@ -138,6 +154,17 @@ class ProducerStates:
         if coordinator_epoch < producer.coordinator_epoch:
             return ErrorCode.TRANSACTION_COORDINATOR_FENCED
         return ErrorCode.NONE
+
+    def appended(
+        self, header: BatchHeader, batch: bytes | bytearray | memoryview, base_offset: int, timestamp: int
+    ) -> None:
+        """A batch with a producer id was appended at `base_offset`, at `timestamp` (ms since the epoch)."""
+        if not header.attributes & CONTROL:
+            self.append(header, base_offset, timestamp)
+            return
+        marker = transaction_marker(batch)
+        if marker is not None:
+            self.end_transaction(header, base_offset, marker, timestamp)
 
     def append(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
         """A data batch with a producer id was appended at `base_offset`, at `timestamp` (ms since the epoch)."""
@@ -161,7 +188,7 @@ class ProducerStates:
         if header.attributes & TRANSACTIONAL and producer.transaction_first_offset == NONE:
             producer.transaction_first_offset = self._open[producer_id] = base_offset
 
-    def end_transaction(self, header: BatchHeader, offset: int, coordinator_epoch: int, timestamp: int) -> None:
+    def end_transaction(self, header: BatchHeader, offset: int, marker: ControlRecord, timestamp: int) -> None:
         """A transaction marker was appended at `offset`."""
         producer_id = header.producer_id
         producer = self._producers.get(producer_id)
@@ -169,17 +196,19 @@ class ProducerStates:
             self._undo[producer_id] = None if producer is None else producer.copy()
         same = producer is not None and producer.epoch == header.producer_epoch
         batches = producer.batches if producer is not None and same else ()
+        epoch = marker.coordinator_epoch
+        self._producers[producer_id] = Producer(header.producer_epoch, epoch, timestamp, NONE, batches)
         first_offset = self._open.pop(producer_id, NONE)
-        if first_offset != NONE:
-            self._ending.append((offset, first_offset))
-        self._producers[producer_id] = Producer(header.producer_epoch, coordinator_epoch, timestamp, NONE, batches)
+        if first_offset == NONE:
+            return  # a transaction without a record here
+        self._ending.append((offset, first_offset))
+        if marker.type is ControlType.ABORT:
+            last_stable_offset = min(self._open.values(), default=offset + 1)
+            self.aborted.add(AbortedTransaction(producer_id, first_offset, offset, last_stable_offset))
 
-    def replay(self, header: BatchHeader, coordinator_epoch: int) -> None:
-        """Take over a batch that is in the log already; for a control batch with its record's coordinator epoch."""
-        if header.attributes & CONTROL:
-            self.end_transaction(header, header.base_offset, coordinator_epoch, header.max_timestamp)
-        else:
-            self.append(header, header.base_offset, header.max_timestamp)
+    def replay(self, header: BatchHeader, batch: Callable[[], bytes]) -> None:
+        """Take over a batch that is in the log already; `batch` gives its bytes, which are read of a control batch."""
+        self.appended(header, batch() if header.attributes & CONTROL else b"", header.base_offset, header.max_timestamp)
 
     def written(self) -> None:
         """What was appended so far is in the file."""
@@ -196,6 +225,7 @@ class ProducerStates:
             if producer.transaction_first_offset != NONE:
                 self._open[producer_id] = producer.transaction_first_offset
         self._ending = [ending for ending in self._ending if ending[0] < log_end_offset]
+        self.aborted.truncate(log_end_offset)
         self._undo.clear()
 
     def first_unstable_offset(self, high_watermark: int) -> int:

@@ -9,8 +9,9 @@ but the operator may decide to give up what follows, so the log is not opened at
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
 
 from shareq.broker.environment import Fs
 from shareq.broker.log.files import TEMPORARY_SUFFIX, FilePool, Segment, list_offsets, remove_quietly, snapshot_path
@@ -24,15 +25,12 @@ from shareq.broker.log.segment import (
     file_name,
     valid_batch_after,
 )
-from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.records.batch import BatchHeader
-from shareq.protocol.records.control import read_control_record
+from shareq.broker.log.transactions import AbortedTransactions
+from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, AbortedTransaction
 
 __all__ = ["CorruptLogError", "RecoveredLog", "recover_log"]
 
 logger = logging.getLogger(__name__)
-
-NO_COORDINATOR_EPOCH: Final = -1
 
 
 class CorruptLogError(Exception):
@@ -98,13 +96,14 @@ class _Opening:
         self.producers = ProducerStates()
         self.scanned: list[Segment] = []
         self._producers_seen = False  # in the scanned segments
+        self._markers_seen: set[Segment] = set()
         self._fault: tuple[int, str | None] = (0, None)  # where the last scan ended, and why
 
     def _sweep(self, names: list[str]) -> None:
         """Remove what a crash left behind: half-written files, and indexes whose segment is gone."""
         bases = set(list_offsets(names, LOG_SUFFIX))
         orphans = [name for name in names if name.endswith(TEMPORARY_SUFFIX)]
-        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
             orphans += [file_name(base, suffix) for base in list_offsets(names, suffix) if base not in bases]
         for name in orphans:
             remove_quietly(self._fs, f"{self._folder}/{name}")
@@ -164,6 +163,8 @@ class _Opening:
             segment_map.add(header.last_offset, position, header.size, header.max_timestamp)
             if header.producer_id >= 0:
                 self._producers_seen = True
+                if header.is_control:
+                    self._markers_seen.add(segment)
         segment.set_map(segment_map, proven=True)
         self.end = walk.next_offset
         self._fault = (walk.position, walk.fault)
@@ -197,31 +198,63 @@ class _Opening:
         if self.end < self._log_start_offset:
             for segment in self.segments:
                 segment.remove()
-            self.segments = []
+            self.segments, self.scanned = [], []
             self.end = self._log_start_offset
 
     def load_producers(self) -> None:
-        """The newest snapshot that can be believed, and the batches after it."""
-        start = self._load_snapshot()
-        scanned_from = self.scanned[0].base_offset if self.scanned else self.end
-        if start >= self.end or (start >= scanned_from and not self._producers_seen):
-            return
-        for at, segment in enumerate(self.segments):
-            following = self.segments[at + 1].base_offset if at + 1 < len(self.segments) else self.end
-            if following > start:
-                self._replay(segment, start)
+        """The producers as they were at the end, and the transactions that were aborted.
 
-    def _load_snapshot(self) -> int:
-        """The offset from which batches are still to be replayed."""
+        Replays the batches behind a snapshot: the newest one, unless aborted transactions have to be found in segments
+        before it.
+        """
+        scanned = set(self.scanned)
+        known = self._known_aborted(scanned)
+        missing = [segment for segment in self.segments if segment not in known]
+        start = self._load_snapshot(min((segment.base_offset for segment in missing), default=self.end))
+        scanned_from = self.scanned[0].base_offset if self.scanned else self.end
+        if start < self.end and (start < scanned_from or self._producers_seen):
+            for segment, end_offset in self._with_ends():
+                if end_offset > start:
+                    self._replay(segment, start)
+        found, self.producers.aborted = self.producers.aborted, AbortedTransactions()
+        for segment, end_offset in self._with_ends():
+            entries = known[segment] if segment in known else found.ending_in(segment.base_offset, end_offset)
+            if segment in scanned or segment in missing:
+                segment.write_aborted(entries)
+            for entry in entries:
+                self.producers.aborted.add(entry)
+
+    def _known_aborted(self, scanned: Set[Segment]) -> dict[Segment, list[AbortedTransaction]]:
+        """The aborted transactions of every segment that has no marker, or a file that can be believed."""
+        with_file = set(list_offsets(self._fs.list_dir(self._folder), TXN_INDEX_SUFFIX))
+        known: dict[Segment, list[AbortedTransaction]] = {}
+        for segment, end_offset in self._with_ends():
+            entries: list[AbortedTransaction] | None = []
+            if segment in scanned:
+                entries = None if segment in self._markers_seen else []
+            elif segment.base_offset in with_file:
+                entries = segment.load_aborted(end_offset)
+            if entries is not None:
+                known[segment] = entries
+        return known
+
+    def _with_ends(self) -> Iterator[tuple[Segment, int]]:
+        """The segments, and where each of them ends (exclusive)."""
+        ends = [segment.base_offset for segment in self.segments[1:]]
+        return zip(self.segments, [*ends, self.end], strict=False)  # there may be no segment at all
+
+    def _load_snapshot(self, latest: int) -> int:
+        """Take the newest producer snapshot up to `latest`; the offset from which batches are still to be replayed."""
         for offset in reversed(self._snapshots):
             path = snapshot_path(self._folder, offset)
-            if offset <= self.end:
+            if offset <= latest:
                 producers = ProducerStates.from_snapshot(self._fs.read_bytes(path))
                 if producers is not None:
                     self.producers = producers
                     return offset
                 logger.warning("%s: no producer snapshot that can be believed", path)
-            remove_quietly(self._fs, path)
+            if offset <= latest or offset > self.end:
+                remove_quietly(self._fs, path)
         return self.segments[0].base_offset if self.segments else self.end
 
     def _replay(self, segment: Segment, start: int) -> None:
@@ -231,14 +264,5 @@ class _Opening:
         )
         for _, header in walk:
             if header.base_offset >= start and header.producer_id >= 0:
-                self.producers.replay(header, _coordinator_epoch(walk, header))
+                self.producers.replay(header, partial(walk.batch, header))
         self.producers.written()
-
-
-def _coordinator_epoch(walk: BatchWalk, header: BatchHeader) -> int:
-    if not header.is_control:
-        return NO_COORDINATOR_EPOCH
-    try:
-        return read_control_record(walk.batch(header)).coordinator_epoch
-    except MalformedMessage:
-        return NO_COORDINATOR_EPOCH

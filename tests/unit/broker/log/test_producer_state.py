@@ -11,7 +11,7 @@ from shareq.broker.log.producer_state import AppendedBatch, Producer, ProducerSt
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, read_header
 from shareq.protocol.records.checksum import crc32c
-from shareq.protocol.records.control import build_end_transaction_marker
+from shareq.protocol.records.control import ControlRecord, ControlType, build_end_transaction_marker
 
 MAX = 2**31 - 1
 
@@ -54,8 +54,9 @@ class Appended:
         self.end += header.records_count
         return self.end - header.records_count
 
-    def end_transaction(self, header: BatchHeader, coordinator_epoch: int = 0) -> None:
-        self.states.end_transaction(header, self.end, coordinator_epoch, 1_000)
+    def end_transaction(self, header: BatchHeader, coordinator_epoch: int = 0, *, commit: bool = True) -> None:
+        record = ControlRecord(0, ControlType.COMMIT if commit else ControlType.ABORT, coordinator_epoch)
+        self.states.end_transaction(header, self.end, record, 1_000)
         self.end += 1
 
     def check(self, sequence: int, count: int = 1, *, epoch: int = 0, txn: bool = False) -> ErrorCode | AppendedBatch:
@@ -125,7 +126,9 @@ def test_a_plain_batch_inside_a_transaction_is_refused() -> None:
     log = Appended()
     log.append(header_of(0, txn=True))
     assert log.check(1) is ErrorCode.INVALID_TXN_STATE
+    assert log.check(0, epoch=1) is ErrorCode.INVALID_TXN_STATE
     assert log.check(1, txn=True) is ErrorCode.NONE
+    assert log.check(0, epoch=1, txn=True) is ErrorCode.NONE
 
 
 def test_last_stable_offset_waits_for_the_first_open_transaction() -> None:

@@ -217,6 +217,8 @@ def test_a_log_that_lost_everything_above_its_start_goes_on_there() -> None:
     del world.fs.content(FIRST_LOG)[SIZE:]  # as after a power cut without flushing
     world.start()
     assert (world.log.log_start_offset, world.log.log_end_offset) == (3, 3)
+    world.tick()  # nobody syncs the segments that are gone
+    assert world.log.refusal is ErrorCode.NONE
     assert world.produce(b"x").base_offset == 3
     world.restart(clean=False)
     assert [record.offset for record in read_all(world.log)] == [3]

@@ -1,0 +1,108 @@
+"""The aborted transactions of one log, and what its control batches say. Pure.
+
+Open transactions are the producers' (`producer_state`); one that was committed needs no memory.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+
+from shareq.broker.log.txn_index import AbortedTransaction
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.records.control import ControlRecord, ControlType, read_control_record
+
+__all__ = ["AbortedTransactions", "transaction_marker"]
+
+_ENDS = (ControlType.ABORT, ControlType.COMMIT)
+
+
+def transaction_marker(batch: bytes | bytearray | memoryview) -> ControlRecord | None:
+    """What a control batch says about its producer's transaction.
+
+    None when it ends none: another kind of control batch, or one whose record compaction has removed, which it does
+    only after the transaction's own.
+    """
+    try:
+        record = read_control_record(batch)
+    except MalformedMessage:
+        return None
+    return record if record.type in _ENDS else None
+
+
+class AbortedTransactions:
+    """By ascending last offset. Owned by its log; 32 bytes each in memory, of all segments."""
+
+    __slots__ = ("_first_offsets", "_last_offsets", "_producer_ids", "_stable_offsets")
+
+    def __init__(self, entries: Iterable[AbortedTransaction] = ()) -> None:
+        self._producer_ids = array("q")
+        self._first_offsets = array("q")
+        self._last_offsets = array("q")
+        self._stable_offsets = array("q")
+        for entry in entries:
+            self.add(entry)
+
+    def __len__(self) -> int:
+        return len(self._last_offsets)
+
+    def __iter__(self) -> Iterator[AbortedTransaction]:
+        columns = (self._producer_ids, self._first_offsets, self._last_offsets, self._stable_offsets)
+        return map(AbortedTransaction, *columns)
+
+    def add(self, entry: AbortedTransaction) -> None:
+        """Its marker was appended. ValueError when that is not behind all markers before it."""
+        if self._last_offsets and entry.last_offset <= self._last_offsets[-1]:
+            raise ValueError(f"aborted transaction that ends at {entry.last_offset}, after {self._last_offsets[-1]}")
+        self._producer_ids.append(entry.producer_id)
+        self._first_offsets.append(entry.first_offset)
+        self._last_offsets.append(entry.last_offset)
+        self._stable_offsets.append(entry.last_stable_offset)
+
+    def overlapping(self, first_offset: int, upper_bound: int) -> list[AbortedTransaction]:
+        """Those with an offset from `first_offset` up to `upper_bound` (exclusive), by ascending last offset.
+
+        Not those that end below `first_offset`, however long ago they began; their markers included.
+        """
+        found: list[AbortedTransaction] = []
+        firsts, stables = self._first_offsets, self._stable_offsets
+        for at in range(bisect_left(self._last_offsets, first_offset), len(firsts)):
+            if firsts[at] < upper_bound:
+                found.append(self._at(at))
+            if stables[at] >= upper_bound:
+                break
+        return found
+
+    def ending_in(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """Those whose markers are from `first_offset` up to `end_offset` (exclusive): a segment's `.txnindex`."""
+        low, high = bisect_left(self._last_offsets, first_offset), bisect_left(self._last_offsets, end_offset)
+        return [self._at(at) for at in range(low, high)]
+
+    def replace(self, first_offset: int, end_offset: int, entries: Iterable[AbortedTransaction]) -> None:
+        """Have `entries`, in order, instead of those that end from `first_offset` up to `end_offset` (exclusive)."""
+        low, high = bisect_left(self._last_offsets, first_offset), bisect_left(self._last_offsets, end_offset)
+        rows = list(entries)
+        self._producer_ids[low:high] = array("q", [row.producer_id for row in rows])
+        self._first_offsets[low:high] = array("q", [row.first_offset for row in rows])
+        self._last_offsets[low:high] = array("q", [row.last_offset for row in rows])
+        self._stable_offsets[low:high] = array("q", [row.last_stable_offset for row in rows])
+
+    def truncate(self, end_offset: int) -> None:
+        """Forget those that end at `end_offset` or behind it: their markers are gone."""
+        self._delete(slice(bisect_left(self._last_offsets, end_offset), None))
+
+    def remove_before(self, offset: int) -> None:
+        """Forget those that end below `offset`: the segments with their markers are gone."""
+        self._delete(slice(0, bisect_left(self._last_offsets, offset)))
+
+    def _delete(self, part: slice) -> None:
+        del self._producer_ids[part]
+        del self._first_offsets[part]
+        del self._last_offsets[part]
+        del self._stable_offsets[part]
+
+    def _at(self, at: int) -> AbortedTransaction:
+        return AbortedTransaction(
+            self._producer_ids[at], self._first_offsets[at], self._last_offsets[at], self._stable_offsets[at]
+        )
