@@ -60,10 +60,12 @@ __all__ = [
     "batch_headers",
     "build_batch",
     "decode_records",
+    "encode_batch",
     "has_record_without_key",
     "last_sequence",
     "read_header",
     "recompress",
+    "records_block",
     "stamp",
     "stamped_prefix",
     "validate_batch",
@@ -96,6 +98,7 @@ _COPY_BYTES: Final = 1024  # copying so little is quicker than a view
 
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 _PREFIX: Final = struct.Struct(">qii")  # BaseOffset, Length, PartitionLeaderEpoch
+_LENGTH: Final = struct.Struct(">i")
 _CRC: Final = struct.Struct(">I")
 _ATTRIBUTES: Final = struct.Struct(">h")
 _TIMESTAMP: Final = struct.Struct(">q")
@@ -259,7 +262,7 @@ def recompress(
     out = bytearray(memoryview(batch)[:HEADER_SIZE])
     out += compress(codec, payload)
     _ATTRIBUTES.pack_into(out, 21, attributes & ~CODEC_MASK | codec)
-    struct.pack_into(">i", out, 8, len(out) - LENGTH_OVERHEAD)
+    _LENGTH.pack_into(out, 8, len(out) - LENGTH_OVERHEAD)
     _write_crc(out)
     return out
 
@@ -293,24 +296,29 @@ def build_batch(
     if compression is not Compression.NONE:
         payload = bytearray(compress(compression, payload))
     attributes = compression | (TRANSACTIONAL if transactional else 0) | (CONTROL if control else 0)
-    out = bytearray(
-        _HEADER.pack(
-            base_offset,
-            len(payload) + HEADER_SIZE - LENGTH_OVERHEAD,
-            leader_epoch,
-            MAGIC,
-            0,
-            attributes,
-            len(records) - 1,
-            base_timestamp,
-            max_timestamp,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            len(records),
-        )
+    header = BatchHeader(
+        base_offset,
+        0,
+        leader_epoch,
+        MAGIC,
+        0,
+        attributes,
+        len(records) - 1,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        len(records),
     )
+    return encode_batch(header, payload)
+
+
+def encode_batch(header: BatchHeader, payload: bytes | bytearray) -> bytearray:
+    """A whole batch: the header with the length and CRC it must have, and the records as they are."""
+    out = bytearray(_HEADER.pack(*header))
     out += payload
+    _LENGTH.pack_into(out, 8, len(out) - LENGTH_OVERHEAD)
     _write_crc(out)
     return out
 
@@ -320,36 +328,35 @@ def decode_records(batch: bytes | bytearray | memoryview, max_bytes: int = MAX_D
 
     Raises `MalformedMessage` for records that cannot be read or are larger than `max_bytes` when decompressed.
     """
-    header = _whole_header(batch)
-    data, pos = _records_block(batch, header, max_bytes)
+    header, data, pos = records_block(batch, max_bytes)
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else None
     return read_records(data, pos, header.records_count, header.base_offset, header.base_timestamp, append_time)
 
 
 def has_record_without_key(batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> bool:
     """Whether a record of the batch has a null key: compacted topics refuse those. Raises as `decode_records` does."""
-    header = _whole_header(batch)
-    data, pos = _records_block(batch, header, max_bytes)
+    header, data, pos = records_block(batch, max_bytes)
     return records_without_key(data, pos, header.records_count)
 
 
-def _whole_header(batch: bytes | bytearray | memoryview) -> BatchHeader:
+def records_block(
+    batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES
+) -> tuple[BatchHeader, bytes, int]:
+    """The header of one batch, its uncompressed records as bytes, and where in these they start.
+
+    Raises `MalformedMessage` for anything but one whole batch, and as `decode_records` does.
+    """
     if len(batch) < HEADER_SIZE:
         raise MalformedMessage(f"record batch of {len(batch)} bytes")
     header = _new(BatchHeader, _unpack_header(batch))
     if header.magic != MAGIC or header.length != len(batch) - LENGTH_OVERHEAD or header.records_count < 0:
         raise MalformedMessage(f"not one record batch: magic {header.magic}, length {header.length}")
-    return header
-
-
-def _records_block(batch: bytes | bytearray | memoryview, header: BatchHeader, max_bytes: int) -> tuple[bytes, int]:
-    """The uncompressed records as bytes, and where in them they start."""
     codec = _codec(header.attributes)
     if codec is not Compression.NONE:
-        return decompress(codec, memoryview(batch)[HEADER_SIZE:], max_bytes), 0
+        return header, decompress(codec, memoryview(batch)[HEADER_SIZE:], max_bytes), 0
     if len(batch) > max_bytes + HEADER_SIZE:
         raise MalformedMessage(f"records are larger than {max_bytes} bytes")
-    return bytes(batch), HEADER_SIZE  # no copy when these are bytes already
+    return header, bytes(batch), HEADER_SIZE  # no copy when these are bytes already
 
 
 def _codec(attributes: int) -> Compression:

@@ -28,6 +28,7 @@ __all__ = [
     "RecordData",
     "encode_record",
     "read_records",
+    "record_extents",
     "records_without_key",
 ]
 
@@ -84,7 +85,7 @@ def read_records(
     """
     records: list[Record] = []
     try:
-        for start, end in _extents(data, pos, count):
+        for start, end in record_extents(data, pos, count):
             byte = data[start + 1]  # after the attributes
             if byte < 0x80:
                 delta, at = (byte >> 1) ^ -(byte & 1), start + 2
@@ -110,7 +111,7 @@ def read_records(
 def records_without_key(data: bytes, pos: int, count: int) -> bool:
     """Whether any of the records has a null key. Raises `MalformedMessage` as `read_records` does."""
     try:
-        for start, _ in _extents(data, pos, count):
+        for start, _ in record_extents(data, pos, count):
             _, at = read_zigzag(data, start + 1, 10)
             _, at = read_zigzag(data, at)
             if read_zigzag(data, at)[0] < 0:
@@ -120,8 +121,11 @@ def records_without_key(data: bytes, pos: int, count: int) -> bool:
     return False
 
 
-def _extents(data: bytes, pos: int, count: int) -> Iterator[tuple[int, int]]:
-    """Start (after the length) and end of each record; they have to fill `data`."""
+def record_extents(data: bytes, pos: int, count: int) -> Iterator[tuple[int, int]]:
+    """Start (after the length) and end of each of `count` records that fill `data` from `pos` exactly.
+
+    Raises `MalformedMessage` for anything else, IndexError when a length is cut short.
+    """
     total = len(data)
     for _ in range(count):
         byte = data[pos]
