@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shareq.broker.environment import TimerHandle
+from shareq.broker.log.reader import ReadResult
 from shareq.broker.pending import Pending
 from shareq.broker.share.fetch_plan import slice_bounds, split_bytes
 from shareq.broker.share.partition import AcquiredRange
@@ -198,12 +199,10 @@ class ShareFetch:
         """Read and acquire from one share partition; None when nothing was acquired."""
         core, log, params = leader.core, leader.log, self._params
         now = self._broker.env.clock.now_ms()
-        offset = core.next_fetch_offset()
-        read = log.read(offset, max_bytes, upto=self._upto(leader), max_records=max_records)
+        offset, read = self._read(leader, max_bytes, max_records)
         if read is ErrorCode.OFFSET_OUT_OF_RANGE:
             core.on_log_start_moved(log.log_start_offset, now)
-            offset = core.next_fetch_offset()
-            read = log.read(offset, max_bytes, upto=self._upto(leader), max_records=max_records)
+            offset, read = self._read(leader, max_bytes, max_records)
             if read is ErrorCode.OFFSET_OUT_OF_RANGE:
                 return None  # beyond the log end: never shown to a consumer
         if isinstance(read, ErrorCode):
@@ -219,3 +218,12 @@ class ShareFetch:
         return FetchedPartition(
             leader.key.topic_id, leader.key.partition, ErrorCode.NONE, memoryview(read.records)[start:end], acquired
         )
+
+    def _read(
+        self, leader: SharePartitionLeader, max_bytes: int, max_records: int
+    ) -> tuple[int, ReadResult | ErrorCode]:
+        """The next fetch offset, and what the log has from there on, as far as it may be acquired."""
+        core = leader.core
+        offset = core.next_fetch_offset()
+        records = core.read_until(self._params.mode, max_records) - offset + 1
+        return offset, leader.log.read(offset, max_bytes, upto=self._upto(leader), max_records=records)

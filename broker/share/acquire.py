@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from shareq.broker.share.inflight import InFlightBatch
 from shareq.broker.share.locks import AcquisitionLocks
-from shareq.broker.share.offsets import move_gap_start
+from shareq.broker.share.offsets import move_gap_start, next_fetch_offset
 from shareq.broker.share.record_state import AcquireMode, RecordState
 from shareq.broker.share.record_status import RecordStatus, settled
 from shareq.broker.share.values import AcquiredRange, BatchSpan
@@ -33,6 +33,40 @@ def capacity(
     if allowed > 0:
         return allowed, last_fetched
     return min(max_records, window.end_offset - fetch_offset + 1), min(last_fetched, window.end_offset)
+
+
+def throttled_from(delivery_count_limit: int) -> int:
+    """The delivery count from which on a record is handed out in ever smaller company."""
+    return max(2, (delivery_count_limit + 1) // 2)
+
+
+def read_until(window: InFlightWindow, mode: AcquireMode, max_records: int, delivery_count_limit: int) -> int:
+    """The last offset (inclusive) that matters of a read at the next fetch offset: going on changes nothing.
+
+    Only what can be acquired counts against `max_records`. Where a budget is rounded up to what is in flight together,
+    that is read to its end, or to its last available record once it is split; so is what may be throttled. New records
+    are counted without the holes that the log may have.
+    """
+    position, left = next_fetch_offset(window), max_records
+    exact, throttled = mode is AcquireMode.RECORD_LIMIT, throttled_from(delivery_count_limit)
+    missing = window.active_gap is not None
+    for batch in window.batches.from_offset(position) if position <= window.end_offset else ():
+        if missing and position < batch.first_offset:
+            if batch.first_offset - position >= left:
+                return position + left - 1
+            left -= batch.first_offset - position
+        until = position - 1
+        for first, last, status in batch.runs(max(position, batch.first_offset), batch.last_offset):
+            if not status.available:
+                continue
+            until = last if batch.offset_form else batch.last_offset
+            if last - first + 1 >= left and exact and batch.peak_count < throttled:
+                return first + left - 1
+            left -= last - first + 1
+        if left <= 0:
+            return until
+        position = batch.last_offset + 1
+    return position + left - 1
 
 
 class Acquisition:
@@ -75,7 +109,7 @@ class Acquisition:
         self._locks = locks
         self._deadline_ms = now_ms + settings.record_lock_duration_ms
         self._max_deliveries = settings.delivery_count_limit
-        self._throttle_from = max(2, (settings.delivery_count_limit + 1) // 2)
+        self._throttle_from = throttled_from(settings.delivery_count_limit)
         self._limited = mode is AcquireMode.RECORD_LIMIT
         self._spans = spans
         self._first = spans[0].base_offset

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shareq.broker.share.acknowledge import Acknowledgement
-from shareq.broker.share.acquire import Acquisition, capacity, cut_out
+from shareq.broker.share.acquire import Acquisition, capacity, cut_out, read_until
 from shareq.broker.share.counters import SharePartitionCounters, given_up, records_in
 from shareq.broker.share.effects import Effect, StateBatch, WakeFetches, WriteState
 from shareq.broker.share.load import load_window
@@ -163,6 +163,13 @@ class SharePartition:
         if next_fetch_offset(self._window) != self._window.end_offset + 1:
             return True
         return self._window.in_flight() < self.settings.partition_max_record_locks
+
+    def read_until(self, mode: AcquireMode, max_records: int) -> int:
+        """The last offset (inclusive) that a read at the next fetch offset has to reach to acquire `max_records` > 0.
+
+        Whatever lies behind it would not be acquired, nor change what is.
+        """
+        return read_until(self._window, mode, max_records, self.settings.delivery_count_limit)
 
     def acquire(
         self,

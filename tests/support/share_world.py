@@ -175,7 +175,8 @@ class ShareWorld:
             f"aborted={aborted} {[(span.base_offset, span.last_offset) for span in read]}"
         )
         mode = AcquireMode.RECORD_LIMIT if limited else AcquireMode.BATCH_OPTIMIZED
-        acquired = self.core.acquire(member, mode, batch_size, max_records, offset, read, self.now, aborted=aborted)
+        enough = read if aborted else self._cut(read, offset, self.core.read_until(mode, max_records))
+        acquired = self.core.acquire(member, mode, batch_size, max_records, offset, enough, self.now, aborted=aborted)
         expected = self.model.acquire(
             member,
             limited,
@@ -190,6 +191,13 @@ class ShareWorld:
         self.transcript.append(f"  -> {[tuple(row) for row in acquired]}")
         assert got == expected
         assert list(got) == sorted(got)
+
+    def _cut(self, read: list[Span], offset: int, until: int) -> list[Span]:
+        """What a read brings that stops behind the record batch with `until`; all where the log has holes."""
+        ends = [offset - 1, *(span.last_offset for span in read)]
+        if any(span.base_offset > end + 1 for span, end in zip(read, ends, strict=False)):
+            return read
+        return [span for span, end in zip(read, ends, strict=False) if span is read[0] or end < until]
 
     def _aborted(self, read: Sequence[Span]) -> tuple[tuple[int, int], ...]:
         return tuple((span.base_offset, span.last_offset) for span in read if self.rng.random() < 0.4)

@@ -12,6 +12,7 @@ import pytest
 from shareq.broker.share.partition import SharePartition
 from tests.support.share_partition import (
     ACCEPT,
+    BATCHES,
     KEY,
     RECORDS,
     REJECT,
@@ -398,3 +399,61 @@ def test_a_lowered_limit_archives_at_the_next_release() -> None:
     fetch(partition, spans((0, 0)))
     partition.settings = replace(partition.settings, delivery_count_limit=2)
     assert settle(partition, 0, 0, RELEASE).batches[0] == (0, 0, 4, 3)
+
+
+# -- how far a read has to go
+
+
+def test_a_read_for_new_records_ends_with_the_budget() -> None:
+    partition = share_partition()
+    fetch(partition, spans((0, 9)))
+    assert partition.read_until(BATCHES, 5) == 14
+
+
+def test_a_read_goes_on_over_records_that_are_not_available() -> None:
+    """Found beside Apache Kafka 4.3.1: records between those that were released must not count against MaxRecords."""
+    partition = share_partition()
+    fetch(partition, batches(0, 9, 1), batch_size=1)
+    settle(partition, 2, 2, RELEASE)
+    settle(partition, 7, 7, RELEASE)
+    assert partition.read_until(RECORDS, 2) == 7
+    assert partition.read_until(RECORDS, 3) == 10
+    assert fetch(partition, batches(2, 10), max_records=3, mode=RECORDS) == [(2, 2, 2), (7, 7, 2), (10, 10, 1)]
+
+
+def test_a_read_reaches_the_end_of_a_batch_that_is_handed_out_whole() -> None:
+    """In batch mode the budget is rounded up to what was acquired together, which may be several record batches."""
+    partition = share_partition()
+    fetch(partition, batches(0, 99, 10))
+    settle(partition, 0, 99, RELEASE)
+    assert partition.read_until(BATCHES, 1) == 99
+    assert partition.read_until(RECORDS, 1) == 0
+
+
+def test_a_read_reaches_the_last_available_record_of_a_split_batch() -> None:
+    """In batch mode the budget does not count inside one in-flight batch."""
+    partition = share_partition()
+    fetch(partition, batches(0, 99, 10))
+    settle(partition, 5, 5, RELEASE)
+    settle(partition, 55, 55, RELEASE)
+    assert partition.read_until(BATCHES, 1) == 55
+    assert partition.read_until(RECORDS, 1) == 5
+
+
+def test_a_read_sees_that_a_batch_is_throttled() -> None:
+    """A record that keeps failing shrinks what is handed out of its in-flight batch, wherever it is in it."""
+    partition = share_partition()
+    fetch(partition, batches(0, 9))
+    settle(partition, 0, 9, RELEASE, *[ACCEPT] * 8, RELEASE)
+    assert partition.read_until(RECORDS, 1) == 0
+    for _ in range(2):
+        assert fetch(partition, spans((9, 9)), at=9) != []
+        settle(partition, 9, 9, RELEASE)
+    assert states(partition) == "0 Available(1), 1-8 Acknowledged(1), 9 Available(3)"
+    assert partition.read_until(RECORDS, 1) == 9
+
+
+def test_a_read_after_a_reload_stops_in_a_hole() -> None:
+    partition = share_partition(persisted=[(50, 59, 0, 1)])
+    assert partition.read_until(BATCHES, 10) == 9
+    assert partition.read_until(BATCHES, 51) == 59
