@@ -45,9 +45,10 @@ class ConfigAdmin:
         return describe.describe_topic(values, own, self._layers())
 
     def describe_group(self, group_id: str) -> list[ConfigEntry]:
-        """All properties of a group, by name."""
+        """All properties of a group, by name; its own ones as they were set, whatever the bounds are now."""
         own = self._metadata.configs(GROUP, group_id)
-        return describe.describe_group(self._configs.group(group_id), own, self._layers())
+        values = group_config.stored_values(group_id, self._configs.broker, own)
+        return describe.describe_group(values, own, self._layers())
 
     def describe_broker(self, *, cluster: bool) -> list[ConfigEntry]:
         """This broker's public properties, or those set for all brokers."""

@@ -70,7 +70,7 @@ def describe_topic(
 def describe_group(
     values: Mapping[str, ConfigValue], overrides: Mapping[str, str], layers: BrokerLayers
 ) -> list[ConfigEntry]:
-    """Every group property by name: `values` are in effect, `overrides` the group's own."""
+    """Every group property by name: `values` are to be shown, `overrides` the group's own."""
     entries: list[ConfigEntry] = []
     for key in sorted(GROUP_KEYS, key=_name):
         synonym = broker_synonym(key.name, layers.config)

@@ -149,14 +149,20 @@ def check_group_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> N
 
 def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
     """What is in effect for a group: its own values within today's bounds, over the broker's."""
+    values = stored_values(group_id, config, overrides)
+    for name in values.keys() & overrides.keys():
+        values[name] = _clamped(group_id, name, values[name], config)
+    return values
+
+
+def stored_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
+    """The same, but its own values as they were set, which is what administrators are shown."""
     values = _defaults(config)
     for name, text in overrides.items():
         try:
-            value = _key(name).parse(text)
+            values[name] = _key(name).parse(text)
         except ConfigError as error:
             logger.warning("group %s: stored property left out: %s", group_id, error)
-            continue
-        values[name] = _clamped(group_id, name, value, config)
     return values
 
 

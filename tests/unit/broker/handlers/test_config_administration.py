@@ -157,6 +157,22 @@ def test_describe_a_group_with_a_property_of_its_own(world: World) -> None:
     ]
 
 
+def test_after_a_restart_with_tighter_bounds_a_group_shows_its_own_value_and_uses_the_bound(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    alter(world, GROUP, "g", ("share.record.lock.duration.ms", SET, "60000"))
+    tighter = World({"group.share.max.record.lock.duration.ms": "31000"}, db=world.db)
+    lock = describe(tighter, GROUP, "g")[1]["share.record.lock.duration.ms"]
+    assert (lock.value, lock.config_source) == ("60000", 8)
+    assert tighter.configs.share_group("g").record_lock_duration_ms == 31_000
+    assert "share.record.lock.duration.ms=60000 is outside the broker's bounds, using 31000" in caplog.text
+    refused = alter(tighter, GROUP, "g", ("share.delivery.count.limit", SET, "4"))
+    assert refused.error_code == ErrorCode.INVALID_CONFIG
+    assert "share.record.lock.duration.ms" in str(refused.error_message)
+    wider = World(db=world.db)
+    assert wider.configs.share_group("g").record_lock_duration_ms == 60_000
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "code"),
     [
