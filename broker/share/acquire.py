@@ -59,7 +59,7 @@ def read_until(window: InFlightWindow, mode: AcquireMode, max_records: int, deli
         for first, last, status in batch.runs(max(position, batch.first_offset), batch.last_offset):
             if not status.available:
                 continue
-            until = last if batch.offset_form else batch.last_offset
+            until = last
             if last - first + 1 >= left and exact and batch.peak_count < throttled:
                 return first + left - 1
             left -= last - first + 1
