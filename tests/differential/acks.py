@@ -154,6 +154,8 @@ def _once_more(chance: Random, view: View, member: int, partition: int) -> list[
 def _from_the_beginning(chance: Random, view: View, member: int, partition: int) -> list[AckRange] | None:
     """Below the start offset and on into what may be held."""
     held = view.held_by(member, partition)
+    if not held and chance.random() < 0.8:
+        return None
     last = chance.choice(held) if held else chance.randrange(3)
     return [AckRange(0, last, (chance.choice(_TYPES),))]
 

@@ -40,6 +40,8 @@ from tests.differential.view import View
 PAUSE_MS = SHORT_LOCK_MS + 300
 COLD_WAIT_MS = 500
 """How long a fetch waits for share partitions that the broker has to load first."""
+PLENTY = 100_000
+"""MaxRecords that is more than there is: which partition a smaller one goes to first is up to the broker."""
 NEVER_ENOUGH = 8 << 20
 """MinBytes of such a fetch: it looks only when its time is up, when all partitions are loaded."""
 LOCK_MS = "share.record.lock.duration.ms"
@@ -105,7 +107,7 @@ def _fetch(chance: Random, view: View) -> Step:
     session = view.sessions.get(member)
     if session is None:
         return _open_of(chance, view, member)
-    named = chance.choice(((), (), (), (0,), (1,), (0, 1), (1, 0)))
+    named = chance.choice(((), (), (), (0,), (1,), (0, 1), (1, 0)) if len(session.partitions) > 1 else ((),))
     step = Fetch("fetch", member, session.epoch, named, **_limits(chance))  # type: ignore[arg-type]
     if chance.random() < 0.07:
         step = replace(step, kind="fetch, forgetting", forgotten=chance.choice(((0,), (1,), (0, 1))))
@@ -117,7 +119,16 @@ def _fetch(chance: Random, view: View) -> Step:
         acks = sound_acks(chance, view, member, renew=False)
         if acks:
             step = replace(step, kind="fetch with acks", acks=acks)
-    return _waiting(step, view)
+    return _sized(step, view)
+
+
+def _shared_budget(chance: Random, view: View) -> Step | None:
+    """A MaxRecords that two partitions have to share."""
+    member = chance.randrange(MEMBERS)
+    session = view.sessions.get(member)
+    if session is None or not view.loaded.issuperset(range(PARTITIONS)):
+        return None
+    return Fetch("fetch, shared budget", member, session.epoch, (0, 1), max_records=chance.choice((1, 2, 10)))
 
 
 def _open(chance: Random, view: View) -> Step:
@@ -125,10 +136,10 @@ def _open(chance: Random, view: View) -> Step:
 
 
 def _open_of(chance: Random, view: View, member: int) -> Step:
-    """A session with both partitions, mostly; also where there is one already."""
-    named = chance.choices(((0, 1), (1, 0), (0,), (1,), ()), (10, 4, 2, 2, 1))[0]
+    """A session with one of the partitions or both; also where there is one already."""
+    named = chance.choices(((0, 1), (1, 0), (0,), (1,), ()), (5, 3, 6, 6, 1))[0]
     kind = "reopen" if member in view.sessions else "open"
-    return _waiting(Fetch(kind, member, 0, named, **_limits(chance)), view)  # type: ignore[arg-type]
+    return _sized(Fetch(kind, member, 0, named, **_limits(chance)), view)  # type: ignore[arg-type]
 
 
 def _limits(chance: Random) -> dict[str, int]:
@@ -142,13 +153,20 @@ def _limits(chance: Random) -> dict[str, int]:
     }
 
 
-def _waiting(step: Fetch, view: View) -> Fetch:
-    """The step; one that makes the broker load a share partition waits for that, whichever of them is loaded first."""
+def _sized(step: Fetch, view: View) -> Fetch:
+    """The step as both brokers have to answer it alike.
+
+    One that fetches from both partitions asks for all there is. One that makes the broker load a share partition waits
+    until its time is up, whichever of them is loaded first.
+    """
     session = view.sessions.get(step.member)
     fetched = set(step.partitions) | {partition for partition, _ in step.acks}
     if session is not None and step.epoch > 0:
         fetched |= session.partitions.keys()
-    if fetched - {UNKNOWN_PARTITION} <= view.loaded or step.max_records <= 0:
+    fetched -= {UNKNOWN_PARTITION}
+    if step.max_records > 0 and len(fetched - set(step.forgotten)) > 1:
+        step = replace(step, max_records=PLENTY)
+    if fetched <= view.loaded or step.max_records <= 0:
         return step
     return replace(step, max_wait_ms=COLD_WAIT_MS, min_bytes=NEVER_ENOUGH)
 
@@ -201,7 +219,7 @@ def _mistaken(chance: Random, view: View) -> Step | None:
     version = chance.choice((1, 2, 2))
     if chance.random() < 0.3:
         step = Fetch(f"bad ack with fetch: {what}", member, session.epoch, acks=acks, version=version)
-        return _waiting(step, view)
+        return _sized(step, view)
     return Acknowledge(f"bad ack: {what}", member, session.epoch, acks, version=version)
 
 
@@ -332,6 +350,7 @@ Maker = Callable[[Random, View], Step | None]
 
 MAKERS: Final[dict[str, Maker]] = {
     "fetch": _fetch,
+    "shared budget": _shared_budget,
     "open": _open,
     "acknowledge": _acknowledge,
     "mistaken": _mistaken,
@@ -364,6 +383,7 @@ PLANS: Final[dict[str, tuple[str, ...]]] = {
 
 KINDS: Final[dict[str, float]] = {
     "fetch": 30,
+    "shared budget": 0.7,
     "acknowledge": 24,
     "mistaken": 8,
     "produce": 7,

@@ -13,7 +13,7 @@ from typing import Final
 from shareq.protocol.errors import ErrorCode
 from tests.differential.answers import Answer
 from tests.differential.compare import Difference
-from tests.differential.steps import Fetch, ReadState, Step
+from tests.differential.steps import PARTITIONS, Acknowledge, Fetch, ReadState, Step
 from tests.differential.view import View
 
 
@@ -62,6 +62,28 @@ def _initial_start_offset(situation: Situation, difference: Difference) -> bool:
     )
 
 
+def _below_an_empty_window(situation: Situation, difference: Difference) -> bool:
+    step, ours, theirs = situation.step, situation.ours, situation.theirs
+    if not isinstance(step, Fetch | Acknowledge) or ours.error or theirs.error != ErrorCode.UNKNOWN_SERVER_ERROR:
+        return False
+    return any(
+        ours.of(partition).ack_error == ErrorCode.INVALID_RECORD_STATE
+        and any(each.first < min(situation.view.held[partition], default=each.last + 1) for each in ranges)
+        for partition, ranges in step.acks
+        if partition < PARTITIONS
+    )
+
+
+def _which_partition_first(situation: Situation, difference: Difference) -> bool:
+    step, ours, theirs = situation.step, situation.ours, situation.theirs
+    if not isinstance(step, Fetch) or step.kind != "fetch, shared budget" or difference.what != "acquired":
+        return False
+    rows = [(ours.of(partition).acquired, theirs.of(partition).acquired) for partition in range(PARTITIONS)]
+    return all(
+        mine.items() <= other.items() or other.items() <= mine.items() for mine, other in rows
+    ) and step.max_records < sum(max(len(mine), len(other)) for mine, other in rows)
+
+
 JUSTIFIED: Final = (
     Justified(
         "unknown topic id in a share fetch",
@@ -74,6 +96,20 @@ JUSTIFIED: Final = (
         "what share.auto.offset.reset resolved to is written down at the first acquire; Apache Kafka keeps -1 until "
         "the first acknowledgement, resolves it again after a restart, and skips records with `latest`",
         _initial_start_offset,
+    ),
+    Justified(
+        "acknowledging from below the start offset, with nothing in flight there",
+        "Apache Kafka fails the whole request, other partitions included, with UNKNOWN_SERVER_ERROR (it looks for the "
+        "batch at the start offset without asking whether there is one); here the partition gets INVALID_RECORD_STATE",
+        _below_an_empty_window,
+        diverges=True,
+    ),
+    Justified(
+        "which partition a shared MaxRecords goes to first",
+        "Apache Kafka begins with those whose log position it happens to know, and orders a session's partitions by "
+        "hash when several brought records; here they take turns by session epoch, in the session's order",
+        _which_partition_first,
+        diverges=True,
     ),
 )
 
