@@ -84,7 +84,12 @@ class BrokerConfig:
     log_message_timestamp_before_max_ms: int
     log_message_timestamp_after_max_ms: int
     log_cleaner_enable: bool
+    log_cleaner_threads: int
     log_cleaner_backoff_ms: int
+    log_cleaner_io_max_bytes_per_second: float
+    log_cleaner_dedupe_buffer_size: int
+    log_cleaner_io_buffer_size: int
+    log_cleaner_io_buffer_load_factor: float
     log_cleaner_min_cleanable_ratio: float
     log_cleaner_delete_retention_ms: int
     log_cleaner_min_compaction_lag_ms: int

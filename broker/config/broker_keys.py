@@ -17,6 +17,7 @@ from shareq.broker.config.share_keys import SHARE_KEYS
 _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE
 _HOUR_MS: Final = 3_600_000
 _DAY_MS: Final = 24 * _HOUR_MS
+_DOUBLE_TOP: Final = 1.7976931348623157e308  # Java's Double.MAX_VALUE
 
 COMPRESSION_TYPES: Final = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
@@ -203,7 +204,47 @@ _LOG_KEYS: Final = (
     ),
     ConfigKey("log.cleaner.enable", Type.BOOLEAN, True, None, "Whether compacted topics are cleaned."),
     ConfigKey(
+        "log.cleaner.threads",
+        Type.INT,
+        1,
+        _NON_NEGATIVE,
+        "Accepted for compatibility; one log is cleaned at a time, in the pauses of the one thread.",
+        mode=_DYNAMIC,
+    ),
+    ConfigKey(
         "log.cleaner.backoff.ms", Type.LONG, 15_000, _NON_NEGATIVE, "Pause when nothing is dirty.", mode=_DYNAMIC
+    ),
+    ConfigKey(
+        "log.cleaner.io.max.bytes.per.second",
+        Type.DOUBLE,
+        _DOUBLE_TOP,
+        None,
+        "How much the cleaner reads and writes in a second at most, on average.",
+        mode=_DYNAMIC,
+    ),
+    ConfigKey(
+        "log.cleaner.dedupe.buffer.size",
+        Type.LONG,
+        134_217_728,
+        None,
+        "Memory for the keys of one pass; a log with more takes several. Taken only while it is needed.",
+        mode=_DYNAMIC,
+    ),
+    ConfigKey(
+        "log.cleaner.io.buffer.size",
+        Type.INT,
+        524_288,
+        _NON_NEGATIVE,
+        "Accepted for compatibility; the cleaner reads and writes in small steps.",
+        mode=_DYNAMIC,
+    ),
+    ConfigKey(
+        "log.cleaner.io.buffer.load.factor",
+        Type.DOUBLE,
+        0.9,
+        None,
+        "The share of the memory for keys that is used.",
+        mode=_DYNAMIC,
     ),
     ConfigKey(
         "log.cleaner.min.cleanable.ratio", Type.DOUBLE, 0.5, Range(0, 1), "Dirty share worth cleaning.", mode=_DYNAMIC

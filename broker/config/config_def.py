@@ -233,6 +233,14 @@ def int_value(values: Mapping[str, ConfigValue], name: str) -> int:
     return value
 
 
+def float_value(values: Mapping[str, ConfigValue], name: str) -> float:
+    """The value of a key of type DOUBLE that is always set."""
+    value = values[name]
+    if not isinstance(value, float | int):
+        raise TypeError(f"{name} is {value!r}, not a number")
+    return value
+
+
 def format_value(value: ConfigValue) -> str:
     """A value as Kafka writes it in property files and answers: `true`, `0.5`, `a,b`. None becomes the empty string."""
     if isinstance(value, bool):

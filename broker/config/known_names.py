@@ -32,8 +32,7 @@ group.streams.max.heartbeat.interval.ms group.streams.max.session.timeout.ms gro
 group.streams.max.standby.replicas group.streams.min.assignment.interval.ms group.streams.min.heartbeat.interval.ms
 group.streams.min.session.timeout.ms group.streams.num.standby.replicas group.streams.session.timeout.ms
 initial.broker.registration.timeout.ms inter.broker.listener.name kafka.metrics.polling.interval.secs
-kafka.metrics.reporters leader.imbalance.check.interval.seconds log.cleaner.dedupe.buffer.size
-log.cleaner.io.buffer.load.factor log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.second log.cleaner.threads
+kafka.metrics.reporters leader.imbalance.check.interval.seconds
 log.dir.failure.timeout.ms log.flush.offset.checkpoint.interval.ms log.flush.start.offset.checkpoint.interval.ms
 log.initial.task.delay.ms log.local.retention.bytes log.local.retention.ms max.connection.creation.rate
 metadata.log.dir metadata.log.max.record.bytes.between.snapshots metadata.log.max.snapshot.interval.ms

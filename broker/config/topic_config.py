@@ -17,6 +17,7 @@ from shareq.broker.config.config_def import (
     OneOf,
     Range,
     UnknownConfigError,
+    float_value,
     int_value,
 )
 from shareq.broker.config.config_def import ConfigType as Type
@@ -188,6 +189,10 @@ def log_settings(values: Mapping[str, ConfigValue], config: BrokerConfig) -> Log
         message_timestamp_after_max_ms=int_value(values, "message.timestamp.after.max.ms"),
         delete="delete" in policy,
         compact="compact" in policy,
+        delete_retention_ms=int_value(values, "delete.retention.ms"),
+        min_cleanable_dirty_ratio=float_value(values, "min.cleanable.dirty.ratio"),
+        min_compaction_lag_ms=int_value(values, "min.compaction.lag.ms"),
+        max_compaction_lag_ms=int_value(values, "max.compaction.lag.ms"),
         flush_messages=int_value(values, "flush.messages"),
         compression_type=_COMPRESSIONS[str(values["compression.type"])],
         producer_id_expiration_ms=config.producer_id_expiration_ms,

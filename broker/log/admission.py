@@ -12,17 +12,19 @@ from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import (
     CONTROL,
     DELETE_HORIZON,
+    LENGTH_OVERHEAD,
     LOG_APPEND_TIME,
     NO_PRODUCER_ID,
     TRANSACTIONAL,
     BatchHeader,
     has_record_without_key,
+    read_header,
     recompress,
     validate_batch,
     with_append_time,
 )
 
-__all__ = ["Admission"]
+__all__ = ["Admission", "own_header"]
 
 Batch = bytes | bytearray | memoryview
 
@@ -81,6 +83,14 @@ class Admission:
         if self._settings.append_time:
             batch = with_append_time(batch, now_wall_ms)
         return batch
+
+
+def own_header(batch: Batch) -> BatchHeader:
+    """The header of a batch that the broker made itself. ValueError for anything but one whole batch."""
+    header = read_header(batch)
+    if header.length + LENGTH_OVERHEAD != len(batch):
+        raise ValueError(f"not one record batch: {len(batch)} bytes, its length says {header.size}")
+    return header
 
 
 def _check_attributes(header: BatchHeader) -> ErrorCode:

@@ -7,6 +7,7 @@ A partition's folder:
     <base offset>.log             record batches
     <base offset>.index .timeindex    written when the segment is sealed or the log is closed
     <base offset>.txnindex        the same, where transactions were aborted
+    *.cleaned .swap .deleted      segments on their way in and out, see `cleaner/swap.py`
     <offset>.snapshot             producers as they were at that log end offset
 """
 
@@ -31,6 +32,7 @@ from shareq.broker.log.segment import (
     offset_of_file,
 )
 from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, AbortedTransaction, entries_from_bytes, entries_to_bytes
+from shareq.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, read_header
 
 __all__ = [
     "LEADER_EPOCH_FILE",
@@ -99,7 +101,7 @@ class Segment:
 
     `size` is what is written and believed of the file; bytes behind it are about to be truncated. `synced` of them are
     known to be on stable storage. While `pins` > 0 the file stays open. `map_proven`: the map was made from the log's
-    bytes, not read from index files.
+    bytes, not read from index files. `suffix` is what the `.log` file's name ends with while it replaces others.
     """
 
     __slots__ = (
@@ -114,17 +116,21 @@ class Segment:
         "map_proven",
         "pins",
         "size",
+        "suffix",
         "synced",
         "used",
     )
 
-    def __init__(self, pool: FilePool, folder: str, base_offset: int, size: int, interval_bytes: int) -> None:
+    def __init__(
+        self, pool: FilePool, folder: str, base_offset: int, size: int, interval_bytes: int, suffix: str = ""
+    ) -> None:
         self._pool = pool
         self._folder = folder
         self._interval = interval_bytes
         self._file: File | None = None
         self._map: SegmentMap | None = None
         self.base_offset = base_offset
+        self.suffix = suffix
         self.size = size
         self._sealed = False
         self.map_proven = False
@@ -143,7 +149,7 @@ class Segment:
 
     @property
     def log_path(self) -> str:
-        return self.path(LOG_SUFFIX)
+        return self.path(LOG_SUFFIX) + self.suffix
 
     def path(self, suffix: str) -> str:
         return f"{self._folder}/{file_name(self.base_offset, suffix)}"
@@ -196,6 +202,12 @@ class Segment:
             self._pool.closed(self)
             self.close_file()
 
+    def first_timestamp(self, *, or_else: int) -> int:
+        """The largest timestamp of its first batch, `or_else` without any. OSError as the file's."""
+        head = self.read_at(0, HEADER_SIZE) if self.exists else b""
+        timestamp = read_header(head).max_timestamp if len(head) == HEADER_SIZE else NO_TIMESTAMP
+        return or_else if timestamp == NO_TIMESTAMP else timestamp
+
     # What is where in the file.
 
     @property
@@ -236,7 +248,7 @@ class Segment:
         segment_map = self.new_map()
         walk = BatchWalk(self.read_at, self.size, next_offset=self.base_offset, check_crc=False)
         for position, header in walk:
-            segment_map.add(header.last_offset, position, header.size, header.max_timestamp)
+            segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
         self.set_map(segment_map, proven=True)
         return segment_map
 
@@ -302,7 +314,8 @@ class Segment:
         """Remove the segment's files, the log first: what is left behind without it is swept at the next start."""
         self.synced = self.size
         self.close()
-        for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+        remove_quietly(self._pool.fs, self.log_path)
+        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
             remove_quietly(self._pool.fs, self.path(suffix))
 
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from shareq.broker.log.admission import Admission
+from shareq.broker.log.admission import Admission, own_header
 from shareq.broker.log.append import AppendInfo, Batch, LogHost, OnDurable, Origin
 from shareq.broker.log.checkpoints import format_epochs, format_partition_metadata
 from shareq.broker.log.files import (
@@ -57,6 +57,7 @@ class PartitionLog:
 
     __slots__ = (
         "_active",
+        "_active_since_ms",
         "_admission",
         "_buffers",
         "_callbacks",
@@ -124,6 +125,7 @@ class PartitionLog:
         self._position = 0  # in the active segment, where the next batch goes
         self._size_limit = -1  # without an active segment the first append makes one
         self._roll_at_ms = 0
+        self._active_since_ms = 0
         self._max_offset = 0
         self._buffers: list[bytearray | memoryview] = []
         self._tail = bytearray()
@@ -155,7 +157,8 @@ class PartitionLog:
             self._segments.add(segment)
         if recovered.segments:
             self.log_start_offset = max(self.log_start_offset, recovered.segments[0].base_offset)
-            self._activate(recovered.segments[-1], now_wall_ms)
+            active = recovered.segments[-1]
+            self._activate(active, min(now_wall_ms, active.first_timestamp(or_else=now_wall_ms)))
 
     # Settings and state.
 
@@ -169,6 +172,7 @@ class PartitionLog:
         self._admission = Admission(settings)
         if self._active is not None:
             self._size_limit = settings.segment_bytes
+            self._roll_at_ms = self._active_since_ms + settings.roll_ms
 
     @property
     def folder(self) -> str:
@@ -217,7 +221,7 @@ class PartitionLog:
         """
         if self._refusal:
             return self._refusal
-        header = self._admission.check(batch, now_wall_ms) if origin is Origin.CLIENT else _own_header(batch)
+        header = self._admission.check(batch, now_wall_ms) if origin is Origin.CLIENT else own_header(batch)
         if isinstance(header, ErrorCode):
             return header
         if header.producer_id != NO_PRODUCER_ID:
@@ -278,7 +282,7 @@ class PartitionLog:
         """Have an active segment that takes the next batch."""
         active = self._active
         if active is not None and self._position == 0:  # nothing in it: it may take one batch of any size
-            self._roll_at_ms = now_wall_ms + self._settings.segment_ms
+            self._age_from(now_wall_ms)
             return ErrorCode.NONE
         if active is not None:
             error = self._seal(active)
@@ -290,13 +294,22 @@ class PartitionLog:
         self._activate(segment, now_wall_ms)
         return ErrorCode.NONE
 
-    def _activate(self, segment: Segment, now_wall_ms: int) -> None:
+    def _age_from(self, wall_ms: int) -> None:
+        self._active_since_ms = wall_ms
+        self._roll_at_ms = wall_ms + self._settings.roll_ms
+
+    def roll(self, now_wall_ms: int, *, if_old: bool = False) -> None:
+        """Have a new active segment, unless nothing is in this one; with `if_old` if segment.ms asks for it."""
+        if self._position and not self._refusal and (not if_old or now_wall_ms >= self._roll_at_ms):
+            self._make_room(now_wall_ms)
+
+    def _activate(self, segment: Segment, since_wall_ms: int) -> None:
         self._active = segment
         self._map = segment.map
         self._mark = self._map.mark()
         self._position = segment.size
         self._size_limit = self._settings.segment_bytes
-        self._roll_at_ms = now_wall_ms + self._settings.segment_ms
+        self._age_from(since_wall_ms)
         self._max_offset = segment.base_offset + MAX_RELATIVE_OFFSET
 
     def _seal(self, active: Segment) -> ErrorCode:
@@ -539,6 +552,16 @@ class PartitionLog:
                 expired -= 1
         return max(self.log_start_offset, segments.base_of(expired)) if expired else self.log_start_offset
 
+    def replace_segments(
+        self, old: Sequence[Segment], new: Segment, end_offset: int, aborted: Sequence[AbortedTransaction]
+    ) -> None:
+        """Have `new`, on stable storage, in the place of sealed segments up to `end_offset` (exclusive).
+
+        `aborted`: the transactions that its markers aborted. Files are the caller's.
+        """
+        self._segments.replace(old, new)
+        self.producers.aborted.replace(new.base_offset, end_offset, aborted)
+
     def remove_deleted_segments(self) -> int:
         """Remove the segments that end at or before the log start offset; returns how many. The last one stays."""
         removed = self._segments.remove_before(self.log_start_offset)
@@ -569,11 +592,3 @@ class PartitionLog:
         for segment in self._segments.all():
             segment.synced = segment.size
             segment.close()
-
-
-def _own_header(batch: Batch) -> BatchHeader:
-    """The header of a batch that the broker made itself. ValueError for anything but one whole batch."""
-    header = read_header(batch)
-    if header.length + LENGTH_OVERHEAD != len(batch):
-        raise ValueError(f"not one record batch: {len(batch)} bytes, its length says {header.size}")
-    return header

@@ -173,7 +173,7 @@ def find_timestamp(segment: Segment, timestamp: int, start_offset: int, upto: in
     for _, header in walk:
         if header.base_offset >= upto:
             return None
-        if header.max_timestamp < timestamp or header.last_offset < start_offset:
+        if header.newest_timestamp < timestamp or header.last_offset < start_offset:
             continue
         if header.is_log_append_time:
             return Found(header.max_timestamp, max(header.base_offset, start_offset))

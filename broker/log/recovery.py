@@ -134,7 +134,7 @@ class _Opening:
         for at, header in walk:
             if at == position and len(segment_map.offsets) and not segment_map.offsets.ends_with(header.last_offset):
                 return False
-            segment_map.add(header.last_offset, at, header.size, header.max_timestamp)
+            segment_map.add(header.last_offset, at, header.size, header.newest_timestamp)
         segment.set_map(segment_map, proven=False)
         self.end = max(self.end, walk.next_offset)
         return walk.fault is None
@@ -160,7 +160,7 @@ class _Opening:
         segment_map = segment.new_map()
         walk = BatchWalk(segment.read_at, segment.size, next_offset=segment.base_offset)
         for position, header in walk:
-            segment_map.add(header.last_offset, position, header.size, header.max_timestamp)
+            segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
             if header.producer_id >= 0:
                 self._producers_seen = True
                 if header.is_control:

@@ -110,6 +110,9 @@ class BatchWalk:
 
     def batch(self, header: BatchHeader) -> bytes:
         """The bytes of the batch whose header was given last."""
+        start = self.position - self._chunk_at
+        if start + header.size <= len(self._chunk):
+            return self._chunk[start : start + header.size]
         return self._read_at(self.position, header.size)
 
     def _load(self) -> bool:

@@ -50,6 +50,14 @@ class SegmentList:
             removed += 1
         return removed
 
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """Have one segment in the place of those that adjoin; their files are the caller's. ValueError if not here."""
+        at = self._segments.index(old[0])
+        if self._segments[at : at + len(old)] != list(old):
+            raise ValueError(f"{new.log_path}: not in the place of {[segment.base_offset for segment in old]}")
+        self._segments[at : at + len(old)] = [new]
+        self._bases[at : at + len(old)] = [new.base_offset]
+
     def _at(self, offset: int) -> int:
         """Index of the segment that holds `offset`, or would."""
         bases = self._bases

@@ -33,6 +33,15 @@ class LogSettings:
     message_timestamp_after_max_ms: int = 60 * 60 * 1000
     delete: bool = True
     compact: bool = False
+    delete_retention_ms: int = _DAY_MS
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = UNLIMITED
     flush_messages: int = UNLIMITED
     compression_type: Compression | None = None
     producer_id_expiration_ms: int = _DAY_MS
+
+    @property
+    def roll_ms(self) -> int:
+        """How long a segment is the active one at most: what is never sealed is never compacted either."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.compact else self.segment_ms

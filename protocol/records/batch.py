@@ -147,6 +147,11 @@ class BatchHeader(NamedTuple):
         return last_sequence(self.base_sequence, self.last_offset_delta)
 
     @property
+    def newest_timestamp(self) -> int:
+        """The largest timestamp of its records; -1 when compaction has removed them all."""
+        return self.max_timestamp if self.records_count else NO_TIMESTAMP
+
+    @property
     def compression(self) -> int:
         """Codec bits; 5-7 are no codec, `validate_batch` refuses them."""
         return self.attributes & CODEC_MASK
