@@ -13,6 +13,7 @@ from shareq.broker.endpoint import Endpoint, advertised_endpoints
 from shareq.broker.environment import Environment
 from shareq.broker.fetch_sessions import FetchSessions
 from shareq.broker.fetch_wait import FetchWaits
+from shareq.broker.leaders import LeaderMap
 from shareq.broker.log.manager import LogManager
 from shareq.broker.meta_db import MetaDb, ResourceName
 from shareq.broker.metadata import MetadataStore
@@ -24,6 +25,7 @@ from shareq.coordinator.ports import TopicImage
 if TYPE_CHECKING:
     from shareq.broker.group_administration import GroupAdministration
     from shareq.broker.group_coordinator import GroupCoordinatorService
+    from shareq.broker.persister import Persister
     from shareq.broker.share_coordinator import ShareCoordinatorService
     from shareq.broker.share_partitions import SharePartitionManager
     from shareq.broker.share_sessions import ShareSessionService
@@ -33,7 +35,8 @@ class Broker:
     """One broker. Construct, `start`, hand it frames, `stop_waiting`, `close`.
 
     Attributes are the services that handlers use. Everything runs on the thread that runs `env.clock`. `release_lock`
-    is the data folder's lock if the caller has taken it already; without it `start` does.
+    is the data folder's lock if the caller has taken it already; without it `start` does. `persister` keeps the state
+    of share partitions; without it the share coordinator of this broker does.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Broker:
         endpoints: Mapping[str, Endpoint] | None = None,
         features: Mapping[str, int] | None = None,
         release_lock: Callable[[], None] | None = None,
+        persister: Persister | None = None,
     ) -> None:
         self.env = env
         self.config = config
@@ -64,9 +68,12 @@ class Broker:
         self.fetch_sessions = FetchSessions(
             config.max_incremental_fetch_session_cache_slots, lambda: env.rng.randint(1, 2**31 - 1)
         )
+        self.leaders = LeaderMap()
+        self._persister = persister
         self.fetch_waits = FetchWaits(env.clock)
         self.reply_room = ReplyRoom(env.clock.call_soon)
-        self.handle_frame = Dispatcher(self).handle_frame
+        self.dispatcher = Dispatcher(self)
+        self.handle_frame = self.dispatcher.handle_frame
 
     def start(self) -> None:
         """Recover every log and replay the coordinators' topics.
@@ -79,6 +86,7 @@ class Broker:
         self.metadata.on_topic_grown(lambda topic, _before: self._topic_changed(topic))
         self.metadata.on_topic_deleted(self._topic_deleted)
         self.configs.on_change(self._config_changed)
+        self.leaders.on_move(self._leader_moved)
         if self.metadata.topic(SHARE_GROUP_STATE) is not None:
             self.share_coordinator.partitions.load()
             self.share_coordinator.finish_deletions()
@@ -96,12 +104,17 @@ class Broker:
 
         return ShareCoordinatorService(self, share_coordinator_settings(self.config))
 
+    @property
+    def persister(self) -> Persister:
+        """Where the state of share partitions is kept."""
+        return self._persister or self.share_coordinator
+
     @cached_property
     def group_coordinator(self) -> GroupCoordinatorService:
         """Groups: membership and assignment."""
         from shareq.broker.group_coordinator import GroupCoordinatorService, group_coordinator_settings
 
-        return GroupCoordinatorService(self, self.share_coordinator, group_coordinator_settings(self.config))
+        return GroupCoordinatorService(self, self.persister, group_coordinator_settings(self.config))
 
     @cached_property
     def group_administration(self) -> GroupAdministration:
@@ -115,7 +128,7 @@ class Broker:
         """The share partitions this broker leads."""
         from shareq.broker.share_partitions import SharePartitionManager
 
-        manager = SharePartitionManager(self, self.share_coordinator)
+        manager = SharePartitionManager(self, self.persister)
         self.logs.add_listener(manager.on_high_watermark)
         return manager
 
@@ -155,11 +168,19 @@ class Broker:
         self.logs.delete_topic(topic.name, topic.topic_id)
         self.fetch_waits.topic_deleted(topic.topic_id)
         if "share_partitions" in self.__dict__:
-            self.share_partitions.topic_deleted(topic.topic_id)
+            self.share_partitions.topic_deleted(topic)
         if "group_coordinator" in self.__dict__:
             self.group_coordinator.topic_deleted(topic)
         if "share_coordinator" in self.__dict__:
-            self.share_coordinator.topics_deleted(frozenset({topic.topic_id}))
+            self.share_coordinator.topic_deleted(topic)
+
+    def _leader_moved(self, topic: str, partition: int) -> None:
+        if "share_partitions" in self.__dict__:
+            self.share_partitions.leader_moved(topic, partition)
+        if topic == CONSUMER_OFFSETS and "group_coordinator" in self.__dict__:
+            self.group_coordinator.partitions.resign(partition)
+        if topic == SHARE_GROUP_STATE and "share_coordinator" in self.__dict__:
+            self.share_coordinator.partitions.resign(partition)
 
     def _config_changed(self, resource: ResourceName) -> None:
         if resource.kind == TOPIC:

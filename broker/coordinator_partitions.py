@@ -46,14 +46,25 @@ class CoordinatorPartitions(Generic[ShardT]):
                 self.get(partition)
 
     def get(self, partition: int) -> CoordinatorPartition[ShardT]:
-        """The partition's runtime; `partition` must be below `count`."""
+        """The partition's runtime; `partition` must be below `count`. It refuses all if another broker leads it."""
         found = self._partitions.get(partition)
         if found is None:
             broker = self._broker
             log = broker.logs.get(self._topic, partition)
-            found = CoordinatorPartition(broker.env, broker.logs, log, self._new_shard, self._serde, self._settings)
-            self._partitions[partition] = found
+            leads = broker.leaders.elsewhere(self._topic, partition) is None
+            found = CoordinatorPartition(
+                broker.env, broker.logs, log, self._new_shard, self._serde, self._settings, leads=leads
+            )
+            if leads:
+                self._partitions[partition] = found
         return found
+
+    def resign(self, partition: int | None = None) -> None:
+        """Refuse what is under way for a partition, or for all, and forget it; a later use begins with its log."""
+        for index in list(self._partitions) if partition is None else [partition]:
+            found = self._partitions.pop(index, None)
+            if found is not None:
+                found.resign()
 
     def __iter__(self) -> Iterator[CoordinatorPartition[ShardT]]:
         """The partitions in use; the others hold nothing."""

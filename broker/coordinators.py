@@ -74,7 +74,10 @@ class CoordinatorPartition(Generic[ShardT]):
         new_shard: Callable[[], ShardT],
         serde: RecordSerde,
         settings: CoordinatorLogSettings,
+        *,
+        leads: bool = True,
     ) -> None:
+        """`leads` false: another broker does, every operation is refused."""
         self._env = env
         self._logs = logs
         self._log = log
@@ -87,10 +90,11 @@ class CoordinatorPartition(Generic[ShardT]):
         self._in_flight: deque[list[_Waiting]] = deque()  # one list for each append that is not yet durable
         self._hooked = False
         self._generation = 0
-        self._lost = False  # the log is offline: what is durable is not known before the next start
+        self._lost = not leads  # somebody else's; or the log is offline: what is durable is known at the next start
         self._timer: TimerHandle | None = None
         self._timer_at: int | None = None
-        self.shard = self._load()
+        self.shard = self._load() if leads else new_shard()
+        self._arm()  # members that are never heard of again have a deadline, too
 
     def schedule(self, operation: Callable[[], CoordinatorResult[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
         """Run the operation now; its response comes when its records, and all before them, are durable.
@@ -113,6 +117,14 @@ class CoordinatorPartition(Generic[ShardT]):
             pending.complete(result.response)
         self._arm()
         return pending
+
+    def resign(self) -> None:
+        """The partition is gone, or somebody else's now: what is under way and all that follows is NOT_COORDINATOR."""
+        self._lost = True
+        self._generation += 1
+        self.close()
+        for waiting in self._take_waiting():
+            waiting.fail(ErrorCode.NOT_COORDINATOR)
 
     def close(self) -> None:
         """Stop the timer; what is under way is not answered."""
@@ -170,9 +182,7 @@ class CoordinatorPartition(Generic[ShardT]):
 
     def _fail(self, error: ErrorCode) -> None:
         self._generation += 1
-        failed = [waiting for group in self._in_flight for waiting in group] + self._collected
-        self._in_flight.clear()
-        self._collected, self._records, self._records_bytes = [], [], 0
+        failed = self._take_waiting()
         logger.error(
             "%s-%d: coordinator append failed (%s); replaying the log, %d operations refused",
             self._log.topic,
@@ -190,6 +200,13 @@ class CoordinatorPartition(Generic[ShardT]):
         for waiting in failed:
             waiting.fail(surfaced)
         self._arm()
+
+    def _take_waiting(self) -> list[_Waiting]:
+        """Every operation that waits; none of their records goes to the log any more."""
+        taken = [waiting for group in self._in_flight for waiting in group] + self._collected
+        self._in_flight.clear()
+        self._collected, self._records, self._records_bytes = [], [], 0
+        return taken
 
     def _load(self) -> ShardT:
         shard = self._new_shard()

@@ -73,7 +73,7 @@ class GroupAdministration:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._groups = broker.group_coordinator
-        self._states = broker.share_coordinator
+        self._states = broker.persister
 
     # -- all groups
 

@@ -12,7 +12,7 @@ from shareq.broker.coordinator_partitions import CoordinatorPartitions
 from shareq.broker.coordinators import CoordinatorLogSettings, CoordinatorPartition
 from shareq.broker.internal_topics import ensure
 from shareq.broker.pending import Pending, completed, gather
-from shareq.broker.share_coordinator import ShareCoordinatorService
+from shareq.broker.persister import Persister
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.coordinator.group.describe import not_described
 from shareq.coordinator.group.heartbeat import Client, HeartbeatPlan, refusal
@@ -47,11 +47,9 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
 class GroupCoordinatorService:
     """Everything asked of groups. Answers come when what they tell is durable."""
 
-    def __init__(
-        self, broker: Broker, share_coordinator: ShareCoordinatorService, settings: GroupCoordinatorSettings
-    ) -> None:
+    def __init__(self, broker: Broker, persister: Persister, settings: GroupCoordinatorSettings) -> None:
         self._broker = broker
-        self._share_coordinator = share_coordinator
+        self._persister = persister
         self._initializing: dict[str, int] = {}  # group id -> heartbeats between their two phases
         self._waiting: dict[str, list[Callable[[], None]]] = {}  # heartbeats that wait for those
         self.partitions: CoordinatorPartitions[GroupCoordinatorShard] = CoordinatorPartitions(
@@ -110,7 +108,9 @@ class GroupCoordinatorService:
             partition.shard.topics_changed((topic.name,))
 
     def topic_deleted(self, topic: TopicImage) -> None:
-        """Forget the topic's share partitions in all groups."""
+        """Forget the topic's share partitions in all groups; with the groups' own topic, all groups."""
+        if topic.name == CONSUMER_OFFSETS:
+            self.partitions.resign()
         self._forget({topic.topic_id: topic.name})
 
     def finish_deletions(self) -> None:
@@ -153,7 +153,7 @@ class GroupCoordinatorService:
         self._initializing[plan.group_id] = self._initializing.get(plan.group_id, 0) + 1
         replaced = self._broker.share_partitions.state_replaced
         outcomes = gather(
-            [self._share_coordinator.initialize_once(each.key, each.state_epoch, replaced) for each in plan.initialize]
+            [self._persister.initialize_once(each.key, each.state_epoch, replaced) for each in plan.initialize]
         )
 
         def initialized(results: list[StateResult]) -> None:

@@ -1,17 +1,19 @@
-"""The share-group state persister: how a share-partition leader reads and writes its durable state (KIP-932).
+"""The share-group state persister: how share-partition leaders and the group coordinator keep durable state (KIP-932).
 
-The port is what the leader needs; `ShareCoordinatorService` serves it in this process, without a connection to itself.
+The port is what the five state RPCs can do, for whoever keeps the state. `ShareCoordinatorService` serves it in this
+process, without a connection to itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from shareq.broker.pending import Pending
 from shareq.broker.share.effects import StateBatch, WriteState
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.shard import StateResult, SummaryResult
 from shareq.protocol.errors import ErrorCode
 
 
@@ -27,6 +29,26 @@ class PersistedState:
 
 class Persister(Protocol):
     """Reads and writes of share-partition state; answers are durable."""
+
+    # for the group coordinator
+
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[StateResult]:
+        """InitializeShareGroupState: a new state, whatever there was."""
+
+    def initialize_once(
+        self, key: SharePartitionKey, state_epoch: int, replaced: Callable[[Iterable[SharePartitionKey]], None]
+    ) -> Pending[StateResult]:
+        """As `initialize`, without start offset, unless there is a state of that epoch. `replaced` is told at once if
+        there was not, before anything else is done with the new state.
+        """
+
+    def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
+        """ReadShareGroupStateSummary."""
+
+    def delete(self, key: SharePartitionKey) -> Pending[StateResult]:
+        """DeleteShareGroupState."""
+
+    # for the leader
 
     def read_state(self, key: SharePartitionKey, leader_epoch: int) -> Pending[PersistedState]: ...
 

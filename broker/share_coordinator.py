@@ -13,6 +13,7 @@ from shareq.broker.persister import PersistedState
 from shareq.broker.share.effects import StateBatch, WriteState
 from shareq.broker.share.record_state import RecordState
 from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
@@ -119,8 +120,14 @@ class ShareCoordinatorService:
         """DeleteShareGroupState."""
         return self._schedule(key, lambda shard: shard.delete(key), StateResult)
 
-    def topics_deleted(self, topic_ids: frozenset[bytes]) -> None:
-        """Write tombstones for every state of the deleted topics."""
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """Forget the topic's states; with the states' own topic, all states."""
+        if topic.name == SHARE_GROUP_STATE:
+            self.partitions.resign()
+            self._routes.clear()
+        self._forget(frozenset({topic.topic_id}))
+
+    def _forget(self, topic_ids: frozenset[bytes]) -> None:
         for partition in self.partitions:
             shard = partition.shard
             partition.schedule(lambda shard=shard: shard.topics_deleted(topic_ids), lambda _error: None)  # type: ignore[misc]
@@ -131,7 +138,7 @@ class ShareCoordinatorService:
         states = [key for partition in self.partitions for key in partition.shard.share_partitions()]
         gone = frozenset(key.topic_id for key in states if self._metadata.topic_by_id(key.topic_id) is None)
         if gone:
-            self.topics_deleted(gone)
+            self._forget(gone)
 
     # -- the persister
 

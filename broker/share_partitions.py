@@ -17,6 +17,8 @@ from shareq.broker.pending import Pending, completed
 from shareq.broker.persister import FENCING, PersistedState, Persister, surfaced_error
 from shareq.broker.share.effects import Effect, StateBatch, WriteState
 from shareq.broker.share.partition import AckBatch, SharePartition
+from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
@@ -54,7 +56,7 @@ class SharePartitionLeader:
 
     @property
     def is_gone(self) -> bool:
-        """The topic was deleted: waiting for it is in vain. `error` says so."""
+        """Waiting for it is in vain: its topic was deleted, or another broker leads it. `error` says so."""
         return self.state is LeaderState.FENCED and self.error is not ErrorCode.NONE
 
 
@@ -230,11 +232,24 @@ class SharePartitionManager:
             if leader is not None:
                 self._drop(leader, LeaderState.FENCED)
 
-    def topic_deleted(self, topic_id: bytes) -> None:
-        """Drop every share partition of a deleted topic."""
-        for leader in [leader for key, leader in self._leaders.items() if key.topic_id == topic_id]:
-            leader.error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            self._drop(leader, LeaderState.FENCED)
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """Drop every share partition of a deleted topic; with the topic of their states, all of them."""
+        for leader in [leader for key, leader in self._leaders.items() if key.topic_id == topic.topic_id]:
+            self._give_up(leader, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if topic.name == SHARE_GROUP_STATE:
+            self.state_replaced(list(self._leaders))
+
+    def leader_moved(self, topic: str, partition: int) -> None:
+        """Drop the share partitions of a partition that another broker leads."""
+        if self._broker.leaders.elsewhere(topic, partition) is None:
+            return
+        for leader in list(self._leaders.values()):
+            if leader.topic == topic and leader.key.partition == partition:
+                self._give_up(leader, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def _give_up(self, leader: SharePartitionLeader, error: ErrorCode) -> None:
+        leader.error = error
+        self._drop(leader, LeaderState.FENCED)
 
     # -- effects and time
 

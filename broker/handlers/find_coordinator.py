@@ -1,8 +1,8 @@
 """FindCoordinator: v0-6.
 
-Behaviour: this broker coordinates every group, transaction and share partition. The coordinator's topic is created
-first, so the answer is never COORDINATOR_NOT_AVAILABLE for want of it; where the configuration makes that topic
-impossible, the error names the property.
+Behaviour: this broker coordinates every group, transaction and share partition, but for those whose partition of the
+coordinator's topic another one leads. The topic is created first, so the answer is never COORDINATOR_NOT_AVAILABLE for
+want of it; where the configuration makes it impossible, the error names the property.
 v1: key types (0 group, 1 transaction); others are INVALID_REQUEST. v4: many keys at once.
 v6: key type 2, a share partition as `group:topic id:partition` (KIP-932), which only brokers ask for; before v6, and
 for a key of another form, INVALID_REQUEST.
@@ -16,9 +16,9 @@ from shareq.broker import internal_topics
 from shareq.broker.api_error import NO_ERROR, ApiError
 from shareq.broker.handlers import VersionRange
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, parse_key, partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
-from shareq.protocol.primitives import uuid_from_text
 
 if TYPE_CHECKING:
     from shareq.broker.context import RequestContext
@@ -57,7 +57,8 @@ def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
         error = internal_topics.ensure(ctx.broker.metadata, ctx.broker.configs.broker, _TOPICS[key_type])
     if error:
         return _row(key, error)
-    endpoint = ctx.broker.endpoint_for(ctx.connection.listener)
+    leader = ctx.broker.leaders.elsewhere(*_place(ctx, key_type, key))
+    endpoint = ctx.broker.endpoint_for(ctx.connection.listener) if leader is None else leader.endpoint
     return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port)
 
 
@@ -67,23 +68,21 @@ def _check_key(version: int, key_type: int, key: str) -> ApiError:
     if key_type == _SHARE:
         if version < 6:
             return ApiError(ErrorCode.INVALID_REQUEST, f"Coordinator key type {key_type} needs version 6 or later")
-        if not _is_share_partition_key(key):
+        if isinstance(parse_key(key), ErrorCode):
             message = "A share partition's coordinator key must be group id, topic id and partition with colons between"
             return ApiError(ErrorCode.INVALID_REQUEST, message)
     return NO_ERROR
 
 
-def _is_share_partition_key(key: str) -> bool:
-    """Read from the right: group ids may have colons."""
-    parts = key.rsplit(":", 2)
-    if len(parts) != 3 or not parts[0].strip():
-        return False
-    _, topic_id, partition = parts
-    try:
-        uuid_from_text(topic_id)
-    except ValueError:
-        return False
-    return partition.isascii() and partition.isdecimal() and int(partition[:12]) < 2**31
+def _place(ctx: RequestContext, key_type: int, key: str) -> tuple[str, int]:
+    """The partition whose leader coordinates what the key names."""
+    name = _TOPICS[key_type]
+    topic = ctx.broker.metadata.topic(name)
+    count = 1 if topic is None else topic.partitions
+    share_partition = parse_key(key) if key_type == _SHARE else None
+    if isinstance(share_partition, SharePartitionKey):
+        return name, partition_for(share_partition, count)
+    return name, group_partition_for(key, count)
 
 
 def _row(key: str, error: ApiError) -> Coordinator:

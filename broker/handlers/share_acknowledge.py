@@ -14,6 +14,7 @@ from shareq.broker.share.session import FINAL_EPOCH
 from shareq.broker.share_acks import (
     AckResults,
     acknowledge_all,
+    leader_of,
     needs_leader,
     request_error,
     requested_acks,
@@ -68,9 +69,10 @@ def _response(ctx: RequestContext, group_id: str, results: AckResults) -> ShareA
         if error is not ErrorCode.NONE:
             row.error_message = text_of(error)
         if needs_leader(error):
-            endpoint = ctx.broker.endpoint_for(ctx.connection.listener)
-            row.current_leader = LeaderIdAndEpoch(endpoint.node_id, 0)
-            response.node_endpoints = [NodeEndpoint(endpoint.node_id, endpoint.host, endpoint.port)]
+            endpoint, epoch = leader_of(ctx, topic_id, index)
+            row.current_leader = LeaderIdAndEpoch(endpoint.node_id, epoch)
+            if all(named.node_id != endpoint.node_id for named in response.node_endpoints):
+                response.node_endpoints.append(NodeEndpoint(endpoint.node_id, endpoint.host, endpoint.port))
         if topic_id not in topics:
             topics[topic_id] = ShareAcknowledgeTopicResponse(topic_id, [])
         topics[topic_id].partitions.append(row)

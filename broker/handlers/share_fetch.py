@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
+from shareq.broker.leaders import Leader
 from shareq.broker.pending import Pending, completed, join
 from shareq.broker.share.fetch_plan import rotate
 from shareq.broker.share.record_state import AcquireMode
@@ -18,6 +19,7 @@ from shareq.broker.share_acks import (
     AckResults,
     PartitionAcks,
     acknowledge_all,
+    leader_of,
     needs_leader,
     request_error,
     requested_acks,
@@ -140,7 +142,10 @@ def _fetch(
         topic = metadata.topic_by_id(each.topic_id)
         known = topic is not None and 0 <= each.partition < topic.partitions
         error = ErrorCode.NONE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        wanted.append(WantedPartition(each.topic_id, each.partition, each.topic if known else None, error))
+        if known and ctx.broker.leaders.elsewhere(each.topic, each.partition) is not None:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        served = each.topic if error is ErrorCode.NONE else None
+        wanted.append(WantedPartition(each.topic_id, each.partition, served, error))
     params = ShareFetchParams(
         group_id=group_id,
         member_id=request.member_id or "",
@@ -186,18 +191,18 @@ def _response(
         acquisition_lock_timeout_ms=ctx.broker.configs.share_group(group_id).record_lock_duration_ms
     )
     topics: dict[bytes, ShareFetchableTopicResponse] = {}
-    for (topic_id, _index), row in rows.items():
+    for (topic_id, _), row in rows.items():
         if topic_id not in topics:
             topics[topic_id] = ShareFetchableTopicResponse(topic_id, [])
         topics[topic_id].partitions.append(row)
         if needs_leader(row.error_code):
-            _name_leader(ctx, response, row)
+            _name_leader(response, row, leader_of(ctx, topic_id, row.partition_index))
     response.responses = list(topics.values())
     return response
 
 
-def _name_leader(ctx: RequestContext, response: ShareFetchResponse, row: PartitionData) -> None:
-    endpoint = ctx.broker.endpoint_for(ctx.connection.listener)
-    row.current_leader = LeaderIdAndEpoch(endpoint.node_id, 0)
-    if not response.node_endpoints:
-        response.node_endpoints = [NodeEndpoint(endpoint.node_id, endpoint.host, endpoint.port)]
+def _name_leader(response: ShareFetchResponse, row: PartitionData, leader: Leader) -> None:
+    endpoint, epoch = leader
+    row.current_leader = LeaderIdAndEpoch(endpoint.node_id, epoch)
+    if all(named.node_id != endpoint.node_id for named in response.node_endpoints):
+        response.node_endpoints.append(NodeEndpoint(endpoint.node_id, endpoint.host, endpoint.port))

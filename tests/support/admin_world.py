@@ -20,6 +20,7 @@ from shareq.broker.endpoint import Endpoint
 from shareq.broker.environment import Clock, Environment, Fs
 from shareq.broker.frame_queue import Connection
 from shareq.broker.handlers import HANDLERS
+from shareq.broker.leaders import LeaderMap
 from shareq.broker.meta_db import MemoryMetaDb
 from shareq.broker.metadata import MetadataStore
 from shareq.protocol.api_keys import ApiKey, codec
@@ -59,6 +60,7 @@ class World:
         self.metadata = MetadataStore(self.db, random_only(seed), features=features)
         self.configs = ConfigService(self.config, self.metadata)
         self.admin = ConfigAdmin(self.configs, self.metadata)
+        self.leaders = LeaderMap()
 
     def endpoint_for(self, listener: str) -> Endpoint:
         """Where clients of a listener are told to connect."""

@@ -14,6 +14,7 @@ from shareq.broker.environment import Environment
 from shareq.broker.frame_queue import Buffer, Connection, ConnectionLimits
 from shareq.broker.meta_db import MemoryMetaDb
 from shareq.broker.metadata import NewTopic
+from shareq.broker.persister import Persister
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.framing import frame
 from shareq.protocol.headers import encode_request
@@ -28,12 +29,24 @@ DATA = "data"
 
 
 class BrokerWorld:
-    """A broker that is never started as a process. `restart` keeps disk and database."""
+    """A broker that is never started as a process. `restart` keeps disk and database.
 
-    def __init__(self, properties: Mapping[str, str] | None = None, *, seed: int = 1) -> None:
-        self.clock = VirtualClock()
+    Brokers of one cluster share `clock` and `db`; `persister` is where this one's share state is kept, if not here.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, str] | None = None,
+        *,
+        seed: int = 1,
+        clock: VirtualClock | None = None,
+        db: MemoryMetaDb | None = None,
+        persister: Persister | None = None,
+    ) -> None:
+        self.clock = clock or VirtualClock()
         self.fs = MemFs(self.clock.call_soon, Random(seed))
-        self.db = MemoryMetaDb()
+        self.db = db or MemoryMetaDb()
+        self._persister = persister
         self.config = BrokerConfig.load({"log.dirs": DATA, **(properties or {})})
         self._seed = seed
         self._connections = 0
@@ -64,7 +77,8 @@ class BrokerWorld:
 
     def _boot(self) -> Broker:
         env = Environment(self.clock, Random(self._seed), self.fs)
-        broker = Broker(env, self.config, self.db, endpoints={"PLAINTEXT": Endpoint(1, "127.0.0.1", 9092)})
+        endpoint = Endpoint(self.config.node_id, "127.0.0.1", 9091 + self.config.node_id)
+        broker = Broker(env, self.config, self.db, endpoints={"PLAINTEXT": endpoint}, persister=self._persister)
         broker.start()
         return broker
 
