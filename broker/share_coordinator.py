@@ -26,7 +26,7 @@ from shareq.coordinator.share.shard import (
     SummaryResult,
 )
 from shareq.coordinator.share.state_batches import StateBatchLike
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.records.compression import Compression
 
 if TYPE_CHECKING:
@@ -181,15 +181,16 @@ class ShareCoordinatorService:
         self,
         key: SharePartitionKey,
         operation: Callable[[ShareCoordinatorShard], CoordinatorResult[T]],
-        result_type: Callable[[ErrorCode], T],
+        result_type: Callable[[ErrorCode, str], T],
     ) -> Pending[T]:
         route = self._routes.get(key)
         if route is None:
             count = self.partitions.count
             if not count:
-                return completed(result_type(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+                unavailable = ErrorCode.COORDINATOR_NOT_AVAILABLE
+                return completed(result_type(unavailable, text_of(unavailable)))
             route = partition_for(key, count)
             if self._metadata.topic_by_id(key.topic_id) is not None:  # what an outsider makes up is not remembered
                 self._routes[key] = route
         partition = self.partitions.get(route)
-        return partition.schedule(lambda: operation(partition.shard), result_type)
+        return partition.schedule(lambda: operation(partition.shard), lambda error: result_type(error, text_of(error)))

@@ -3,128 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import pytest
 
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated import (
-    delete_share_group_state,
-    initialize_share_group_state,
-    read_share_group_state,
-    read_share_group_state_summary,
-    write_share_group_state,
-)
+from shareq.protocol.generated import initialize_share_group_state, read_share_group_state
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import (
     ACKNOWLEDGED,
     ARCHIVED,
     AVAILABLE,
     NOT_READY,
-    StateBatch,
     append,
     eventually,
     find_group,
 )
 from tests.support.requests import create_topic
+from tests.support.state_rpcs import StateCaller
 from tests.support.wire import WireClient
 
 UNKNOWN_ID = bytes(range(16))
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
 
 
-class Stored(NamedTuple):
-    """What a read answers."""
-
-    error: int
-    state_epoch: int
-    start_offset: int
-    batches: list[StateBatch]
-
-
-class Summary(NamedTuple):
-    """What a read of the summary answers."""
-
-    error: int
-    state_epoch: int
-    leader_epoch: int
-    start_offset: int
-    delivery_complete_count: int
-
-
-@dataclass(slots=True)
-class Coordinator:
-    """One group and one topic of two partitions."""
-
-    client: WireClient
-    group: str
-    topic_id: bytes
-
-    def initialize(self, state_epoch: int, start_offset: int, partition: int = 0, topic_id: bytes | None = None) -> int:
-        rpc = initialize_share_group_state
-        data = rpc.InitializeStateData(
-            self.topic_id if topic_id is None else topic_id, [rpc.PartitionData(partition, state_epoch, start_offset)]
-        )
-        request = rpc.InitializeShareGroupStateRequest(self.group, [data])
-        answer = self.client.call(request, 0, rpc.InitializeShareGroupStateResponse)
-        return answer.results[0].partitions[0].error_code
-
-    def write(
-        self,
-        *batches: tuple[int, int, int, int],
-        start: int = -1,
-        done: int = -1,
-        state_epoch: int = -1,
-        leader_epoch: int = -1,
-        partition: int = 0,
-        topic_id: bytes | None = None,
-    ) -> int:
-        rpc = write_share_group_state
-        one = rpc.PartitionData(
-            partition, state_epoch, leader_epoch, start, done, [rpc.StateBatch(*batch) for batch in batches]
-        )
-        data = rpc.WriteStateData(self.topic_id if topic_id is None else topic_id, [one])
-        request = rpc.WriteShareGroupStateRequest(self.group, [data])
-        answer = self.client.call(request, 1, rpc.WriteShareGroupStateResponse)
-        return answer.results[0].partitions[0].error_code
-
-    def read(self, leader_epoch: int = -1, partition: int = 0, topic_id: bytes | None = None) -> Stored:
-        rpc = read_share_group_state
-        data = rpc.ReadStateData(
-            self.topic_id if topic_id is None else topic_id, [rpc.PartitionData(partition, leader_epoch)]
-        )
-        answer = self.client.call(
-            rpc.ReadShareGroupStateRequest(self.group, [data]), 0, rpc.ReadShareGroupStateResponse
-        )
-        result = answer.results[0].partitions[0]
-        batches = [
-            StateBatch(one.first_offset, one.last_offset, one.delivery_state, one.delivery_count)
-            for one in result.state_batches
-        ]
-        return Stored(result.error_code, result.state_epoch, result.start_offset, batches)
-
-    def summary(self, partition: int = 0, topic_id: bytes | None = None) -> Summary:
-        rpc = read_share_group_state_summary
-        data = rpc.ReadStateSummaryData(
-            self.topic_id if topic_id is None else topic_id, [rpc.PartitionData(partition, -1)]
-        )
-        request = rpc.ReadShareGroupStateSummaryRequest(self.group, [data])
-        one = self.client.call(request, 1, rpc.ReadShareGroupStateSummaryResponse).results[0].partitions[0]
-        return Summary(one.error_code, one.state_epoch, one.leader_epoch, one.start_offset, one.delivery_complete_count)
-
-    def delete(self, partition: int = 0, topic_id: bytes | None = None) -> int:
-        rpc = delete_share_group_state
-        data = rpc.DeleteStateData(self.topic_id if topic_id is None else topic_id, [rpc.PartitionData(partition)])
-        request = rpc.DeleteShareGroupStateRequest(self.group, [data])
-        return self.client.call(request, 0, rpc.DeleteShareGroupStateResponse).results[0].partitions[0].error_code
-
-
 @pytest.fixture
-def coordinator(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Coordinator]:
+def coordinator(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[StateCaller]:
     with WireClient(("127.0.0.1", broker.port)) as client:
         topic, group = unique("topic"), unique("group")
-        coordinator = Coordinator(client, group, create_topic(client, topic, partitions=2))
+        coordinator = StateCaller(client, group, create_topic(client, topic, partitions=2))
         append(client, topic, 1)
 
         def ready() -> bool | None:
@@ -135,7 +41,7 @@ def coordinator(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterat
         yield coordinator
 
 
-def test_initialized_then_read(coordinator: Coordinator) -> None:
+def test_initialized_then_read(coordinator: StateCaller) -> None:
     assert coordinator.initialize(3, 100) == NONE
     assert coordinator.read() == (NONE, 3, 100, [])
     assert coordinator.summary() == (NONE, 3, 0, 100, 0)
@@ -144,7 +50,7 @@ def test_initialized_then_read(coordinator: Coordinator) -> None:
     assert coordinator.summary(partition=1) == (NONE, 3, 0, -1, -1)
 
 
-def test_written_then_read(coordinator: Coordinator) -> None:
+def test_written_then_read(coordinator: StateCaller) -> None:
     """Batches are combined; of two that disagree the higher delivery count wins, then the higher state."""
     coordinator.initialize(1, 0)
     assert coordinator.write((0, 9, AVAILABLE, 1), (20, 29, ARCHIVED, 1), start=0, done=10, state_epoch=1) == NONE
@@ -159,7 +65,7 @@ def test_written_then_read(coordinator: Coordinator) -> None:
     assert coordinator.summary() == (NONE, 1, 0, 2, 13)
 
 
-def test_initializing_again_wipes(coordinator: Coordinator) -> None:
+def test_initializing_again_wipes(coordinator: StateCaller) -> None:
     coordinator.initialize(5, 0)
     coordinator.write((0, 9, ACKNOWLEDGED, 1), start=0, done=10)
     assert coordinator.initialize(4, 50) == ErrorCode.FENCED_STATE_EPOCH
@@ -169,7 +75,7 @@ def test_initializing_again_wipes(coordinator: Coordinator) -> None:
     assert coordinator.initialize(-1, 60) == NONE
 
 
-def test_fencing(coordinator: Coordinator) -> None:
+def test_fencing(coordinator: StateCaller) -> None:
     """Reads raise the leader epoch, writes do not; both epochs may be left out with -1."""
     coordinator.initialize(5, 0)
     assert coordinator.read(leader_epoch=7).error == NONE
@@ -182,14 +88,14 @@ def test_fencing(coordinator: Coordinator) -> None:
     assert coordinator.read(leader_epoch=-1).batches == [(0, 0, ACKNOWLEDGED, 1)]
 
 
-def test_what_was_never_initialized(coordinator: Coordinator) -> None:
+def test_what_was_never_initialized(coordinator: StateCaller) -> None:
     assert coordinator.read().error == INVALID_REQUEST
     assert coordinator.write((0, 0, ACKNOWLEDGED, 1), start=0) == INVALID_REQUEST
     assert coordinator.summary() == (NONE, 0, 0, -1, -1)
     assert coordinator.delete() == NONE
 
 
-def test_deleted(coordinator: Coordinator) -> None:
+def test_deleted(coordinator: StateCaller) -> None:
     coordinator.initialize(5, 0)
     assert coordinator.delete() == NONE
     assert coordinator.delete() == NONE
@@ -206,7 +112,7 @@ def test_deleted(coordinator: Coordinator) -> None:
     ],
     ids=["negative partition", "unknown partition", "unknown topic"],
 )
-def test_bad_keys(coordinator: Coordinator, partition: int, known_topic: bool, expected: ErrorCode) -> None:
+def test_bad_keys(coordinator: StateCaller, partition: int, known_topic: bool, expected: ErrorCode) -> None:
     topic_id = coordinator.topic_id if known_topic else UNKNOWN_ID
     assert coordinator.initialize(0, 0, partition, topic_id) == expected
     assert coordinator.summary(partition, topic_id).error == expected
@@ -217,14 +123,65 @@ def test_bad_keys(coordinator: Coordinator, partition: int, known_topic: bool, e
 
 
 @pytest.mark.crash
-def test_state_outlives_a_kill(broker: BrokerUnderTest, coordinator: Coordinator) -> None:
+def test_state_outlives_a_kill(broker: BrokerUnderTest, coordinator: StateCaller) -> None:
     coordinator.initialize(2, 10)
     coordinator.write((10, 12, ACKNOWLEDGED, 1), (13, 13, AVAILABLE, 4), start=10, done=3)
     coordinator.read(leader_epoch=3)
     before = coordinator.read(), coordinator.summary()
     broker.restart(kill=True)
     with WireClient(("127.0.0.1", broker.port)) as client:
-        after = Coordinator(client, coordinator.group, coordinator.topic_id)
+        after = StateCaller(client, coordinator.group, coordinator.topic_id)
         eventually(lambda: None if after.summary().error in NOT_READY else True)
         assert (after.read(), after.summary()) == before
         assert after.read(leader_epoch=2).error == ErrorCode.FENCED_LEADER_EPOCH
+
+
+def test_each_partition_has_its_own_result(coordinator: StateCaller) -> None:
+    """Topics are regrouped; what is named twice is done twice and answered once, with the last result."""
+    rpc = initialize_share_group_state
+    known = [rpc.PartitionData(0, 1, 10), rpc.PartitionData(7, 1, 10), rpc.PartitionData(0, 2, 20)]
+    unknown = [rpc.PartitionData(0, 1, 10)]
+    topics = [
+        rpc.InitializeStateData(coordinator.topic_id, known),
+        rpc.InitializeStateData(UNKNOWN_ID, unknown),
+        rpc.InitializeStateData(coordinator.topic_id, [rpc.PartitionData(1, 1, -1)]),
+    ]
+    request = rpc.InitializeShareGroupStateRequest(coordinator.group, topics)
+    answer = coordinator.client.call(request, 0, rpc.InitializeShareGroupStateResponse)
+    rows = sorted(
+        (topic.topic_id, row.partition, row.error_code) for topic in answer.results for row in topic.partitions
+    )
+    unknown_partition = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    ours = coordinator.topic_id
+    assert rows == sorted(
+        [(ours, 0, NONE), (ours, 1, NONE), (ours, 7, unknown_partition), (UNKNOWN_ID, 0, unknown_partition)]
+    )
+    assert coordinator.read() == (NONE, 2, 20, [])
+
+
+def test_nothing_asked_is_nothing_answered(coordinator: StateCaller) -> None:
+    rpc = read_share_group_state
+    nothing = rpc.ReadShareGroupStateRequest(coordinator.group, [])
+    no_group = rpc.ReadShareGroupStateRequest("", [rpc.ReadStateData(coordinator.topic_id, [rpc.PartitionData(0, -1)])])
+    no_partition = rpc.ReadShareGroupStateRequest(coordinator.group, [rpc.ReadStateData(coordinator.topic_id, [])])
+    for request in (nothing, no_group, no_partition):
+        assert coordinator.client.call(request, 0, rpc.ReadShareGroupStateResponse).results == []
+
+
+def test_a_group_id_with_colons(coordinator: StateCaller) -> None:
+    """The coordinator key has colons between its parts."""
+    coordinator.group = f"{coordinator.group}:with:colons"
+    assert coordinator.initialize(1, 5) == NONE
+    assert coordinator.read() == (NONE, 1, 5, [])
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_counts_need_version_1(coordinator: StateCaller, version: int) -> None:
+    coordinator.initialize(1, 0)
+    assert coordinator.write((0, 3, ACKNOWLEDGED, 1), start=0, done=4, version=version) == NONE
+    assert coordinator.read().batches == [(0, 3, ACKNOWLEDGED, 1)]
+    if version:
+        assert coordinator.summary(version=0) == (NONE, 1, 0, 0, -1)
+        assert coordinator.summary(version=1) == (NONE, 1, 0, 0, 4)
+    else:
+        assert coordinator.summary().delivery_complete_count == -1
