@@ -43,6 +43,9 @@ class HandClock:
     def now_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000
 
+    def now_ns(self) -> int:
+        return time.monotonic_ns()
+
     def call_soon(self, callback: Callable[[], None]) -> None:
         self._ready.append(callback)
 

@@ -174,6 +174,7 @@ class Listener:
             call_soon=self.clock.call_soon,
             outlet=socket,
             limits=limits.connection,
+            now_ns=self.clock.now_ns,
         )
 
     def forget(self, socket: SocketConnection, connection: Connection) -> None:

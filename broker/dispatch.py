@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from shareq.broker.context import RequestContext
 from shareq.broker.frame_queue import NOT_ALIKE, AnswerSlot, CloseConnection, Connection, NotAlike, Reply
 from shareq.broker.handlers import HANDLERS
+from shareq.broker.metrics.counters import Requests
 from shareq.broker.pending import Pending
+from shareq.broker.response_errors import error_reader
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.headers import decode_request_header, response_header
@@ -46,16 +48,18 @@ class QuickWay(Protocol):
 
 
 class Route:
-    """One RPC in one version: how to read, handle and answer it."""
+    """One RPC in one version: how to read, handle and answer it. `requests` counts those of all its versions."""
 
-    __slots__ = ("api_key", "decode", "failed", "handle", "prefix", "quick", "version")
+    __slots__ = ("api_key", "decode", "errors_in", "failed", "handle", "prefix", "quick", "requests", "version")
 
-    def __init__(self, api_key: ApiKey, version: int) -> None:
+    def __init__(self, api_key: ApiKey, version: int, requests: Requests) -> None:
         row = HANDLERS[api_key]
         module = importlib.import_module(f"shareq.broker.handlers.{row.module}")
         messages = codec(api_key)
         self.api_key = api_key
         self.version = version
+        self.requests = requests
+        self.errors_in = error_reader(messages.response_class)
         self.decode: Callable[[bytes, int, int], tuple[Message, int]] = messages.request_class.decode
         # A response, a pending one, or None where the request gets no answer (Produce with acks=0).
         self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = module.handle
@@ -67,7 +71,9 @@ class Route:
         return f"{self.api_key.name} v{self.version}"
 
     def frame(self, response: Message, correlation_id: int) -> bytearray:
-        """The whole response frame, size included."""
+        """The whole response frame, size included. Counts the errors in it."""
+        for error_code in self.errors_in(response):
+            self.requests.failed(error_code)
         out = bytearray(self.prefix)
         response.encode_into(out, self.version)
         _SIZE_AND_CORRELATION.pack_into(out, 0, len(out) - 4, correlation_id)
@@ -81,10 +87,11 @@ class BoundRoute:
     connection repeats them in every request, so that the header is parsed once and compared from then on.
     """
 
-    __slots__ = ("body", "context", "quick", "route", "tail")
+    __slots__ = ("body", "context", "quick", "requests", "route", "tail")
 
     def __init__(self, route: Route, context: RequestContext, tail: bytes, body: int) -> None:
         self.route = route
+        self.requests = route.requests
         self.context = context
         self.tail = tail
         self.body = body
@@ -92,11 +99,12 @@ class BoundRoute:
 
 
 class Dispatcher:
-    """Handles the frames of all connections of a broker."""
+    """Handles the frames of all connections of a broker. `requests` are counted by RPC, those that ever came."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._routes: dict[int, Route] = {}
+        self.requests: dict[ApiKey, Requests] = {}
 
     def handle_frame(self, connection: Connection, frame: bytes) -> Reply:
         """Handle one request frame, without its size. Raises CloseConnection."""
@@ -111,6 +119,9 @@ class Dispatcher:
         if bound is None or frame[_FIXED.size : bound.body] != bound.tail:
             api_key, version = _API.unpack_from(frame)
             if api_key == ApiKey.API_VERSIONS and version not in HANDLERS[ApiKey.API_VERSIONS].served:
+                requests = self._requests_of(ApiKey.API_VERSIONS)
+                requests.failed(ErrorCode.UNSUPPORTED_VERSION)
+                requests.durations.add(connection.elapsed_ns())
                 return _unsupported_api_versions(correlation_id)
             bound = self._bind(connection, frame, api, api_key, version)
         try:
@@ -123,7 +134,8 @@ class Dispatcher:
         """Look up what serves this RPC, and remember it for the connection."""
         route = self._routes.get(api)
         if route is None:
-            route = self._routes[api] = _route(api_key, version)
+            known = _served(api_key, version)
+            route = self._routes[api] = Route(known, version, self._requests_of(known))
         try:
             header = decode_request_header(frame)
         except MalformedMessage as error:
@@ -134,8 +146,12 @@ class Dispatcher:
         connection.routes[api] = bound
         return bound
 
+    def _requests_of(self, api_key: ApiKey) -> Requests:
+        return self.requests.setdefault(api_key, Requests())
 
-def _route(api_key: int, version: int) -> Route:
+
+def _served(api_key: int, version: int) -> ApiKey:
+    """The RPC. Raises CloseConnection when it is not served in this version."""
     try:
         known = ApiKey(api_key)
     except ValueError:
@@ -147,7 +163,7 @@ def _route(api_key: int, version: int) -> Route:
         raise CloseConnection(
             f"{known.name} version {version} is not served, only {row.served.first} to {row.served.last}"
         )
-    return Route(known, version)
+    return known
 
 
 def _answer(connection: Connection, bound: BoundRoute, frame: bytes, request: Message, correlation_id: int) -> Reply:
@@ -158,16 +174,19 @@ def _answer(connection: Connection, bound: BoundRoute, frame: bytes, request: Me
         if bound.quick is not None:
             bound.quick.learn(frame, request)
         if answer is None:
+            route.requests.unanswered += 1
             return None
         if isinstance(answer, Pending) and answer.done:
             answer = answer.value  # no slot, and no tick more, for what is there already
         if not isinstance(answer, Pending):
-            return route.frame(answer, correlation_id)
+            reply = route.frame(answer, correlation_id)
+            route.requests.durations.add(connection.elapsed_ns())
+            return reply
     except CloseConnection:
         raise
     except Exception as error:
         return _failure(route, bound.context, request, correlation_id, error)
-    slot = AnswerSlot(connection, parks=answer.parks)
+    slot = AnswerSlot(connection, parks=answer.parks, requests=route.requests)
     answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
     return slot
 
@@ -211,7 +230,9 @@ def _failure(
     logger.error("%s: %s failed", context.connection, route, exc_info=error)
     if route.failed is not None:
         try:
-            return route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), correlation_id)
+            reply = route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), correlation_id)
+            route.requests.durations.add(context.connection.elapsed_ns())
+            return reply
         except Exception:
             logger.exception("%s: no error answer for %s", context.connection, route)
     raise CloseConnection(f"internal error in {route}")

@@ -28,6 +28,9 @@ class Clock(Protocol):
     def now_ms(self) -> int:
         """Monotonic milliseconds from an arbitrary start. For every deadline."""
 
+    def now_ns(self) -> int:
+        """Monotonic nanoseconds from another arbitrary start, finer than `now_ms`. To tell how long something took."""
+
     def call_soon(self, callback: Callable[[], None]) -> None:
         """Call back in the next loop tick, after everything that is ready now."""
 

@@ -21,6 +21,7 @@ from shareq.protocol.framing import SIZE_BYTES
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch import BoundRoute
+    from shareq.broker.metrics.counters import Requests
 
 logger = logging.getLogger(__name__)
 
@@ -67,16 +68,21 @@ class Outlet(Protocol):
 
 
 class AnswerSlot:
-    """The place of one answer among the answers of its connection. Filled once, on the loop's thread."""
+    """The place of one answer among the answers of its connection. Filled once, on the loop's thread.
 
-    __slots__ = ("_connection", "filled", "frame", "parks", "size")
+    `requests` counts the answer when it is written, if it is given.
+    """
 
-    def __init__(self, connection: Connection, *, parks: bool) -> None:
+    __slots__ = ("_connection", "filled", "frame", "parks", "requests", "since_ns", "size")
+
+    def __init__(self, connection: Connection, *, parks: bool, requests: Requests | None = None) -> None:
         self._connection = connection
         self.parks = parks
+        self.requests = requests
         self.filled = False
         self.frame: Buffer | None = None
         self.size = 0  # of the request, counted against max_unanswered_bytes
+        self.since_ns = 0  # when its request was taken up
 
     def fill(self, frame: Buffer | None) -> None:
         """Give the answer, size prefix included; None when the request gets none."""
@@ -113,6 +119,7 @@ class Connection:
         "_limits",
         "_missing",
         "_needed",
+        "_now_ns",
         "_on_close",
         "_out",
         "_outlet",
@@ -130,6 +137,7 @@ class Connection:
         "id",
         "listener",
         "routes",
+        "since_ns",
     )
 
     def __init__(
@@ -142,6 +150,7 @@ class Connection:
         call_soon: Callable[[Callable[[], None]], None],
         outlet: Outlet,
         limits: ConnectionLimits,
+        now_ns: Callable[[], int] = lambda: 0,
     ) -> None:
         self.id = connection_id
         self.client_host = client_host
@@ -149,8 +158,10 @@ class Connection:
         self.routes: dict[int, BoundRoute] = {}
         self.closed = False
         self.finishing = False
+        self.since_ns = 0  # when the requests that are being handled were taken up
         self._handle = handle
         self._call_soon = call_soon
+        self._now_ns = now_ns
         self._outlet = outlet
         self._limits = limits
         self._rest: bytes | bytearray = b""  # what was read; from _at on not yet handled, beginning at a frame's size
@@ -176,6 +187,10 @@ class Connection:
     def unanswered(self) -> int:
         """Requests that were handled and whose answers have not been written."""
         return len(self._slots)
+
+    def elapsed_ns(self) -> int:
+        """How long ago the requests that are being handled were taken up."""
+        return self._now_ns() - self.since_ns
 
     @property
     def buffered_input(self) -> int:
@@ -287,6 +302,7 @@ class Connection:
     def _handle_frames(self) -> None:
         """Handle what was read as far as it goes, and write the answers that are ready."""
         self._handling = True
+        self.since_ns = self._now_ns()
         try:
             position = self._handle_complete(self._rest, self._at)
         except CloseConnection as error:
@@ -300,8 +316,10 @@ class Connection:
     def _handle_complete(self, data: bytes | bytearray, position: int) -> int:
         """Handle frames until none is complete or the connection has to wait. Returns the position after the last."""
         handle, slots, out = self._handle, self._slots, self._out  # nobody writes, and so replaces _out, meanwhile
-        limits = self._limits
+        limits, since_ns = self._limits, self.since_ns
         max_frame_bytes, room = limits.max_frame_bytes, limits.max_output_bytes
+        slots_left = limits.max_unanswered - len(slots)
+        bytes_left = limits.max_unanswered_bytes - self._unanswered_bytes
         if isinstance(data, bytearray):
             data = bytes(data)
         end = len(data)
@@ -325,14 +343,17 @@ class Connection:
             if isinstance(reply, AnswerSlot):
                 slots.append(reply)
                 reply.size = size
-                self._unanswered_bytes += size
+                reply.since_ns = since_ns
+                slots_left -= 1
+                bytes_left -= size
                 if reply.parks and not reply.filled:
                     self._parked = reply
                     break
-                if len(slots) >= limits.max_unanswered or self._unanswered_bytes >= limits.max_unanswered_bytes:
+                if slots_left <= 0 or bytes_left <= 0:
                     break
             elif slots:
                 slots.append(_filled(self, reply))
+                slots_left -= 1
             else:
                 out.append(reply)
                 room -= len(reply)
@@ -340,6 +361,7 @@ class Connection:
                     self._cut = True
                     self.on_filled()  # go on in the next tick, after the others had their turn
                     break
+        self._unanswered_bytes = limits.max_unanswered_bytes - bytes_left
         return position
 
     def _flush(self) -> None:
@@ -355,16 +377,32 @@ class Connection:
     def _write_ready(self) -> None:
         """Write every answer whose turn it is, in one go."""
         slots, out = self._slots, self._out
-        while slots and slots[0].filled:
-            slot = slots.popleft()
-            self._unanswered_bytes -= slot.size
-            if slot.frame is not None:
-                out.append(slot.frame)
+        if slots and slots[0].filled:
+            self._take_filled(slots, out)
         if out:
             self._out = []
             self._outlet.write(out)
         if self.finishing and not slots and not self.closed:
             self._outlet.close()
+
+    def _take_filled(self, slots: deque[AnswerSlot], out: list[Buffer]) -> None:
+        """Move the answers whose turn it is to the output. What is alike is counted at once."""
+        now_ns = self._now_ns()
+        requests: Requests | None = None
+        since_ns = alike = size = 0
+        while slots and slots[0].filled:
+            slot = slots.popleft()
+            size += slot.size
+            if slot.frame is not None:
+                out.append(slot.frame)
+            if slot.since_ns != since_ns or slot.requests is not requests:
+                if requests is not None:
+                    requests.durations.add(now_ns - since_ns, alike)
+                requests, since_ns, alike = slot.requests, slot.since_ns, 0
+            alike += 1
+        if requests is not None:
+            requests.durations.add(now_ns - since_ns, alike)
+        self._unanswered_bytes -= size
 
     def _resume(self) -> None:
         """Go on after a stop: handle what was read meanwhile, then read again."""

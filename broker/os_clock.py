@@ -23,6 +23,9 @@ class LoopClock:
     def now_ms(self) -> int:
         return int(self._loop.time() * 1000)
 
+    def now_ns(self) -> int:
+        return time.monotonic_ns()
+
     def call_soon(self, callback: Callable[[], None]) -> None:
         self._loop.call_soon(callback)
 

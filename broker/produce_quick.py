@@ -79,6 +79,8 @@ class Quick:
             return NOT_ALIKE  # nothing was appended: the ordinary way finds the same error, and words it
         if slot is not None:
             slot.frame = known.answer(correlation_id, outcome)
+        else:
+            self._bound.requests.unanswered += 1
         return slot
 
     def learn(self, frame: bytes, request: ProduceRequest) -> None:
@@ -181,6 +183,7 @@ class _Slot(AnswerSlot):
         self.parks = False
         self.filled = False
         self.frame = None
+        self.requests = bound.requests
         self._bound = bound
         self._known = known
 

@@ -103,6 +103,7 @@ class MockConnection:
             call_soon=world.clock.call_soon,
             outlet=self,
             limits=limits,
+            now_ns=world.clock.now_ns,
         )
 
     # -- the client

@@ -38,6 +38,9 @@ class VirtualClock:
     def now_ms(self) -> int:
         return self._now_ms
 
+    def now_ns(self) -> int:
+        return self._now_ms * 1_000_000
+
     def step_wall(self, ms: int) -> None:
         """Set the wall clock forward or back; the monotonic one does not notice."""
         self._wall_offset_ms += ms

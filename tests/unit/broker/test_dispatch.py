@@ -14,6 +14,7 @@ import shareq.broker.handlers as handlers
 from shareq.broker.dispatch import Route
 from shareq.broker.handlers import HANDLERS, HandlerRow, VersionRange
 from shareq.broker.meta_db import MetaChange
+from shareq.broker.metrics.counters import Requests
 from shareq.protocol.api_keys import ApiKey, codec, versions
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame
@@ -105,13 +106,13 @@ def test_the_answer_to_our_own_fault_can_be_written_in_every_version(key: ApiKey
         request = codec(key).request_class()
         if isinstance(request, FindCoordinatorRequest) and version >= 4:
             request.coordinator_keys = ["group"]
-        route = Route(key, version)
+        route = Route(key, version, Requests())
         if route.failed is not None:
             assert route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), 1)
 
 
 def test_a_fetch_before_v7_is_told_of_a_fault_by_partition() -> None:
-    response = Route(ApiKey.FETCH, 4).failed
+    response = Route(ApiKey.FETCH, 4, Requests()).failed
     assert response is not None
     answer = response(fetch_request("t"), ErrorCode.UNKNOWN_SERVER_ERROR)
     decoded, _ = FetchResponse.decode(answer.encode(4), 4)
