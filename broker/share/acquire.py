@@ -295,21 +295,3 @@ class Acquisition:
         self.acquired.append(AcquiredRange(first, last, delivery_count))
         self.left -= last - first + 1
         self._locks.add(self._window, self._deadline_ms, first, last)
-
-
-def cut_out(acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]]) -> list[AcquiredRange]:
-    """What is left of the acquired ranges without the aborted ones (inclusive, ascending, disjoint)."""
-    kept: list[AcquiredRange] = []
-    passed = 0  # aborted ranges that end below everything to come
-    for first, last, count in acquired:
-        while passed < len(aborted) and aborted[passed][1] < first:
-            passed += 1
-        index = passed
-        while index < len(aborted) and aborted[index][0] <= last:
-            if first < aborted[index][0]:
-                kept.append(AcquiredRange(first, aborted[index][0] - 1, count))
-            first = aborted[index][1] + 1
-            index += 1
-        if first <= last:
-            kept.append(AcquiredRange(first, last, count))
-    return kept

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shareq.broker.share.aborted import cut_out, held_before
 from shareq.broker.share.acknowledge import Acknowledgement
-from shareq.broker.share.acquire import Acquisition, capacity, cut_out, read_until
+from shareq.broker.share.acquire import Acquisition, capacity, read_until
 from shareq.broker.share.counters import SharePartitionCounters, given_up, records_in
 from shareq.broker.share.effects import Effect, StateBatch, WakeFetches, WriteState
 from shareq.broker.share.load import load_window
@@ -157,12 +158,18 @@ class SharePartition:
         return next_fetch_offset(self._window)
 
     def can_acquire(self) -> bool:
-        """Whether there is something to deliver again, or room below the in-flight limit."""
+        """Whether there is something to deliver again, or room below the in-flight limit.
+
+        Makes room: a window may be full of records that were archived because the log has them no more, or because
+        they were aborted. Nothing is written for those, so no write's end moves the start offset past them. (There
+        Apache Kafka 4.3.1 stands still.)
+        """
         if not self._active:
             return False
-        if next_fetch_offset(self._window) != self._window.end_offset + 1:
+        window, limit = self._window, self.settings.partition_max_record_locks
+        if next_fetch_offset(window) != window.end_offset + 1 or window.in_flight() < limit:
             return True
-        return self._window.in_flight() < self.settings.partition_max_record_locks
+        return not self._writes and advance_start(window) and window.in_flight() < limit
 
     def read_until(self, mode: AcquireMode, max_records: int) -> int:
         """The last offset (inclusive) that a read at the next fetch offset has to reach to acquire `max_records` > 0.
@@ -205,11 +212,22 @@ class SharePartition:
         acquisition.run(budget, last)
         acquired = acquisition.acquired
         if aborted and acquired:
-            for aborted_first, aborted_last in aborted:
-                window.archive(aborted_first, aborted_last, RecordState.ACQUIRED)
-            acquired = cut_out(acquired, aborted)
+            acquired = self._without_aborted(acquired, aborted)
         self.counters.add_deliveries(acquired, len(window.batches) - batches_before)
         return acquired
+
+    def _without_aborted(
+        self, acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]]
+    ) -> list[AcquiredRange]:
+        """Archive what is acquired of the aborted records, in memory only; what is left to hand out."""
+        window = self._window
+        for first, last in held_before(aborted, acquired):
+            for _, run_last, status in window.runs(first, last):
+                if status.state is RecordState.ACQUIRED:  # somebody has that record, and may still acknowledge it
+                    window.note_undurable(run_last)
+        for first, last in aborted:
+            window.archive(first, last, RecordState.ACQUIRED)
+        return cut_out(acquired, aborted)
 
     # -- acknowledging
 

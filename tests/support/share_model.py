@@ -164,7 +164,11 @@ class ShareModel:
         return self.end - self.start + 1 if self.groups else 0
 
     def can_acquire(self) -> bool:
-        return self.next_fetch_offset() != self.end + 1 or self.in_flight() < self.max_in_flight
+        if self.next_fetch_offset() != self.end + 1 or self.in_flight() < self.max_in_flight:
+            return True
+        if not self.waiting:
+            self._advance()  # no write will: what is archived for good fills the window
+        return self.in_flight() < self.max_in_flight
 
     def acquire(
         self,
@@ -205,6 +209,8 @@ class ShareModel:
         for first, last in aborted if taken else ():
             for offset, cell in self.cells().items():
                 if first <= offset <= last and cell.state == ACQUIRED:
+                    if offset not in taken:  # somebody has had it since before the group read committed records only
+                        self.undurable = max(self.undurable, offset + 1)
                     self._explode_partly(offset, first, last)
                     cell.archive()
                     taken.pop(offset, None)
