@@ -1,0 +1,249 @@
+"""Share sessions and the window of records in flight, over frames (KIP-932, share sessions, in-flight records)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsResponse,
+)
+from shareq.protocol.generated.read_share_group_state import (
+    PartitionData,
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateResponse,
+    ReadStateData,
+)
+from tests.support.mock_transport import BrokerWorld
+from tests.support.share_client import (
+    ACCEPT,
+    GAP,
+    REJECT,
+    RELEASE,
+    Place,
+    ShareClient,
+    acquired_of,
+    append,
+    from_the_start,
+)
+
+NONE = ErrorCode.NONE
+
+
+class Work:
+    """Topic t of two partitions with ten records each; group g begins at the first; two members of it."""
+
+    def __init__(self, **properties: str) -> None:
+        self.world = BrokerWorld({name.replace("_", "."): value for name, value in properties.items()})
+        topic_id = self.world.create_topic("t", 2).topic_id
+        self.first: Place = (topic_id, 0)
+        self.second: Place = (topic_id, 1)
+        from_the_start(self.world)
+        for partition in (0, 1):
+            append(self.world, "t", 10, partition=partition)
+        self.one, self.two = ShareClient(self.world, "one"), ShareClient(self.world, "two")
+        self.one.join("t")
+        self.two.join("t")
+
+    def state(self, place: Place | None = None) -> tuple[int, list[tuple[int, int, int, int]]]:
+        """Start offset, and first and last offset, state and delivery count of each batch, as they are stored."""
+        topic_id, partition = place or self.first
+        request = ReadShareGroupStateRequest("g", [ReadStateData(topic_id, [PartitionData(partition, -1)])])
+        answer = self.world.connect().call(request, 0, ReadShareGroupStateResponse).results[0].partitions[0]
+        assert answer.error_code == NONE
+        return answer.start_offset, [
+            (one.first_offset, one.last_offset, one.delivery_state, one.delivery_count) for one in answer.state_batches
+        ]
+
+    def described(self) -> dict[int, int]:
+        """Start offset of each partition, as an administrator sees it."""
+        request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", None)])
+        answer = self.world.connect().call(request, 1, DescribeShareGroupOffsetsResponse).groups[0]
+        return {one.partition_index: one.start_offset for topic in answer.topics for one in topic.partitions}
+
+
+# The session's partitions
+
+
+def test_the_session_remembers_its_partitions() -> None:
+    """What was listed once is fetched from until it is forgotten, and may be added to."""
+    work = Work()
+    assert acquired_of(work.one.fetch(work.first)) == []  # the start offset has to be durable first
+    assert acquired_of(work.one.fetch(max_records=4)) == [(0, 3, 1)]
+    work.one.fetch(work.second, max_records=0)
+    got = work.one.fetch()
+    assert {(p.partition_index, len(p.acquired_records)) for t in got.responses for p in t.partitions} >= {(0, 1)}
+    assert sorted(row[:2] for row in acquired_of(work.one.fetch())) == [(0, 9)]  # of the second partition
+    work.one.fetch(forgotten=[work.first])
+    append(work.world, "t", 1, partition=0)
+    append(work.world, "t", 1, partition=1)
+    answer = work.one.fetch()
+    assert [p.partition_index for t in answer.responses for p in t.partitions] == [1]
+
+
+def test_the_leader_picks_the_records_and_takes_released_ones_first() -> None:
+    """There is no offset in a ShareFetch."""
+    work = Work()
+    assert work.one.acquire(work.first, max_records=6) == [(0, 5, 1)]
+    assert work.one.acknowledge(work.first, (1, 2, RELEASE)) is NONE
+    assert acquired_of(work.one.fetch(max_records=3)) == [(1, 2, 2), (6, 6, 1)]
+
+
+def test_a_session_has_its_epochs() -> None:
+    """KIP-932: 0 opens, -1 ends, otherwise one more with each request, of either RPC."""
+    work = Work()
+    assert work.one.fetch(work.first, epoch=1).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    assert work.one.fetch(work.first, epoch=-1).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    assert work.one.acknowledge(work.first, epoch=5) is ErrorCode.SHARE_SESSION_NOT_FOUND
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    assert work.one.acknowledge(work.first, (0, 4, ACCEPT)) is NONE
+    due = work.one.session_epoch
+    for wrong in (due - 1, due + 1):
+        assert work.one.fetch(epoch=wrong).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+        assert work.one.acknowledge(work.first, (5, 9, ACCEPT), epoch=wrong) is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    assert work.one.acknowledge(work.first, (5, 9, ACCEPT), epoch=0) is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+    assert work.one.acknowledge(work.first, (5, 9, ACCEPT), epoch=due) is NONE
+
+
+def test_one_session_too_many_is_refused_after_the_clients_own_wait() -> None:
+    work = Work(group_share_max_size="2", group_share_max_share_sessions="2")
+    work.one.fetch(work.first)
+    work.two.fetch(work.first)
+    third = ShareClient(work.world, "three")
+    third.send_fetch(work.first, max_wait_ms=500)
+    work.world.clock.advance(499)
+    assert not third.connection.frames
+    work.world.clock.advance(1)
+    assert third.fetch_answer().error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
+
+
+# The end of a session
+
+
+def by_share_fetch(member: ShareClient, _place: Place) -> None:
+    assert member.fetch(epoch=-1).error_code == NONE
+
+
+def by_share_acknowledge(member: ShareClient, place: Place) -> None:
+    assert member.acknowledge(place, epoch=-1) is NONE
+
+
+def by_losing_the_connection(member: ShareClient, _place: Place) -> None:
+    member.connection.disconnect()
+
+
+@pytest.mark.parametrize("end", [by_share_fetch, by_share_acknowledge, by_losing_the_connection])
+def test_what_a_member_holds_goes_to_others_when_its_session_ends(end: Callable[[ShareClient, Place], None]) -> None:
+    work = Work()
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    assert work.two.acquire(work.first) == []
+    end(work.one, work.first)
+    work.world.clock.run_until_idle()
+    assert acquired_of(work.two.fetch()) == [(0, 9, 2)]
+
+
+@pytest.mark.parametrize("fetch", [True, False])
+def test_the_last_request_of_a_session_may_acknowledge(fetch: bool) -> None:
+    work = Work()
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    if fetch:
+        assert work.one.fetch(epoch=-1, acks={work.first: [(0, 6, ACCEPT)]}).error_code == NONE
+    else:
+        assert work.one.acknowledge(work.first, (0, 6, ACCEPT), epoch=-1) is NONE
+    assert work.two.acquire(work.first) == [(7, 9, 2)]
+
+
+def test_an_idle_group_is_forgotten_by_the_leader_and_its_offsets_are_known() -> None:
+    """KIP-932: administrators ask the share coordinator, so nobody has to load the share partition for them."""
+    work = Work()
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    assert work.one.acknowledge(work.first, (0, 4, ACCEPT)) is NONE
+    assert work.one.acknowledge(work.first, (5, 5, ACCEPT)) is NONE
+    work.one.connection.disconnect()
+    work.world.clock.run_until_idle()
+    leader = work.world.broker.share_partitions
+    key = SharePartitionKey("g", *work.first)
+    assert leader.get(key) is None
+    assert work.described() == {0: 6, 1: -1}
+    assert leader.get(key) is None
+    assert work.two.acquire(work.first) == [(6, 9, 2)]
+
+
+# Acknowledgements by either RPC
+
+
+def test_both_ways_to_acknowledge_leave_the_same_state() -> None:
+    work = Work()
+    acks = [(0, 1, ACCEPT), (2, 3, RELEASE), (4, 5, REJECT), (6, 6, GAP)]
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    assert work.one.acknowledge(work.first, *acks) is NONE
+    assert work.two.acquire(work.second) == [(0, 9, 1)]
+    answer = work.two.fetch(max_records=0, acks={work.second: acks})
+    assert [p.acknowledge_error_code for t in answer.responses for p in t.partitions] == [NONE]
+    assert work.state(work.first) == work.state(work.second) == (0, [(0, 1, 2, 1), (2, 3, 0, 1), (4, 6, 4, 1)])
+
+
+def test_a_session_cannot_be_opened_with_acknowledgements() -> None:
+    work = Work()
+    refused = work.one.fetch(acks={work.first: [(0, 1, ACCEPT)]})
+    assert refused.error_code == ErrorCode.INVALID_REQUEST
+    assert work.one.acknowledge(work.first, (0, 1, ACCEPT), epoch=0) is ErrorCode.INVALID_SHARE_SESSION_EPOCH
+
+
+# The window
+
+
+def test_members_share_a_partition_record_by_record() -> None:
+    """KIP-932: nobody owns a partition; what one member has acquired, another does not get."""
+    work = Work()
+    got = [work.one.acquire(work.first, max_records=3), work.two.acquire(work.first, max_records=3)]
+    got += [acquired_of(member.fetch(max_records=3)) for member in (work.one, work.two)]
+    assert got == [[(0, 2, 1)], [(3, 5, 1)], [(6, 8, 1)], [(9, 9, 1)]]
+
+
+def test_a_full_window_takes_no_more_until_its_front_is_finished() -> None:
+    work = Work(group_share_min_partition_max_record_locks="100", group_share_partition_max_record_locks="100")
+    append(work.world, "t", 1, batches=200)
+    assert work.one.acquire(work.first) == [(0, 99, 1)]
+    assert acquired_of(work.one.fetch()) == []
+    assert work.one.acknowledge(work.first, (50, 99, ACCEPT)) is NONE
+    assert acquired_of(work.one.fetch()) == []
+    assert work.one.acknowledge(work.first, (0, 9, ACCEPT)) is NONE
+    assert acquired_of(work.one.fetch()) == [(100, 109, 1)]
+
+
+def test_the_delivery_count_rises_with_every_delivery_and_is_stored_when_a_record_comes_back() -> None:
+    """Released, or its lock has run out: either way it was delivered."""
+    work = Work()
+    assert work.one.acquire(work.first, max_records=2) == [(0, 1, 1)]
+    assert work.state()[1] == []  # what is acquired is written nowhere
+    assert work.one.acknowledge(work.first, (0, 0, RELEASE)) is NONE
+    work.world.clock.advance(30_000)
+    assert work.state()[1] == [(0, 1, 0, 1)]
+    assert acquired_of(work.one.fetch(max_records=2)) == [(0, 1, 2)]
+    work.world.restart()
+    work.one.reconnect()
+    assert work.one.acquire(work.first, max_records=2) == [(0, 1, 2)]
+
+
+def test_the_start_offset_is_the_first_that_is_not_finished() -> None:
+    work = Work()
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    for acks, start in (([(2, 3, ACCEPT)], 0), ([(0, 0, REJECT)], 0), ([(1, 1, ACCEPT)], 1), ([(4, 4, GAP)], 4)):
+        assert work.one.acknowledge(work.first, *acks) is NONE
+        assert work.described()[0] == start  # as of the write before, as in Apache Kafka 4.3.1
+
+
+def test_a_session_that_was_lost_is_told_by_its_error() -> None:
+    work = Work()
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    work.world.restart()
+    work.one.connection = work.world.connect()
+    assert work.one.fetch().error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    work.one.session_epoch = 0
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
