@@ -1,0 +1,142 @@
+"""What a share group's life leaves in `__consumer_offsets`, and the life of its records in `__share_group_state`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shareq.coordinator.group.records import GROUP_SERDE
+from shareq.coordinator.shard import CoordinatorRecord, RecordSerde
+from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, partition_for
+from shareq.coordinator.share.records import SHARE_STATE_SERDE
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey, ShareGroupMetadataValue
+from shareq.protocol.generated.share_group_state_partition_metadata import ShareGroupStatePartitionMetadataValue
+from shareq.protocol.generated.share_group_target_assignment_metadata import ShareGroupTargetAssignmentMetadataValue
+from shareq.protocol.generated.share_snapshot import ShareSnapshotValue
+from shareq.protocol.generated.share_update import ShareUpdateValue
+from shareq.protocol.records.batch import decode_records
+from tests.support.mock_transport import BrokerWorld
+from tests.support.share_client import ACCEPT, REJECT, RELEASE, ShareClient, append, from_the_start
+
+
+def records(world: BrokerWorld, topic: str, partition: int, serde: RecordSerde) -> Iterator[CoordinatorRecord]:
+    """Everything in one partition of an internal topic, in order."""
+    log = world.broker.logs.get(topic, partition)
+    read = log.read(log.log_start_offset, 1 << 20, upto=log.high_watermark)
+    assert not isinstance(read, ErrorCode)
+    for span in read.batches:
+        for record in decode_records(read.records[span.position : span.position + span.size]):
+            assert record.key is not None
+            decoded = serde.decode(record.key, record.value)
+            assert decoded is not None
+            yield decoded
+
+
+def group_records(world: BrokerWorld, group: str = "g") -> list[CoordinatorRecord]:
+    return list(records(world, "__consumer_offsets", group_partition_for(group, 50), GROUP_SERDE))
+
+
+def last_of_each_key(written: list[CoordinatorRecord]) -> dict[str, CoordinatorRecord]:
+    """As compaction would keep them."""
+    return {repr(record.key): record for record in written}
+
+
+def test_every_epoch_is_written_down_and_so_is_the_target() -> None:
+    """Apache Kafka 4.3.1: the KIP's first text kept both in memory."""
+    world = BrokerWorld()
+    world.create_topic("t", 2)
+    one, two = ShareClient(world, "one"), ShareClient(world, "two")
+    one.join("t")
+    two.join("t")
+    two.leave()
+    epochs = [
+        record.value.epoch for record in group_records(world) if isinstance(record.value, ShareGroupMetadataValue)
+    ]
+    assert epochs == [2, 3, 4]
+    assert one.describe().group_epoch == 4
+    targets = [
+        record.value.assignment_epoch
+        for record in group_records(world)
+        if isinstance(record.value, ShareGroupTargetAssignmentMetadataValue)
+    ]
+    assert targets == [2, 3]
+
+
+def test_a_group_has_six_kinds_of_record_one_of_which_reserves_its_id() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", 2)
+    member = ShareClient(world)
+    member.join("t")
+    kept = last_of_each_key(group_records(world))
+    assert sorted(type(record.key).__name__ for record in kept.values()) == [
+        "ShareGroupCurrentMemberAssignmentKey",
+        "ShareGroupMemberMetadataKey",
+        "ShareGroupMetadataKey",
+        "ShareGroupStatePartitionMetadataKey",
+        "ShareGroupTargetAssignmentMemberKey",
+        "ShareGroupTargetAssignmentMetadataKey",
+    ]
+    member.leave()
+    kept = last_of_each_key(group_records(world))
+    assert sorted(type(record.key).__name__ for record in kept.values() if record.value is not None) == [
+        "ShareGroupMetadataKey",
+        "ShareGroupStatePartitionMetadataKey",
+        "ShareGroupTargetAssignmentMetadataKey",
+    ]
+
+
+def test_the_set_of_partitions_with_state_is_written_whenever_it_changes() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", 1)
+    member = ShareClient(world)
+
+    def sets() -> list[tuple[list[list[int]], list[list[int]]]]:
+        return [
+            ([t.partitions for t in r.value.initializing_topics], [t.partitions for t in r.value.initialized_topics])
+            for r in group_records(world)
+            if isinstance(r.value, ShareGroupStatePartitionMetadataValue)
+        ]
+
+    member.join("t")
+    assert sets() == [([[0]], []), ([], [[0]])]
+    member.heartbeat()
+    assert len(sets()) == 2
+    world.broker.metadata.create_partitions({"t": 3})
+    member.heartbeat()
+    assert sets()[2:] == [([[1, 2]], [[0]]), ([], [[0, 1, 2]])]
+
+
+def test_a_group_that_is_deleted_leaves_tombstones_only() -> None:
+    world = BrokerWorld()
+    topic = world.create_topic("t", 1)
+    member = ShareClient(world)
+    member.join("t")
+    member.leave()
+    deleted = member.connection.call(DeleteGroupsRequest(["g"]), 2, DeleteGroupsResponse)
+    assert deleted.results[0].error_code == ErrorCode.NONE
+    written = group_records(world)
+    assert {record.value for record in last_of_each_key(written).values()} == {None}
+    assert isinstance(written[-1].key, ShareGroupMetadataKey)
+    key = SharePartitionKey("g", topic.topic_id, 0)
+    states = list(records(world, "__share_group_state", partition_for(key, 50), SHARE_STATE_SERDE))
+    assert states[-1].value is None
+
+
+def test_only_settled_states_are_ever_written() -> None:
+    """Available, acknowledged, archived: who holds a record is nobody's business but the leader's."""
+    world = BrokerWorld()
+    place = (world.create_topic("t", 1).topic_id, 0)
+    from_the_start(world)
+    append(world, "t", 10)
+    member = ShareClient(world)
+    member.join("t")
+    assert member.acquire(place) == [(0, 9, 1)]
+    assert member.acknowledge(place, (0, 2, ACCEPT), (3, 4, RELEASE), (5, 5, REJECT)) is ErrorCode.NONE
+    world.clock.advance(30_000)
+    key = SharePartitionKey("g", *place)
+    values = [r.value for r in records(world, "__share_group_state", partition_for(key, 50), SHARE_STATE_SERDE)]
+    assert isinstance(values[0], ShareSnapshotValue)
+    assert (values[0].state_epoch, values[0].start_offset) == (member.describe().group_epoch, -1)
+    written = [value for value in values if isinstance(value, ShareSnapshotValue | ShareUpdateValue)]
+    assert {batch.delivery_state for value in written for batch in value.state_batches} == {0, 2, 4}
