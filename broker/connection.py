@@ -54,11 +54,13 @@ class SocketConnection(asyncio.Protocol):
         host = str(peer[0]) if isinstance(peer, tuple) else "local"
         self.connection = self._listener.admit(self, host)
         if self.connection is None:
+            self._listener.refused += 1
             self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self.connection is not None:
             self.last_read_ms = self._listener.clock.now_ms()
+            self._listener.bytes_in += len(data)
             self.connection.receive(data)
 
     def pause_writing(self) -> None:
@@ -82,9 +84,11 @@ class SocketConnection(asyncio.Protocol):
         transport = self._transport
         if transport is None:
             return
+        size = sum(map(len, buffers))
+        self._listener.bytes_out += size
         if len(buffers) == 1:
             transport.write(buffers[0])
-        elif sum(map(len, buffers)) < JOIN_BELOW_BYTES:
+        elif size < JOIN_BELOW_BYTES:
             transport.write(b"".join(buffers))
         else:
             transport.writelines(buffers)
@@ -119,7 +123,10 @@ class SocketConnection(asyncio.Protocol):
 
 
 class Listener:
-    """The connections of one listening address. Owned by the server, on the loop's thread."""
+    """The connections of one listening address. Owned by the server, on the loop's thread.
+
+    `accepted` and `refused` count connections, `bytes_in` and `bytes_out` what was read and what was given to sockets.
+    """
 
     def __init__(
         self,
@@ -140,6 +147,10 @@ class Listener:
         self._sockets: set[SocketConnection] = set()
         self._per_ip: Counter[str] = Counter()
         self.on_forget: Callable[[], None] | None = None  # called after a connection is gone
+        self.accepted = 0
+        self.refused = 0
+        self.bytes_in = 0
+        self.bytes_out = 0
 
     def __len__(self) -> int:
         return len(self._sockets)
@@ -165,6 +176,7 @@ class Listener:
             return None
         self._sockets.add(socket)
         self._per_ip[host] += 1
+        self.accepted += 1
         socket.last_read_ms = self.clock.now_ms()
         return Connection(
             self._next_id(),

@@ -25,6 +25,11 @@ class ReplyRoom:
         self._untaken = 0
         self._read = 0
 
+    @property
+    def held(self) -> int:
+        """Bytes that are held for clients which do not take them."""
+        return self._untaken + self._read
+
     def largest(self) -> int:
         """Bytes of records the next answer may have. A first batch comes whatever its size."""
         return max(LEAST_BYTES, (self._total - self._untaken - self._read) // 2)

@@ -158,9 +158,15 @@ class ShareSessions:
         self._sessions: dict[_SessionKey, ShareSession] = {}
         self._connections: dict[Hashable, _Connection] = {}
         self._members: dict[str, int] = {}  # sessions by group
+        self.evicted = 0  # sessions that ended with their connection
 
     def __len__(self) -> int:
         return len(self._sessions)
+
+    @property
+    def partitions(self) -> int:
+        """How many share partitions the sessions have, those of each session counted."""
+        return sum(len(session.partitions) for session in self._sessions.values())
 
     def get(self, group_id: str, member_id: str) -> ShareSession | None:
         """The member's session, if it has one."""
@@ -249,6 +255,7 @@ class ShareSessions:
         if connection is None:
             return Disconnected()
         closed = None if connection.stale else self._remove(connection.key)
+        self.evicted += closed is not None
         group_id = connection.key[0]
         return Disconnected(
             closed=() if closed is None else (closed,),
