@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from shareq.broker.coordinators import CoordinatorLogSettings, CoordinatorPartition
+from shareq.broker.metrics.counters import Durations, Longest
 from shareq.coordinator.shard import CoordinatorShard, RecordSerde
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
 
 class CoordinatorPartitions(Generic[ShardT]):
-    """Owns the shards of `topic`, one for each of its partitions."""
+    """Owns the shards of `topic`, one for each of its partitions. `loads` is what reading their logs took."""
 
     def __init__(
         self,
@@ -31,6 +32,8 @@ class CoordinatorPartitions(Generic[ShardT]):
         self._serde = serde
         self._settings = settings
         self._partitions: dict[int, CoordinatorPartition[ShardT]] = {}
+        self.loads = Durations()
+        self.longest_load = Longest()
 
     @property
     def count(self) -> int:
@@ -52,12 +55,19 @@ class CoordinatorPartitions(Generic[ShardT]):
             broker = self._broker
             log = broker.logs.get(self._topic, partition)
             leads = broker.leaders.elsewhere(self._topic, partition) is None
+            began_ns = broker.env.clock.now_ns()
             found = CoordinatorPartition(
                 broker.env, broker.logs, log, self._new_shard, self._serde, self._settings, leads=leads
             )
             if leads:
                 self._partitions[partition] = found
+                self._note_load(began_ns)
         return found
+
+    def _note_load(self, began_ns: int) -> None:
+        now_ns = self._broker.env.clock.now_ns()
+        self.loads.add(now_ns - began_ns)
+        self.longest_load.add(now_ns - began_ns, now_ns)
 
     def resign(self, partition: int | None = None) -> None:
         """Refuse what is under way for a partition, or for all, and forget it; a later use begins with its log."""

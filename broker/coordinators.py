@@ -118,6 +118,16 @@ class CoordinatorPartition(Generic[ShardT]):
         self._arm()
         return pending
 
+    @property
+    def is_lost(self) -> bool:
+        """Every operation is refused until the broker starts again."""
+        return self._lost
+
+    @property
+    def waiting(self) -> int:
+        """Operations that were decided and are not durable."""
+        return len(self._collected) + sum(map(len, self._in_flight))
+
     def resign(self) -> None:
         """The partition is gone, or somebody else's now: what is under way and all that follows is NOT_COORDINATOR."""
         self._lost = True

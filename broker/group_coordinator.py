@@ -25,6 +25,7 @@ from shareq.coordinator.share.shard import StateResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey
 from shareq.protocol.records.compression import Compression
 
 if TYPE_CHECKING:
@@ -45,11 +46,15 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
 
 
 class GroupCoordinatorService:
-    """Everything asked of groups. Answers come when what they tell is durable."""
+    """Everything asked of groups. Answers come when what they tell is durable.
+
+    `rebalances` counts the group epochs that heartbeats have raised, but for those with which members left.
+    """
 
     def __init__(self, broker: Broker, persister: Persister, settings: GroupCoordinatorSettings) -> None:
         self._broker = broker
         self._persister = persister
+        self.rebalances = 0
         self._initializing: dict[str, int] = {}  # group id -> heartbeats between their two phases
         self._waiting: dict[str, list[Callable[[], None]]] = {}  # heartbeats that wait for those
         self.partitions: CoordinatorPartitions[GroupCoordinatorShard] = CoordinatorPartitions(
@@ -134,6 +139,7 @@ class GroupCoordinatorService:
         plan: HeartbeatPlan,
         answer: Pending[ShareGroupHeartbeatResponse],
     ) -> None:
+        self.rebalances += plan.bumped
         if plan.response is not None:
             answer.complete(plan.response)
         elif plan.initialize:
@@ -173,8 +179,12 @@ class GroupCoordinatorService:
         initialized: bool | None,
         answer: Pending[ShareGroupHeartbeatResponse],
     ) -> None:
-        response = partition.schedule(lambda: partition.shard.finish_heartbeat(plan, initialized, self._now()), _failed)
-        response.on_complete(answer.complete)
+        def operation() -> CoordinatorResult[ShareGroupHeartbeatResponse]:
+            result = partition.shard.finish_heartbeat(plan, initialized, self._now())
+            self.rebalances += any(isinstance(record.key, ShareGroupMetadataKey) for record in result.records)
+            return result
+
+        partition.schedule(operation, _failed).on_complete(answer.complete)
 
     # -- routing
 

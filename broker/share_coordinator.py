@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
 from shareq.broker.coordinators import MAX_BATCH_BYTES, CoordinatorLogSettings
+from shareq.broker.metrics.counters import Durations, Longest
 from shareq.broker.pending import Pending, completed, join
 from shareq.broker.persister import PersistedState
 from shareq.broker.share.effects import StateBatch, WriteState
@@ -57,10 +58,16 @@ def share_state_log_settings(config: BrokerConfig) -> CoordinatorLogSettings:
 
 
 class ShareCoordinatorService:
-    """All operations on durable share-partition state; also this process's persister."""
+    """All operations on durable share-partition state; also this process's persister.
+
+    `writes` is what WriteShareGroupState took, from the call until it was durable or refused.
+    """
 
     def __init__(self, broker: Broker, settings: ShareCoordinatorSettings) -> None:
         self._metadata = broker.metadata
+        self._now_ns = broker.env.clock.now_ns
+        self.writes = Durations()
+        self.longest_write = Longest()
         self._routes: dict[SharePartitionKey, int] = {}
         wall_ms = broker.env.clock.wall_ms
         self.partitions: CoordinatorPartitions[ShareCoordinatorShard] = CoordinatorPartitions(
@@ -110,7 +117,15 @@ class ShareCoordinatorService:
         def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[StateResult]:
             return shard.write(key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches)
 
-        return self._schedule(key, operation, StateResult)
+        began_ns = self._now_ns()
+        pending = self._schedule(key, operation, StateResult)
+        pending.on_complete(lambda _result: self._note_write(began_ns))
+        return pending
+
+    def _note_write(self, began_ns: int) -> None:
+        now_ns = self._now_ns()
+        self.writes.add(now_ns - began_ns)
+        self.longest_write.add(now_ns - began_ns, now_ns)
 
     def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
         """ReadShareGroupStateSummary."""
