@@ -1,4 +1,4 @@
-"""Settings that Apache Kafka's share consumer refuses, because the group has them, and one of the group that it obeys."""
+"""Settings that Apache Kafka's share consumer refuses since the group has them, and one of the group that it obeys."""
 
 from __future__ import annotations
 
