@@ -174,7 +174,7 @@ def finish(
     if plan.initialize:
         activity.initializations = max(0, activity.initializations - 1)
         if initialized is not None:
-            confirmed, records = _initialization_ended(group, plan.topics, initialized)
+            confirmed, records = _initialization_ended(group, activity, plan.topics, initialized)
     member = group.members.get(plan.member_id)
     if member is None:
         response = refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {plan.member_id} is gone from the group.")
@@ -186,9 +186,11 @@ def finish(
     return CoordinatorResult(response, tuple(records))
 
 
-def initialization_ended(group: ShareGroup, topics: TopicsById, initialized: bool) -> tuple[CoordinatorRecord, ...]:
+def initialization_ended(
+    group: ShareGroup, activity: Activity, topics: TopicsById, initialized: bool
+) -> tuple[CoordinatorRecord, ...]:
     """Record the outcome of an initialisation whose heartbeat was answered before."""
-    return tuple(_initialization_ended(group, topics, initialized)[1])
+    return tuple(_initialization_ended(group, activity, topics, initialized)[1])
 
 
 def fence(group: ShareGroup, member_ids: Iterable[str], metadata: MetadataImage) -> tuple[CoordinatorRecord, ...]:
@@ -296,19 +298,23 @@ def _missing(draft: _Draft, activity: Activity) -> TopicsById:
 
 
 def _initialization_ended(
-    group: ShareGroup, topics: TopicsById, initialized: bool
+    group: ShareGroup, activity: Activity, topics: TopicsById, initialized: bool
 ) -> tuple[TopicsById, list[CoordinatorRecord]]:
-    """The partitions that have state now, and the record that says so, or that takes them back.
+    """The partitions that have state now, and the record that says so.
 
-    Only what is still initialising counts: the topic, or the group's interest in it, may have gone meanwhile.
+    Only what is still initialising counts: the topic, or the group's interest in it, may have gone meanwhile. What
+    failed stays noted as initialising, because some of it may have got its state all the same: nothing but that note
+    would have it deleted with the group, and its epoch would fence the next group of that name. The next heartbeat
+    tries again at once.
     """
+    if not initialized:
+        activity.initializing_since_ms = None
+        return {}, []
     partitions = group.state_partitions
     waiting = intersection(group.initializing, topics)
     if partitions is None or not waiting:
         return {}, []
-    if initialized:
-        return waiting, [state_partitions_record(group.group_id, partitions.with_initialized(waiting))]
-    return {}, [state_partitions_record(group.group_id, partitions.without_initializing(waiting))]
+    return waiting, [state_partitions_record(group.group_id, partitions.with_initialized(waiting))]
 
 
 def _answer(

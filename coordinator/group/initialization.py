@@ -1,7 +1,7 @@
 """Which partitions of a share group's topics need their share state initialised, and what comes of it.
 
 Two stages (KIP-932, ShareGroupStatePartitionMetadata): the partitions are recorded as initialising, then the share
-coordinator is asked, then they are recorded as initialised, or taken back. Only initialised partitions are assigned.
+coordinator is asked, then they are recorded as initialised, or asked again. Only initialised partitions are assigned.
 What is initialised is never initialised again by a heartbeat: that would wipe its state.
 """
 

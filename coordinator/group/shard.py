@@ -112,7 +112,8 @@ class GroupCoordinatorShard:
         group = self._groups.get(plan.group_id)
         if not isinstance(group, ShareGroup):
             return CoordinatorResult(None)
-        return CoordinatorResult(None, heartbeat.initialization_ended(group, plan.topics, initialized))
+        activity = self._activity.setdefault(plan.group_id, Activity())
+        return CoordinatorResult(None, heartbeat.initialization_ended(group, activity, plan.topics, initialized))
 
     # Reading
 

@@ -99,10 +99,6 @@ class StatePartitions:
             initialized=united(self.initialized, confirmed),
         )
 
-    def without_initializing(self, topics: TopicsById) -> StatePartitions:
-        """The initialisation of `topics` failed."""
-        return replace(self, initializing=without(self.initializing, topics))
-
     def topics(self) -> dict[bytes, str]:
         """Every topic that is named, id to name."""
         present = {**self.initializing, **self.initialized}

@@ -10,6 +10,7 @@ import pytest
 
 from shareq.coordinator.share.keys import group_partition_for
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from tests.support.mem_fs import SimulatedCrash
 from tests.support.mock_transport import BrokerWorld
 from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
@@ -80,6 +81,25 @@ def test_a_state_that_cannot_be_initialised_is_tried_again_by_the_next_heartbeat
     world.fs.fail = None
     assert member.assigned(member.heartbeat()) == {"t": [0, 1]}
     assert len(member.acquire(place(world))) == 1
+
+
+def test_a_group_whose_initialisation_failed_halfway_is_deleted_with_what_there_is() -> None:
+    """Else the state that was left would fence the next group of that name, whose epochs begin anew."""
+    world = a_world()
+    member = ShareClient(world)
+    for _ in range(3):  # epochs rise
+        member.join("u")
+        member.leave()
+    world.fs.fail = failing_from(2, "__share_group_state")
+    assert member.join("t") == {}
+    world.fs.fail = None
+    assert len(state_epochs(world)) == 1
+    member.leave()
+    deleted = member.connection.call(DeleteGroupsRequest(["g"]), 2, DeleteGroupsResponse)
+    assert [row.error_code for row in deleted.results] == [NONE]
+    assert state_epochs(world) == set()
+    assert member.join("t") == {"t": [0, 1]}
+    assert state_epochs(world) == {2}
 
 
 def test_what_was_done_before_an_initialisation_was_recorded_stays() -> None:

@@ -279,6 +279,17 @@ def test_a_silent_member_is_out_and_learns_it_when_it_comes_back() -> None:
     assert member.join("t") == {"t": [0]}
 
 
+@pytest.mark.parametrize("end", [BrokerWorld.restart, BrokerWorld.crash], ids=["stop", "kill"])
+def test_a_member_that_does_not_come_back_after_a_restart_is_out(end: Callable[[BrokerWorld], None]) -> None:
+    """Every member has one session to be heard of; nobody else has to ask for the group first."""
+    world = BrokerWorld()
+    world.create_topic("t")
+    ShareClient(world).heartbeat("t", epoch=0)
+    end(world)
+    world.clock.advance(SESSION_MS)
+    assert listed(world) == [("g", "Empty")]
+
+
 def test_the_groups_own_session_timeout_counts() -> None:
     world = BrokerWorld()
     world.create_topic("t")

@@ -188,7 +188,7 @@ def test_a_failed_initialisation_is_tried_again_by_the_next_heartbeat() -> None:
     world.initializes = False
     answer = world.join("a")
     assert (answer.epoch, answer.assignment) == (2, {})
-    assert not world.group.initializing
+    assert world.group.initializing  # some of it may have state: noted until it succeeds, or the group is deleted
     world.initializes = True
     answer = world.beat("a", 2)
     assert (answer.epoch, answer.assignment) == (3, {"t": [0, 1]})
