@@ -27,6 +27,7 @@ from shareq.broker.log.recovery import RecoveredLog
 from shareq.broker.log.segment_list import SegmentList
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.log.txn_index import AbortedTransaction
+from shareq.broker.metrics.counters import Traffic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
     LENGTH_OVERHEAD,
@@ -88,6 +89,7 @@ class PartitionLog:
         "recovery_point",
         "topic",
         "topic_id",
+        "traffic",
         "unsynced_messages",
         "waiting_for_sync",
     )
@@ -115,6 +117,7 @@ class PartitionLog:
         self.high_watermark = log_start_offset
         self.recovery_point = log_start_offset  # everything below is in sealed segments on stable storage
         self.producers = ProducerStates()
+        self.traffic = Traffic()
         self.unsynced_messages = 0
         self.waiting_for_sync = 0  # flushes that were written and do not count yet
         self._refusal = ErrorCode.NONE  # why nothing works any more
@@ -402,6 +405,7 @@ class PartitionLog:
             self._tail = bytearray()
             self._changed = True
             self.unsynced_messages += self.log_end_offset - self._written_end
+            self.traffic.wrote(size, self.log_end_offset - self._written_end)
             self._written_end = self.log_end_offset
             self._mark = self._map.mark()
             self.producers.written()
