@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from shareq.coordinator.group.records import GROUP_SERDE
-from shareq.coordinator.shard import CoordinatorRecord, RecordSerde
+from shareq.coordinator.shard import CoordinatorRecord
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.protocol.errors import ErrorCode
@@ -15,22 +13,9 @@ from shareq.protocol.generated.share_group_state_partition_metadata import Share
 from shareq.protocol.generated.share_group_target_assignment_metadata import ShareGroupTargetAssignmentMetadataValue
 from shareq.protocol.generated.share_snapshot import ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateValue
-from shareq.protocol.records.batch import decode_records
+from tests.support.internal_records import records
 from tests.support.mock_transport import BrokerWorld
 from tests.support.share_client import ACCEPT, REJECT, RELEASE, ShareClient, append, from_the_start
-
-
-def records(world: BrokerWorld, topic: str, partition: int, serde: RecordSerde) -> Iterator[CoordinatorRecord]:
-    """Everything in one partition of an internal topic, in order."""
-    log = world.broker.logs.get(topic, partition)
-    read = log.read(log.log_start_offset, 1 << 20, upto=log.high_watermark)
-    assert not isinstance(read, ErrorCode)
-    for span in read.batches:
-        for record in decode_records(read.records[span.position : span.position + span.size]):
-            assert record.key is not None
-            decoded = serde.decode(record.key, record.value)
-            assert decoded is not None
-            yield decoded
 
 
 def group_records(world: BrokerWorld, group: str = "g") -> list[CoordinatorRecord]:
