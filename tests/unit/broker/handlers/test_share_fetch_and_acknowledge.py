@@ -287,17 +287,6 @@ def test_renewing_prolongs_and_stores_nothing(piggybacked: bool) -> None:
 # The session and the connection
 
 
-def test_the_final_epoch_acknowledges_first_and_answers_without_waiting_for_the_release() -> None:
-    queue = Queue()
-    member = queue.holding()
-    other = queue.open("other")
-    answer = member.fetch(acks={queue.place: [(0, 3, ACCEPT)]}, epoch=-1)
-    assert only(answer).acknowledge_error_code == NONE
-    assert acquired_of(answer) == []
-    assert acquired_of(other.fetch()) == [(4, 9, 2)]
-    assert member.fetch(epoch=-1).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
-
-
 def test_who_is_no_member_may_fetch_and_acknowledge() -> None:
     """Neither the group's members nor the assignment are looked at; the member id is any text."""
     queue = Queue()
@@ -306,16 +295,48 @@ def test_who_is_no_member_may_fetch_and_acknowledge() -> None:
     assert stranger.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
 
 
-def test_too_many_sessions_are_refused_after_a_while() -> None:
-    """None is ended for another. The delay is the request's, lest the client asks again at once."""
-    queue = Queue(group_share_max_share_sessions="1", group_share_max_size="1")
-    queue.holding()
-    other = ShareClient(queue.world, "other")
-    other.send_fetch(queue.place, max_wait_ms=400)
-    queue.world.clock.advance(399)
-    assert not other.connection.frames
-    queue.world.clock.advance(1)
-    assert other.fetch_answer().error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
-    assert queue.member.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
-    queue.member.fetch(epoch=-1)
-    assert other.fetch(queue.place).error_code == NONE
+def test_forgetting_a_partition_keeps_its_locks_even_when_the_session_ends() -> None:
+    """Only what is in the session is given back with it; the rest waits for its locks to run out."""
+    queue = Queue()
+    member = queue.holding()
+    member.fetch(queue.other)
+    member.fetch(forgotten=[queue.place])
+    other = queue.open("other")
+    other.fetch(queue.other, max_records=0)
+    assert acquired_of(other.fetch()) == []
+    member.fetch(epoch=-1)
+    assert acquired_of(other.fetch()) == [(0, 9, 2)], "of the other partition"
+    queue.world.clock.advance(30_000)
+    append(queue.world, "t", 1, partition=1)
+    assert sorted(acquired_of(other.fetch())) == [(0, 9, 2), (0, 9, 3), (10, 10, 1)]
+
+
+def test_acknowledging_a_partition_that_left_the_assignment() -> None:
+    """Listed to carry the acknowledgement and forgotten in the same request, it is answered and not fetched from."""
+    queue = Queue(batches=2)
+    member = queue.open()
+    assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]
+    answer = member.fetch(acks={queue.place: [(0, 9, ACCEPT)]}, forgotten=[queue.place])
+    part = only(answer)
+    assert (part.acknowledge_error_code, bytes(part.records or b""), part.acquired_records) == (NONE, b"", [])
+    assert member.fetch().responses == []
+
+
+# The log under the share partition
+
+
+def test_records_that_retention_took_are_passed_over_without_a_word() -> None:
+    """OFFSET_OUT_OF_RANGE is never shown. What was held below the new start may still be acknowledged, for nothing."""
+    queue = Queue(batches=3)
+    member = queue.open()
+    assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]
+    log = queue.world.broker.logs.get("t", 0)
+    assert log.truncate_prefix(20) is NONE
+    answer = member.fetch()
+    assert fetch_errors(answer) == {}
+    assert acquired_of(answer) == [(20, 29, 1)]
+    assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
+    assert member.acknowledge(queue.place, (20, 29, ACCEPT)) is NONE
+    assert acquired_of(member.fetch()) == []
+    append(queue.world, "t", 1)
+    assert acquired_of(member.fetch()) == [(30, 30, 1)]
