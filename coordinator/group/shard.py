@@ -127,6 +127,10 @@ class GroupCoordinatorShard:
         group = self._groups.get(group_id)
         return group if isinstance(group, ShareGroup) else None
 
+    def share_groups(self) -> list[ShareGroup]:
+        """All share groups as they are replayed, for reading only."""
+        return [group for group in self._groups.values() if isinstance(group, ShareGroup)]
+
     def count_share_groups(self) -> int:
         return sum(group.kind is GroupKind.SHARE for group in self._groups.values())
 
