@@ -85,6 +85,7 @@ class Broker:
         self.metadata.on_topic_created(self._topic_changed)
         self.metadata.on_topic_grown(lambda topic, _before: self._topic_changed(topic))
         self.metadata.on_topic_deleted(self._topic_deleted)
+        self.metadata.on_features_changed(self._features_changed)
         self.configs.on_change(self._config_changed)
         self.leaders.on_move(self._leader_moved)
         if self.metadata.topic(SHARE_GROUP_STATE) is not None:
@@ -181,6 +182,12 @@ class Broker:
             self.group_coordinator.partitions.resign(partition)
         if topic == SHARE_GROUP_STATE and "share_coordinator" in self.__dict__:
             self.share_coordinator.partitions.resign(partition)
+
+    def _features_changed(self) -> None:
+        """Share groups that were switched off leave nothing in memory but what the coordinators keep."""
+        if not self.metadata.share_groups_enabled and "share_partitions" in self.__dict__:
+            self.share_sessions.sessions.clear()
+            self.share_partitions.forget_all()
 
     def _config_changed(self, resource: ResourceName) -> None:
         if resource.kind == TOPIC:

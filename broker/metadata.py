@@ -86,6 +86,7 @@ class MetadataStore:
         self._deleted: list[Callable[[TopicImage], None]] = []
         self._grown: list[Callable[[TopicImage, int], None]] = []
         self._config_changed: list[Callable[[ResourceName], None]] = []
+        self._features_changed: list[Callable[[], None]] = []
         self._bootstrap(features or {})
         for row in self._state.topics.values():
             self._index(row)
@@ -204,6 +205,8 @@ class MetadataStore:
         changes = self._feature_changes(levels)
         if changes:
             self._commit(changes)
+            logger.info("features: %s", ", ".join(f"{name}={level}" for name, level in levels.items()))
+            _tell("features", self._features_changed)
 
     def allocate_producer_ids(self, count: int = PRODUCER_ID_BLOCK) -> range:
         """`count` producer ids never given out before, whatever crashes. ValueError when there are no more."""
@@ -230,6 +233,9 @@ class MetadataStore:
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
         """Not called for the properties a topic is created with or deleted with."""
         self._config_changed.append(listener)
+
+    def on_features_changed(self, listener: Callable[[], None]) -> None:
+        self._features_changed.append(listener)
 
     def close(self) -> None:
         """Close the database."""

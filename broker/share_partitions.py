@@ -239,6 +239,12 @@ class SharePartitionManager:
         if topic.name == SHARE_GROUP_STATE:
             self.state_replaced(list(self._leaders))
 
+    def forget_all(self) -> None:
+        """Share groups were switched off: drop every share partition, and answer who waits."""
+        self.finish_waiting()
+        for leader in list(self._leaders.values()):
+            self._drop(leader, LeaderState.FENCED)
+
     def leader_moved(self, topic: str, partition: int) -> None:
         """Drop the share partitions of a partition that another broker leads."""
         if self._broker.leaders.elsewhere(topic, partition) is None:

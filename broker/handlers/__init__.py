@@ -57,6 +57,7 @@ HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
     ApiKey.CREATE_PARTITIONS: HandlerRow("create_partitions", 0, 3),
     ApiKey.DELETE_GROUPS: HandlerRow("delete_groups", 0, 2),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: HandlerRow("incremental_alter_configs", 0, 1),
+    ApiKey.UPDATE_FEATURES: HandlerRow("update_features", 0, 2),
     ApiKey.DESCRIBE_CLUSTER: HandlerRow("describe_cluster", 0, 2),
     ApiKey.LIST_CONFIG_RESOURCES: HandlerRow("list_config_resources", 0, 1),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: HandlerRow("describe_topic_partitions", 0, 0),

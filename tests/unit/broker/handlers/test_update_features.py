@@ -1,0 +1,123 @@
+"""UpdateFeatures: levels of features, and share groups that are switched off at work."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.update_features import (
+    FeatureUpdateKey,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+from tests.support.mock_transport import BrokerWorld
+from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
+
+UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
+NONE = ErrorCode.NONE
+
+
+def update(
+    world: BrokerWorld, *updates: tuple[str, int, int], validate_only: bool = False, version: int = 2
+) -> UpdateFeaturesResponse:
+    """Feature, level and kind of each update."""
+    keys = [
+        FeatureUpdateKey(name, level, allow_downgrade=kind != UPGRADE)
+        if version == 0
+        else FeatureUpdateKey(name, level, upgrade_type=kind)
+        for name, level, kind in updates
+    ]
+    request = UpdateFeaturesRequest(1_000, keys, validate_only)
+    return world.connect().call(request, version, UpdateFeaturesResponse)
+
+
+def levels(world: BrokerWorld) -> dict[str, int]:
+    answer = world.connect().call(ApiVersionsRequest("test", "1"), 4, ApiVersionsResponse)
+    return {feature.name: feature.max_version_level for feature in answer.finalized_features}
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_off_and_on_again(version: int) -> None:
+    world = BrokerWorld()
+    off = update(world, ("share.version", 0, SAFE_DOWNGRADE), version=version)
+    assert (off.error_code, off.error_message) == (NONE, None)
+    assert [(row.feature, row.error_code) for row in off.results] == ([("share.version", NONE)] if version < 2 else [])
+    assert "share.version" not in levels(world)
+    world.restart()
+    assert "share.version" not in levels(world)
+    assert update(world, ("share.version", 1, UPGRADE), version=version).error_code == NONE
+    assert levels(world)["share.version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "kind"),
+    [
+        ("share.version", 0, UPGRADE),
+        ("share.version", 2, UPGRADE),
+        ("share.version", -1, SAFE_DOWNGRADE),
+        ("share.version", 0, 0),
+        ("share.version", 0, 4),
+        ("no.such.feature", 1, UPGRADE),
+        ("metadata.version", 29, SAFE_DOWNGRADE),
+        ("metadata.version", 29, UNSAFE_DOWNGRADE),
+    ],
+)
+def test_refused_updates_change_nothing_and_neither_do_those_beside_them(name: str, level: int, kind: int) -> None:
+    world = BrokerWorld()
+    before = levels(world)
+    answer = update(world, ("transaction.version", 1, SAFE_DOWNGRADE), (name, level, kind))
+    assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert f"{name}={level}" in (answer.error_message or "")
+    assert levels(world) == before
+
+
+def test_a_downgrade_does_not_raise_a_level() -> None:
+    world = BrokerWorld()
+    update(world, ("share.version", 0, SAFE_DOWNGRADE))
+    answer = update(world, ("share.version", 1, SAFE_DOWNGRADE))
+    assert answer.error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert update(world, ("share.version", 0, UPGRADE)).error_code == NONE  # as it is
+
+
+def test_validate_only_changes_nothing() -> None:
+    world = BrokerWorld()
+    assert update(world, ("share.version", 0, SAFE_DOWNGRADE), validate_only=True).error_code == NONE
+    assert update(world, ("nope", 1, UPGRADE), validate_only=True).error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert levels(world)["share.version"] == 1
+
+
+def test_a_level_that_cannot_be_stored() -> None:
+    world = BrokerWorld()
+
+    def full(_changes: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    world.db.before_commit = full
+    answer = update(world, ("share.version", 0, SAFE_DOWNGRADE))
+    assert answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert levels(world)["share.version"] == 1
+
+
+def test_switching_share_groups_off_at_work_keeps_groups_and_offsets() -> None:
+    """Sessions and locks are gone, who waits is answered, and all goes on when they are on again."""
+    world = BrokerWorld()
+    place = (world.create_topic("t").topic_id, 0)
+    from_the_start(world)
+    append(world, "t", 10)
+    member, waiting = ShareClient(world), ShareClient(world, "waiting")
+    member.join("t")
+    assert member.acquire(place) == [(0, 9, 1)]
+    assert member.acknowledge(place, (0, 4, ACCEPT)) is NONE
+    waiting.send_fetch(place, max_wait_ms=60_000)
+    update(world, ("share.version", 0, SAFE_DOWNGRADE))
+    assert waiting.fetch_answer().error_code == NONE
+    assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.UNSUPPORTED_VERSION
+    assert member.heartbeat().error_code == ErrorCode.UNSUPPORTED_VERSION
+    update(world, ("share.version", 1, UPGRADE))
+    assert member.heartbeat().error_code == NONE
+    assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.SHARE_SESSION_NOT_FOUND
+    member.session_epoch = 0
+    assert member.acquire(place) == [(5, 9, 1)]
