@@ -1,8 +1,9 @@
-"""What must be true of a topic and its share groups, kept apart from the broker: every answer is entered and judged.
+"""What must be true of records and of share groups, kept apart from the broker: every answer is entered and judged.
 
 The invariants: one owner per acquired record; the start offset never moves back; the delivery count grows and stays
 within the limit while that is not lowered; an answered ACCEPT or REJECT is never delivered again; what was acquired
 once is delivered until it is terminal; what was answered to producers is in the log, once, and is what is delivered.
+An answered alteration of offsets starts a partition anew, from the offset it says.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-Place = tuple[int, int]  # partition, offset
+Place = tuple[int, int]  # slot (a partition of one incarnation of a topic), offset
+
+T = TypeVar("T")
 
 
 class InvariantBroken(AssertionError):
@@ -19,18 +23,16 @@ class InvariantBroken(AssertionError):
 
 
 @dataclass
-class TopicLedger:
-    """All that producers and consumers know of one topic's records."""
+class RecordLedger:
+    """All that producers and consumers know of the records in every slot."""
 
-    sent: set[bytes] = field(default_factory=set)  # every value that was ever sent; no two records have the same
-    values: dict[Place, bytes] = field(default_factory=dict)  # answered or delivered: cannot change any more
-    answered: set[Place] = field(default_factory=set)
+    sent: dict[bytes, int] = field(default_factory=dict)  # every value that was sent, to its slot; no two are the same
+    values: dict[int, dict[int, bytes]] = field(default_factory=dict)  # answered or delivered: cannot change any more
 
-    def on_produced(self, partition: int, base_offset: int, values: list[bytes]) -> None:
+    def on_produced(self, slot: int, base_offset: int, values: list[bytes]) -> None:
         """The produce request was answered: these records exist from now on."""
         for index, value in enumerate(values):
-            self.answered.add((partition, base_offset + index))
-            self._at((partition, base_offset + index), value)
+            self._at((slot, base_offset + index), value)
 
     def on_delivered(self, place: Place, value: bytes | None) -> None:
         """A consumer has been given the record."""
@@ -38,25 +40,33 @@ class TopicLedger:
             raise InvariantBroken(f"{place} was delivered without a value")
         self._at(place, value)
 
-    def on_read(self, partition: int, log_start: int, end: int, found: Mapping[int, bytes | None]) -> None:
-        """All that the partition's log holds, from `log_start` to `end` (exclusive)."""
+    def on_read(self, slot: int, log_start: int, end: int, found: Mapping[int, bytes | None]) -> None:
+        """All that the slot's log holds, from `log_start` to `end` (exclusive)."""
         if sorted(found) != list(range(log_start, end)):
-            raise InvariantBroken(f"partition {partition} has offsets {sorted(found)}, not {log_start} to {end}")
+            raise InvariantBroken(f"slot {slot} has offsets {sorted(found)}, not {log_start} to {end}")
         for offset, value in found.items():
-            if value not in self.sent:
-                raise InvariantBroken(f"{(partition, offset)} holds {value!r}, which nobody sent")
+            if value is None or self.sent.get(value) != slot:
+                raise InvariantBroken(f"{(slot, offset)} holds {value!r}, which nobody sent there")
         twice = [value for value, times in Counter(found.values()).items() if times > 1]
         if twice:
-            raise InvariantBroken(f"partition {partition} holds {twice} more than once")
-        for place, value in self.values.items():
-            if place[0] == partition and place[1] >= log_start and found.get(place[1]) != value:
-                raise InvariantBroken(f"{place} holds {found.get(place[1])!r}, answered or delivered was {value!r}")
+            raise InvariantBroken(f"slot {slot} holds {twice} more than once")
+        for offset, value in self.values.get(slot, {}).items():
+            if offset >= log_start and found.get(offset) != value:
+                raise InvariantBroken(
+                    f"{(slot, offset)} holds {found.get(offset)!r}, answered or delivered was {value!r}"
+                )
+
+    def forget(self, slot: int) -> None:
+        """The slot's topic is deleted."""
+        self.values.pop(slot, None)
 
     def _at(self, place: Place, value: bytes) -> None:
-        if value not in self.sent:
-            raise InvariantBroken(f"{place} is {value!r}, which nobody sent")
-        if self.values.setdefault(place, value) != value:
-            raise InvariantBroken(f"{place} is {value!r} now, it was {self.values[place]!r}")
+        slot, offset = place
+        if self.sent.get(value) != slot:
+            raise InvariantBroken(f"{place} is {value!r}, which nobody sent there")
+        known = self.values.setdefault(slot, {}).setdefault(offset, value)
+        if known != value:
+            raise InvariantBroken(f"{place} is {value!r} now, it was {known!r}")
 
 
 @dataclass
@@ -68,33 +78,42 @@ class Hold:
 
 
 @dataclass
-class GroupLedger:
-    """All that clients know of one share group on one topic."""
+class Begin:
+    """Where an alteration of offsets let a slot begin. Nothing below `floor` is delivered; all from `due` on is."""
 
-    topic: TopicLedger
+    floor: int
+    due: int | None  # None: what the group's reset mode makes of it
+
+
+@dataclass
+class GroupLedger:
+    """All that clients know of the records of one share group, from its creation to its deletion."""
+
+    records: RecordLedger
     earliest: bool  # the group starts at the log start, so every record is due; else only what follows the first one
     limit: int  # deliveries of a record, as configured now
-    highest_limit: int = 0  # that it ever was
     holds: dict[Place, Hold] = field(default_factory=dict)
     finished: set[Place] = field(default_factory=set)  # an ACCEPT or REJECT was answered
     maybe_finished: Counter[Place] = field(default_factory=Counter)  # those sent of which the outcome is not known
     at_limit: set[Place] = field(default_factory=set)  # delivered as often as it may be, so perhaps archived
     times: Counter[Place] = field(default_factory=Counter)  # how often each was delivered
     counts: dict[Place, int] = field(default_factory=dict)  # the last delivery count
+    over_limit: dict[Place, int] = field(default_factory=dict)  # counts that were legal before the limit was lowered
     counted_by: dict[Place, object] = field(default_factory=dict)  # the leader that counted it
     start_offsets: dict[int, int] = field(default_factory=dict)
     persisted: dict[int, int] = field(default_factory=dict)
+    begins: dict[int, Begin] = field(default_factory=dict)
+    generations: Counter[int] = field(default_factory=Counter)  # how often each slot was begun anew
     seen: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        self.highest_limit = self.limit
 
     # -- delivery
 
     def on_limit(self, limit: int) -> None:
         """The delivery count limit was changed; what has been delivered so often already may be archived."""
+        if limit < self.limit:
+            for place, count in self.counts.items():
+                self.over_limit[place] = max(count, self.over_limit.get(place, 0))
         self.limit = limit
-        self.highest_limit = max(self.highest_limit, limit)
         self.at_limit.update(place for place, count in self.counts.items() if count >= limit)
 
     def on_delivered(
@@ -113,11 +132,15 @@ class GroupLedger:
 
         `leader` counted it; None: not known. `certain`: no failed state write can turn out to be durable after all.
         """
-        self.topic.on_delivered(place, value)
+        self.records.on_delivered(place, value)
         if place in self.finished:
             raise InvariantBroken(f"{place} was delivered to {member_id} after an answered ACCEPT or REJECT")
-        if not 1 <= count <= self.highest_limit:
-            raise InvariantBroken(f"{place} has delivery count {count}, the limit is {self.highest_limit}")
+        begin = self.begins.get(place[0])
+        if begin is not None and place[1] < begin.floor:
+            raise InvariantBroken(f"{place} was delivered to {member_id}, the offset was altered to {begin.floor}")
+        # What was available when the limit was lowered is delivered once more before anybody looks at its count.
+        if not 1 <= count <= max(self.limit, self.over_limit.get(place, -1) + 1):
+            raise InvariantBroken(f"{place} has delivery count {count}, the limit is {self.limit}")
         if leader is not None and self.counted_by.get(place) is leader and count <= self.counts[place]:
             raise InvariantBroken(f"{place} has delivery count {count} after {self.counts[place]}")
         hold = self.holds.get(place)
@@ -157,8 +180,10 @@ class GroupLedger:
         return self.times[place]
 
     def on_acknowledged(self, place: Place, finishes: bool, sent: int) -> None:
-        """The acknowledgement was answered without an error."""
-        if finishes:
+        """The acknowledgement was answered without an error. Of what was never delivered it says nothing: an alteration
+        of offsets came in between, and the record is below the start offset now.
+        """
+        if finishes and self.times[place]:
             if self.times[place] != sent:
                 raise InvariantBroken(f"{place} was delivered again before its ACCEPT or REJECT was answered")
             self.finished.add(place)
@@ -179,6 +204,11 @@ class GroupLedger:
         """The member's session ends: it may lose what it holds at any time."""
         self.holds = {place: hold for place, hold in self.holds.items() if hold.member_id != member_id}
 
+    def on_lock_lost(self, slot: int) -> None:
+        """The slot's leader was dropped, for a change of its state that did not come about."""
+        self.holds = _others(self.holds, slot)
+        self.counted_by = _others(self.counted_by, slot)
+
     def on_restart(self) -> None:
         """Locks are not durable."""
         self.holds.clear()
@@ -187,37 +217,82 @@ class GroupLedger:
 
     # -- looking inside
 
-    def on_start_offset(self, partition: int, start_offset: int) -> None:
+    def on_start_offset(self, slot: int, start_offset: int) -> None:
         """The leader's start offset, seen after a step."""
-        before = max(self.start_offsets.get(partition, -1), self.persisted.get(partition, -1))
+        before = self._lowest_start(slot, max(self.start_offsets.get(slot, -1), self.persisted.get(slot, -1)))
         if start_offset < before:
-            raise InvariantBroken(f"start offset of partition {partition} moved back from {before} to {start_offset}")
-        self.start_offsets[partition] = start_offset
+            raise InvariantBroken(f"start offset of slot {slot} moved back from {before} to {start_offset}")
+        self.start_offsets[slot] = start_offset
 
-    def on_leader_gone(self, partition: int) -> None:
+    def on_leader_gone(self, slot: int) -> None:
         """The next leader begins at what is persisted."""
-        self.start_offsets.pop(partition, None)
+        self.start_offsets.pop(slot, None)
 
-    def on_persisted_start(self, partition: int, start_offset: int) -> None:
-        """The start offset that is durable, or that a restart found."""
-        before = self.persisted.get(partition, -1)
+    def on_persisted_start(self, slot: int, start_offset: int) -> None:
+        """What a restart would begin with."""
+        before = self._lowest_start(slot, self.persisted.get(slot, -1))
         if start_offset < before:
-            raise InvariantBroken(f"persisted start of partition {partition} went back from {before} to {start_offset}")
-        self.persisted[partition] = start_offset
+            raise InvariantBroken(f"persisted start of slot {slot} went back from {before} to {start_offset}")
+        self.persisted[slot] = start_offset
+
+    def _lowest_start(self, slot: int, before: int) -> int:
+        begin = self.begins.get(slot)
+        if begin is not None and begin.due is not None and begin.due > begin.floor:
+            return begin.floor  # altered to beyond the log's end: the leader takes that back to the end
+        return before
+
+    # -- administration
+
+    def on_begun_anew(self, slot: int, begin: Begin | None) -> None:
+        """The slot's state was altered (`begin`) or deleted (None): whatever was is forgotten."""
+        self.forget(slot)
+        if begin is not None:
+            self.begins[slot] = begin
+
+    def forget(self, slot: int) -> None:
+        """All that was known of the slot."""
+        self.generations[slot] += 1
+        self.finished = {place for place in self.finished if place[0] != slot}
+        self.at_limit = {place for place in self.at_limit if place[0] != slot}
+        self.maybe_finished = Counter(_others(self.maybe_finished, slot))
+        self.times = Counter(_others(self.times, slot))
+        self.holds = _others(self.holds, slot)
+        self.counts = _others(self.counts, slot)
+        self.over_limit = _others(self.over_limit, slot)
+        self.counted_by = _others(self.counted_by, slot)
+        for by_slot in (self.start_offsets, self.persisted, self.begins):
+            by_slot.pop(slot, None)
 
     # -- the end
 
+    def due(self, slot: int, log_start: int) -> list[int]:
+        """The offsets that must still be delivered, ascending."""
+        begin = self.begins.get(slot)
+        if begin is not None and begin.due is not None:
+            first = begin.due
+        elif self.earliest:
+            first = 0
+        else:
+            delivered = [offset for place_slot, offset in self.times if place_slot == slot]
+            if not delivered:
+                return []
+            first = min(delivered)
+        offsets = sorted(self.records.values.get(slot, ()))
+        return [
+            offset for offset in offsets if offset >= max(first, log_start) and not self._may_be_over((slot, offset))
+        ]
+
+    def _may_be_over(self, place: Place) -> bool:
+        return place in self.finished or self.maybe_finished[place] > 0 or place in self.at_limit
+
     def check_all_finished(self, log_starts: Mapping[int, int]) -> None:
-        """After everything was drained: nothing that was due is missing."""
-        first: dict[int, int] = {}
-        for partition, offset in self.times:
-            first[partition] = min(offset, first.get(partition, offset))
-        for place in self.topic.values:
-            partition, offset = place
-            due = offset >= log_starts[partition] and (
-                self.earliest or (partition in first and offset >= first[partition])
-            )
-            if due and not (place in self.finished or self.maybe_finished[place] > 0 or place in self.at_limit):
-                seen = "delivered before" if place in self.times else "never delivered"
-                raise InvariantBroken(f"{place} is lost: not finished, not at the delivery limit, {seen}")
+        """After everything was drained: nothing that was due is missing, by slot."""
+        for slot, log_start in log_starts.items():
+            for offset in self.due(slot, log_start):
+                seen = "delivered before" if (slot, offset) in self.times else "never delivered"
+                raise InvariantBroken(f"{(slot, offset)} is lost: not finished, not at the delivery limit, {seen}")
         self.seen["given up at the limit"] += len(self.at_limit - self.finished)
+
+
+def _others(entries: Mapping[Place, T], slot: int) -> dict[Place, T]:
+    return {place: entry for place, entry in entries.items() if place[0] != slot}

@@ -1,4 +1,4 @@
-"""A share-group member of the simulation: heartbeats, fetches, acknowledges well and badly, loses its connection."""
+"""A share-group member of the simulation: fetches, acknowledges well and badly, loses its connection."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
-from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import batch_headers, decode_records
-from tests.simulation.ledger import InvariantBroken, Place
+from tests.simulation.heartbeats import Heartbeats
+from tests.simulation.ledger import GroupLedger, InvariantBroken, Place
 
 if TYPE_CHECKING:
-    from tests.simulation.world import Group, World
+    from tests.simulation.group import Group
+    from tests.simulation.world import World
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = 0, 1, 2, 3, 4
 FINISHING: Final = frozenset((GAP, ACCEPT, REJECT))
@@ -31,11 +32,19 @@ Run = tuple[int, int, list[int]]  # first offset, last offset (inclusive), types
 class SentAcks:
     """Acknowledgements under way. Not `honest`: of what another member holds."""
 
-    def __init__(self, acks: dict[Place, int], marks: dict[Place, int], renewed_until: int, *, honest: bool) -> None:
+    def __init__(
+        self, ledger: GroupLedger, acks: dict[Place, int], marks: dict[Place, int], renewed_until: int, *, honest: bool
+    ) -> None:
+        self.ledger = ledger
+        self.generations = {place[0]: ledger.generations[place[0]] for place in acks}
         self.acks = acks
         self.marks = marks
         self.renewed_until = renewed_until
         self.honest = honest
+
+    def counts(self, slot: int, ledger: GroupLedger) -> bool:
+        """Whether the slot's state is still the one that they were about."""
+        return ledger is self.ledger and ledger.generations[slot] == self.generations[slot]
 
 
 class Member:
@@ -46,24 +55,26 @@ class Member:
         self.group = group
         self.id = member_id
         self.connection = world.connect()
-        self.member_epoch = 0
+        self.heartbeats = Heartbeats(world, group, member_id)
         self.session_epoch = 0
-        self.in_session: set[int] = set()  # partitions of the topic that the session knows
+        self.in_session: set[int] = set()  # slots that the session knows
         self.busy = False
         self.life = 0  # answers to requests of an earlier one are not for us any more
         self.held: list[Place] = []
-        self.assigned: list[int] = []
 
     # -- what it does of itself
 
     def act(self) -> None:
         """Something at random that a client may do now."""
         rng = self.world.rng
-        if self.member_epoch == 0 or rng.random() < 0.1:
-            self.heartbeat(leave=rng.random() < 0.05)
+        if self.heartbeats.epoch == 0 or rng.random() < 0.1:
+            if rng.random() < 0.05:
+                self.heartbeats.leave()
+            else:
+                self.heartbeats.send()
         if self.busy and rng.random() < 0.04:
             self.disconnect()
-        if self.busy or not self.assigned:
+        if self.busy or not self.group.assigned or self.group.administered:
             return
         action = rng.random()
         if self.session_epoch == 0 or action < 0.4:
@@ -76,35 +87,6 @@ class Member:
             self.close_session()
         else:
             self.disconnect()
-
-    def heartbeat(self, *, leave: bool = False) -> None:
-        """Join, stay, or leave."""
-        world = self.world
-        epoch = -1 if leave and self.member_epoch else self.member_epoch
-        request = ShareGroupHeartbeatRequest(self.group.id, self.id, epoch, None, ["topic"] if epoch == 0 else None)
-        if epoch < 0:
-            self.member_epoch = 0
-            world.seen["members that left"] += 1
-        life = self.life
-
-        def answered(response: Message) -> None:
-            assert isinstance(response, ShareGroupHeartbeatResponse)
-            if life != self.life or epoch < 0:
-                return
-            error = ErrorCode(response.error_code)
-            world.note(f"{self.id} heartbeat: {error.name} {response.member_epoch}")
-            if error is not ErrorCode.NONE:
-                world.seen["members that were expired"] += error is ErrorCode.UNKNOWN_MEMBER_ID
-                self.member_epoch = 0
-                return
-            if response.member_epoch < self.member_epoch:
-                raise InvariantBroken(f"{self.id}: member epoch {self.member_epoch} became {response.member_epoch}")
-            self.member_epoch = response.member_epoch
-            if response.assignment is not None:
-                self.assigned = [p for topic in response.assignment.topic_partitions for p in topic.partitions]
-                self.group.assigned.update(self.assigned)
-
-        world.call("share_group_heartbeat", request, 1, self.connection).on_complete(answered)
 
     # -- fetching
 
@@ -145,13 +127,13 @@ class Member:
         new = self.group.assigned - self.in_session if self.session_epoch else self.group.assigned
         self.in_session = set(self.group.assigned)
         runs = self._runs(sent)
-        partitions = [
-            share_fetch.FetchPartition(
-                partition, [share_fetch.AcknowledgementBatch(*run) for run in runs.get(partition, ())]
-            )
-            for partition in sorted(new | set(runs))
-        ]
-        return [share_fetch.FetchTopic(self.world.topic_id, partitions)] if partitions else []
+        topics: dict[bytes, share_fetch.FetchTopic] = {}
+        for index in sorted(new | set(runs)):
+            slot = self.world.topics.slots[index]
+            batches = [share_fetch.AcknowledgementBatch(*run) for run in runs.get(index, ())]
+            topic = topics.setdefault(slot.topic_id, share_fetch.FetchTopic(slot.topic_id, []))
+            topic.partitions.append(share_fetch.FetchPartition(slot.partition, batches))
+        return list(topics.values())
 
     def _on_fetched(self, response: ShareFetchResponse, sent: SentAcks, leaders: Mapping[int, object]) -> None:
         if response.error_code in SESSION_LOST:
@@ -160,29 +142,36 @@ class Member:
         if response.error_code != ErrorCode.NONE:
             raise InvariantBroken(f"{self.id}: fetch failed with {ErrorCode(response.error_code).name}")
         self.session_epoch += 1
-        rows = [row for topic in response.responses for row in topic.partitions]
-        self._on_acked(sent, {row.partition_index: ErrorCode(row.acknowledge_error_code) for row in rows})
-        for row in rows:
-            self._on_partition(row, leaders.get(row.partition_index))
+        slot = self.world.topics.slot
+        rows = {
+            slot(topic.topic_id, row.partition_index).index: row
+            for topic in response.responses
+            for row in topic.partitions
+        }
+        self._on_acked(sent, {index: ErrorCode(row.acknowledge_error_code) for index, row in rows.items()})
+        for index, row in rows.items():
+            self._on_partition(index, row, leaders.get(index))
 
-    def _on_partition(self, row: PartitionData, leader: object) -> None:
-        world, partition = self.world, row.partition_index
+    def _on_partition(self, index: int, row: PartitionData, leader: object) -> None:
+        world = self.world
         if row.error_code != ErrorCode.NONE:
-            world.note(f"{self.id} cannot fetch {partition}: {ErrorCode(row.error_code).name}")
+            world.note(f"{self.id} cannot fetch slot {index}: {ErrorCode(row.error_code).name}")
             world.seen["partitions that could not be fetched"] += 1
         assert row.records is not None
         values = {}
         for position, header in batch_headers(row.records):
             data = bytes(row.records[position : position + header.size])
             values.update({record.offset: record.value for record in decode_records(data)})
-        if world.cores(self.group).get(partition) is not leader:
+        if not world.topics.is_live(index):
+            return
+        if world.cores(self.group).get(index) is not leader:
             leader = None
         now, certain = world.clock.now_ms(), world.knows_what_is_durable()
         for acquired in row.acquired_records:
             first, last, count = acquired.first_offset, acquired.last_offset, acquired.delivery_count
-            world.note(f"{self.id} got {partition}:{first}-{last} x{count}")
+            world.note(f"{self.id} got {index}:{first}-{last} x{count}")
             for offset in range(first, last + 1):
-                place = (partition, offset)
+                place = (index, offset)
                 if offset not in values:
                     raise InvariantBroken(f"{place} was acquired and is not among the records of the answer")
                 self.group.ledger.on_delivered(
@@ -213,7 +202,7 @@ class Member:
         others = [place for place, hold in holds if hold.member_id != self.id and now < hold.deadline_ms]
         if others:
             acks = {world.rng.choice(sorted(others)): world.rng.choice((ACCEPT, RELEASE, REJECT))}
-            self._send_acks(SentAcks(acks, {}, 0, honest=False))
+            self._send_acks(SentAcks(self.group.ledger, acks, {}, 0, honest=False))
 
     def _some_acks(self) -> dict[Place, int]:
         rng = self.world.rng
@@ -227,7 +216,7 @@ class Member:
         self.held = [place for place in self.held if acks.get(place, RENEW) == RENEW]
         if acks:
             world.note(f"{self.id} acks {acks}")
-        return SentAcks(acks, marks, world.clock.now_ms() + self.group.lock_ms, honest=True)
+        return SentAcks(ledger, acks, marks, world.clock.now_ms() + self.group.lock_ms, honest=True)
 
     def _send_acks(self, sent: SentAcks) -> None:
         world = self.world
@@ -236,7 +225,7 @@ class Member:
             self.id,
             self.session_epoch,
             RENEW in sent.acks.values(),
-            [share_acknowledge.AcknowledgeTopic(world.topic_id, self._ack_partitions(sent))],
+            self._ack_topics(sent),
         )
         if not sent.honest:
             world.note(f"{self.id} acks what is not its own: {sent.acks}")
@@ -257,8 +246,13 @@ class Member:
         if response.error_code != ErrorCode.NONE:
             raise InvariantBroken(f"{self.id}: acknowledge failed with {ErrorCode(response.error_code).name}")
         self.session_epoch += 1
-        rows = response.responses[0].partitions
-        self._on_acked(sent, {row.partition_index: ErrorCode(row.error_code) for row in rows})
+        slot = self.world.topics.slot
+        errors = {
+            slot(topic.topic_id, row.partition_index).index: ErrorCode(row.error_code)
+            for topic in response.responses
+            for row in topic.partitions
+        }
+        self._on_acked(sent, errors)
 
     def _on_acked(self, sent: SentAcks, errors: Mapping[int, ErrorCode]) -> None:
         ledger, world = self.group.ledger, self.world
@@ -266,6 +260,8 @@ class Member:
             world.note(f"{self.id} acked: {[error.name for error in errors.values()]}")
         for place, kind in sent.acks.items():
             error, finishes = errors[place[0]], kind in FINISHING
+            if not world.topics.is_live(place[0]) or not sent.counts(place[0], ledger):
+                continue
             if not sent.honest:
                 world.seen["acknowledgements of another's records"] += 1
                 if error is ErrorCode.NONE and place[1] >= world.start_offset(self.group, place[0]):
@@ -279,13 +275,14 @@ class Member:
             else:
                 world.seen["acknowledgements that failed"] += 1
 
-    def _ack_partitions(self, sent: SentAcks) -> list[share_acknowledge.AcknowledgePartition]:
-        return [
-            share_acknowledge.AcknowledgePartition(
-                partition, [share_acknowledge.AcknowledgementBatch(*run) for run in runs]
-            )
-            for partition, runs in sorted(self._runs(sent).items())
-        ]
+    def _ack_topics(self, sent: SentAcks) -> list[share_acknowledge.AcknowledgeTopic]:
+        topics: dict[bytes, share_acknowledge.AcknowledgeTopic] = {}
+        for index, runs in sorted(self._runs(sent).items()):
+            slot = self.world.topics.slots[index]
+            batches = [share_acknowledge.AcknowledgementBatch(*run) for run in runs]
+            topic = topics.setdefault(slot.topic_id, share_acknowledge.AcknowledgeTopic(slot.topic_id, []))
+            topic.partitions.append(share_acknowledge.AcknowledgePartition(slot.partition, batches))
+        return list(topics.values())
 
     def _runs(self, sent: SentAcks) -> dict[int, list[Run]]:
         """Adjacent offsets together, here and there in two batches; each with one type for all or a type per offset."""
@@ -309,8 +306,8 @@ class Member:
         """The final epoch: what it holds is given back."""
         self.world.note(f"{self.id} closes its session")
         sent = self._enter_acks(self._some_acks())
-        topics = [share_acknowledge.AcknowledgeTopic(self.world.topic_id, self._ack_partitions(sent))]
-        request = ShareAcknowledgeRequest(self.group.id, self.id, -1, RENEW in sent.acks.values(), topics)
+        renews = RENEW in sent.acks.values()
+        request = ShareAcknowledgeRequest(self.group.id, self.id, -1, renews, self._ack_topics(sent))
         self.group.ledger.on_given_back(self.id)
         self._forget()
         life, self.busy = self.life, True
@@ -353,7 +350,7 @@ class Member:
 
     def drain_once(self) -> bool:
         """Take what there is and accept it; whether there was something."""
-        self.heartbeat()
+        self.heartbeats.send()
         self.world.settle()
         before = self.group.ledger.seen["deliveries"]
         if not self.busy:

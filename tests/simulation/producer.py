@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import (
@@ -15,18 +15,17 @@ from shareq.protocol.generated.produce import (
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.simulation.ledger import InvariantBroken
+from tests.simulation.topics import Slot
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
-TOPIC: Final = "topic"
-
 
 @dataclass
 class Batch:
-    """What was sent to a partition. `sequence` is its first record's, -1 without idempotence."""
+    """What was sent to a slot. `sequence` is its first record's, -1 without idempotence."""
 
-    partition: int
+    slot: Slot
     values: list[bytes]
     sequence: int
     attempts: int = 0
@@ -46,10 +45,12 @@ class Producer:
     def act(self) -> None:
         """One batch to one partition, perhaps once more."""
         world = self.world
-        partition = world.rng.randrange(world.partitions)
-        batch = self.unanswered.get(partition)
+        if not world.topics.live:
+            return
+        slot = world.rng.choice(world.topics.live)
+        batch = self.unanswered.get(slot.index)
         if batch is None:
-            batch = self._new_batch(partition)
+            batch = self._new_batch(slot)
         if not batch.under_way:
             self._send(batch)
 
@@ -65,16 +66,16 @@ class Producer:
         for batch in self.unanswered.values():
             batch.under_way = False
 
-    def _new_batch(self, partition: int) -> Batch:
+    def _new_batch(self, slot: Slot) -> Batch:
         world = self.world
         values = [b"%d" % (world.values + index) for index in range(world.rng.choice((1, 1, 3, 8)))]
         world.values += len(values)
-        world.topic.sent.update(values)
+        world.topics.records.sent.update(dict.fromkeys(values, slot.index))
         if self.producer_id < 0:
-            return Batch(partition, values, -1)
-        sequence = self.next_sequence.get(partition, 0)
-        self.next_sequence[partition] = sequence + len(values)
-        batch = self.unanswered[partition] = Batch(partition, values, sequence)
+            return Batch(slot, values, -1)
+        sequence = self.next_sequence.get(slot.index, 0)
+        self.next_sequence[slot.index] = sequence + len(values)
+        batch = self.unanswered[slot.index] = Batch(slot, values, sequence)
         return batch
 
     def _send(self, batch: Batch) -> None:
@@ -89,7 +90,8 @@ class Producer:
             producer_epoch=0 if self.producer_id >= 0 else -1,
             base_sequence=batch.sequence,
         )
-        topic = TopicProduceData(TOPIC, partition_data=[PartitionProduceData(batch.partition, bytes(data))])
+        partition = PartitionProduceData(batch.slot.partition, bytes(data))
+        topic = TopicProduceData(batch.slot.topic, partition_data=[partition])
         pending = world.call("produce", ProduceRequest(None, -1, 1_000, [topic]), 9, world.connect())
         life = self.life
 
@@ -104,11 +106,12 @@ class Producer:
     def _on_answer(self, batch: Batch, error: ErrorCode, base_offset: int) -> None:
         world = self.world
         batch.under_way = False
-        world.note(
-            f"produced {len(batch.values)} to {batch.partition} (try {batch.attempts}): {error.name} at {base_offset}"
-        )
+        slot = batch.slot.index
+        world.note(f"produced {len(batch.values)} to {slot} (try {batch.attempts}): {error.name} at {base_offset}")
+        if not world.topics.is_live(slot):
+            return
         if error is ErrorCode.NONE:
-            world.topic.on_produced(batch.partition, base_offset, batch.values)
-            self.unanswered.pop(batch.partition, None)
+            world.topics.records.on_produced(slot, base_offset, batch.values)
+            self.unanswered.pop(slot, None)
         elif error is not ErrorCode.KAFKA_STORAGE_ERROR:
             raise InvariantBroken(f"a sound batch was refused with {error.name}")

@@ -1,0 +1,134 @@
+"""Looking inside the coordinators: memory is what their logs say, and nothing is left of what was deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.broker.coordinators import replay_log
+from shareq.broker.group_coordinator import group_coordinator_settings
+from shareq.broker.share_coordinator import share_coordinator_settings
+from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.coordinator.group.records import GROUP_SERDE
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.group.share_group import ShareGroup
+from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for
+from shareq.coordinator.share.records import SHARE_STATE_SERDE
+from shareq.coordinator.share.shard import ShareCoordinatorShard, ShareState
+from shareq.coordinator.share.state_batches import combine
+from shareq.protocol.errors import ErrorCode
+from tests.simulation.ledger import InvariantBroken
+
+if TYPE_CHECKING:
+    from tests.simulation.group import Group
+    from tests.simulation.world import World
+
+
+# -- share states
+
+
+def share_states(world: World) -> dict[SharePartitionKey, ShareState]:
+    """The live states of every share partition. Replaying the share coordinator's log gives the same ones."""
+    broker = world.broker
+    partitions = broker.share_coordinator.partitions
+    settings = share_coordinator_settings(broker.config)
+    states: dict[SharePartitionKey, ShareState] = {}
+    for route in range(partitions.count):
+        log = broker.logs.get(SHARE_GROUP_STATE, route)
+        if log.refusal is not ErrorCode.NONE:
+            continue
+        replayed = ShareCoordinatorShard(broker.metadata, world.clock.wall_ms, settings)
+        replay_log(log, replayed, SHARE_STATE_SERDE)
+        live = partitions.get(route).shard
+        for key in {*live.share_partitions(), *replayed.share_partitions()}:
+            state, after = live.state_of(key), replayed.state_of(key)
+            if _told(state) != _told(after):
+                raise InvariantBroken(f"{key.text()}: live {_told(state)}, replayed {_told(after)}")
+            if state is not None:
+                states[key] = state
+    return states
+
+
+def _told(state: ShareState | None) -> object:
+    if state is None:
+        return None
+    return (
+        state.state_epoch,
+        state.leader_epoch,
+        state.snapshot_epoch,
+        state.start_offset,
+        state.delivery_complete_count,
+        [tuple(batch) for batch in combine(state.batches, state.start_offset)],
+    )
+
+
+def check_nothing_left(world: World) -> None:
+    """No state of topics and of groups that were deleted, unless writing that down failed since the start."""
+    if world.faults.happened or not world.knows_what_is_durable():
+        return
+    partitions = world.broker.share_coordinator.partitions
+    administered = {group.id for group in world.groups if group.administered}
+    for partition in partitions:
+        for key in partition.shard.share_partitions():
+            if world.broker.metadata.topic_by_id(key.topic_id) is None:
+                raise InvariantBroken(f"{key.text()} has state, its topic was deleted")
+            if key.group_id not in administered and world.live_group(key.group_id) is None:
+                raise InvariantBroken(f"{key.text()} has state, its group was deleted")
+
+
+# -- groups
+
+
+def check_group(world: World, group: Group, states: dict[SharePartitionKey, ShareState]) -> None:
+    """Replaying the group coordinator's log gives the live group; what it takes for initialised has a state."""
+    broker = world.broker
+    partitions = broker.group_coordinator.partitions
+    if not partitions.count:
+        return
+    route = group_partition_for(group.id, partitions.count)
+    log = broker.logs.get(CONSUMER_OFFSETS, route)
+    if log.refusal is not ErrorCode.NONE:
+        return
+    settings = group_coordinator_settings(broker.config)
+    replayed = GroupCoordinatorShard(broker.metadata, broker.configs, world.clock.wall_ms, settings)
+    replay_log(log, replayed, GROUP_SERDE)
+    live, after = partitions.get(route).shard.share_group(group.id), replayed.share_group(group.id)
+    if _group_told(live) != _group_told(after):
+        raise InvariantBroken(f"group {group.id}: live {_group_told(live)}, replayed {_group_told(after)}")
+    if live is not None and not group.administered:
+        group.membership.on_durable(live)
+    if live is not None and world.knows_what_is_durable():
+        _check_initialized(world, group, live, states)
+
+
+def _group_told(group: ShareGroup | None) -> object:
+    if group is None:
+        return None
+    return (
+        group.group_epoch,
+        group.metadata_hash,
+        group.assignment_epoch,
+        group.assignment_timestamp_ms,
+        group.members,
+        group.current,
+        group.targets,
+        group.state_partitions,
+        group.subscribers,
+    )
+
+
+def _check_initialized(
+    world: World, group: Group, live: ShareGroup, states: dict[SharePartitionKey, ShareState]
+) -> None:
+    for slot in world.topics.live:
+        topic = live.initialized.get(slot.topic_id)
+        if topic is not None and slot.partition in topic.partitions and world.key(group, slot) not in states:
+            raise InvariantBroken(f"{world.key(group, slot).text()} counts as initialised and has no durable state")
+    known = live.state_partitions
+    if known is not None and not world.faults.happened:
+        gone = [t for t in (*known.initializing, *known.initialized, *known.deleting) if not _exists(world, t)]
+        if gone:
+            raise InvariantBroken(f"group {group.id} keeps partitions of deleted topics {gone}")
+
+
+def _exists(world: World, topic_id: bytes) -> bool:
+    return world.broker.metadata.topic_by_id(topic_id) is not None

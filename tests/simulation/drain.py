@@ -1,0 +1,96 @@
+"""The end of a seed: no more faults, everything that is due comes out, is accepted and stays so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from tests.simulation.calm import check_stable
+from tests.simulation.group import LOCKS_MS
+from tests.simulation.ledger import InvariantBroken
+from tests.simulation.member import Member
+from tests.simulation.topics import SECOND, TOPIC
+from tests.support.mem_fs import SimulatedCrash
+
+if TYPE_CHECKING:
+    from tests.simulation.group import Group
+    from tests.simulation.world import World
+
+
+def drain(world: World) -> None:
+    """Quiesce and judge."""
+    world.note("drain")
+    world.faults.clear()
+    _begin(world)
+    for producer in world.producers:
+        producer.finish()
+    world.settle()
+    for group in world.groups:
+        _drain_group(world, group)
+    world.audit()
+    starts = {slot.index: world.log(slot).log_start_offset for slot in world.topics.live}
+    for group in world.groups:
+        group.ledger.check_all_finished(starts)
+        world.seen.update(group.ledger.seen)
+    unanswered = [batch for producer in world.producers for batch in producer.unanswered.values()]
+    if unanswered:
+        raise InvariantBroken(f"never answered: {unanswered}")
+    if world.rng.random() < 0.3:
+        for group in world.groups:
+            _delete_group(world, group)
+        world.restart()
+
+
+def _begin(world: World) -> None:
+    how = world.rng.random()
+    try:
+        if how < 0.4:
+            world.crash("before the drain")
+        elif how < 0.7 or any(log.refusal is not ErrorCode.NONE for log in world.broker.logs.logs()):
+            world.restart()
+    except SimulatedCrash:
+        world.crash("before the drain")
+    world.faults.clear()
+
+
+def _drain_group(world: World, group: Group) -> None:
+    last = Member(world, group, f"{group.id}-last")
+    last.heartbeats.names = (SECOND, TOPIC)
+    if len(group.members) >= world.broker.config.group_share_max_size:
+        for member in group.members:
+            member.heartbeats.leave()
+        world.settle()
+    last.drain_once()  # before the others go, so that the group's share partitions stay in memory
+    for member in group.members:
+        member.disconnect()
+    group.members = [last]
+    idle, live = 0, {slot.index for slot in world.topics.live}
+    for _ in range(300):
+        found = last.drain_once()
+        world.advance(1 if found else LOCKS_MS[-1] + 1)
+        world.settle()
+        world.look_inside()
+        idle = 0 if found or last.heartbeats.assigned != live else idle + 1  # until the others have expired
+        if idle == 4:
+            break
+    else:
+        told = sorted(last.heartbeats.assigned)
+        raise InvariantBroken(f"the group never becomes idle; its last member is assigned {told} of {sorted(live)}")
+    check_stable(world, group, {last.id: last.heartbeats})
+
+
+def _delete_group(world: World, group: Group) -> None:
+    """Nothing of a deleted group is left; the audits that follow look."""
+    for member in group.members:
+        member.heartbeats.leave()
+    world.settle()
+    pending = world.call("delete_groups", DeleteGroupsRequest([group.id]), 2, world.connect())
+    world.settle()
+    response = pending.value
+    assert isinstance(response, DeleteGroupsResponse)
+    if response.results[0].error_code != ErrorCode.NONE:
+        raise InvariantBroken(f"{group.id} cannot be deleted: {ErrorCode(response.results[0].error_code).name}")
+    world.seen["groups deleted"] += 1
+    group.deleted()
+    world.audit()

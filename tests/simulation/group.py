@@ -1,0 +1,83 @@
+"""A share group of the simulation: its settings, its members, and the ledgers that are kept of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.meta_db import PutConfig, ResourceName
+from tests.simulation.ledger import GroupLedger
+from tests.simulation.membership import MembershipLedger
+
+if TYPE_CHECKING:
+    from tests.simulation.member import Member
+    from tests.simulation.world import World
+
+LOCKS_MS: Final = (1_000, 1_500, 3_000)
+
+
+class Group:
+    """A share group, also while there is none of its name: it may be deleted and come again."""
+
+    def __init__(self, world: World, group_id: str) -> None:
+        rng = world.rng
+        self.world = world
+        self.id = group_id
+        self.mode = rng.choice((0, 0, 1))
+        self.lock_ms = LOCKS_MS[0]
+        self._lock_before_ms = self.lock_ms
+        self._lock_changed_at = -1
+        self.ledger = GroupLedger(world.topics.records, earliest=rng.random() < 0.7, limit=rng.randint(2, 5))
+        self.membership = MembershipLedger(group_id)
+        self.members: list[Member] = []
+        self.cores: dict[int, object] = {}  # the leaders that were seen last, by slot
+        self.assigned: set[int] = set()  # slots that a member was ever told to consume
+        self.administered = 0  # operations of administrators under way: members do not fetch meanwhile
+
+    def configure(self) -> None:
+        """Tell the broker the group's settings."""
+        self._set("share.auto.offset.reset", "earliest" if self.ledger.earliest else "latest")
+        self._set("share.delivery.count.limit", str(self.ledger.limit))
+
+    def _set(self, name: str, value: str) -> None:
+        self.world.note(f"{self.id}: {name}={value}")
+        try:
+            self.world.broker.metadata.alter_configs([PutConfig(ResourceName("group", self.id), name, value)])
+        except OSError as error:
+            self.world.note(f"... and was not set: {error}")
+
+    def change_a_setting(self) -> None:
+        """Another delivery limit or lock duration: counts from now on."""
+        rng = self.world.rng
+        self.world.seen["config changes"] += 1
+        if rng.random() < 0.5:
+            self._set("share.delivery.count.limit", str(rng.randint(2, 5)))
+        else:
+            self._set("share.record.lock.duration.ms", str(rng.choice(LOCKS_MS)))
+        self.adopt_settings()
+
+    def adopt_settings(self) -> None:
+        """Take over the settings that the broker has: a change may have been cut off."""
+        now = self.world.broker.configs.share_group(self.id)
+        if now.delivery_count_limit != self.ledger.limit:
+            self.ledger.on_limit(now.delivery_count_limit)
+        if now.record_lock_duration_ms != self.lock_ms:
+            self._lock_before_ms, self._lock_changed_at = self.lock_ms, self.world.clock.now_ms()
+            self.lock_ms = now.record_lock_duration_ms
+
+    def shortest_lock_ms(self, now_ms: int) -> int:
+        """How long what was acquired at `now_ms` is locked at least."""
+        return min(self.lock_ms, self._lock_before_ms) if now_ms == self._lock_changed_at else self.lock_ms
+
+    def deleted(self) -> None:
+        """The group is gone with all it had; the next one of its name knows nothing."""
+        self.world.seen.update(self.ledger.seen)
+        self.ledger = GroupLedger(self.world.topics.records, earliest=self.ledger.earliest, limit=self.ledger.limit)
+        self.membership = MembershipLedger(self.id)
+        self.cores.clear()
+
+    def forget(self, slot: int) -> None:
+        """The slot's topic is deleted."""
+        self.ledger.forget(slot)
+        self.cores.pop(slot, None)
+        for member in self.members:
+            member.held = [place for place in member.held if place[0] != slot]

@@ -1,0 +1,45 @@
+"""The broker's settings in a seed's world: small numbers, so that everything happens soon."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+from tests.simulation.group import LOCKS_MS
+from tests.support.mem_fs import CrashModel
+
+SESSION_TIMEOUTS_MS: Final = (5_000, 8_000)
+MOST_MEMBERS: Final = ("2", "4", "200", "200")
+
+
+def first_settings(rng: Random, model: CrashModel) -> dict[str, str]:
+    """What the broker starts with."""
+    properties = {
+        "log.dirs": "data",
+        "offsets.topic.num.partitions": "1",
+        "share.coordinator.state.topic.num.partitions": "2",
+        "group.share.min.record.lock.duration.ms": str(LOCKS_MS[0]),
+        "group.share.record.lock.duration.ms": str(LOCKS_MS[0]),
+        "group.share.min.heartbeat.interval.ms": "1",
+        "group.share.heartbeat.interval.ms": "1000",
+        "group.share.min.session.timeout.ms": "1",
+        "group.share.initialize.retry.interval.ms": "500",
+        "offsets.commit.timeout.ms": "500",
+        **changed_settings(rng),
+    }
+    if model is CrashModel.POWER_LOSS:
+        properties["log.flush.interval.messages"] = "1"
+    return properties
+
+
+def changed_settings(rng: Random) -> dict[str, str]:
+    """What may be different after a restart."""
+    return {
+        "offsets.topic.segment.bytes": str(rng.choice((400, 2_000, 1 << 20))),
+        "share.coordinator.state.topic.segment.bytes": str(rng.choice((400, 2_000, 1 << 20))),
+        "share.coordinator.snapshot.update.records.per.snapshot": str(rng.choice((0, 2, 500))),
+        "group.share.session.timeout.ms": str(rng.choice(SESSION_TIMEOUTS_MS)),
+        "group.share.partition.max.record.locks": str(rng.choice((100, 2_000))),
+        "group.share.max.size": rng.choice(MOST_MEMBERS),
+        "group.share.assignment.interval.ms": str(rng.choice((0, 1_000))),
+    }
