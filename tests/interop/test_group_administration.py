@@ -32,6 +32,11 @@ from shareq.protocol.generated.describe_share_group_offsets import (
 )
 from shareq.protocol.generated.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from shareq.protocol.generated.share_group_describe import (
+    DescribedGroup,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+)
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import Member, append, begin_at
 from tests.support.requests import batch, create_topic, produce
@@ -114,6 +119,39 @@ def test_listing(admin: Admin) -> None:
     assert admin.listed(4, ["Stable", "nonsense"]) == []
     assert admin.listed(5, ["empty"], ["Share"]) == ["Empty", "share"]
     assert admin.listed(5, [], ["classic", "nonsense"]) == []
+
+
+def test_describing_groups(admin: Admin) -> None:
+    """Each stands alone. What one may do with a group is told only if asked for; without access control, everything."""
+
+    def described(*groups: str, operations: bool = False) -> list[DescribedGroup]:
+        request = ShareGroupDescribeRequest(list(groups), operations)
+        return admin.client.call(request, 1, ShareGroupDescribeResponse).groups
+
+    (group,) = described(admin.group)
+    assert (group.error_code, group.error_message, group.group_state) == (NONE, None, "Empty")
+    assert (group.group_epoch, group.assignment_epoch, group.assignor_name, group.members) == (1, 1, "simple", [])
+    assert group.authorized_operations == -(2**31)
+    (group,) = described(admin.group, operations=True)
+    assert group.authorized_operations == sum(1 << operation for operation in (3, 6, 8, 10, 11))
+    found = {group.group_id: group for group in described("no-such-group", admin.group, "", operations=True)}
+    assert found["no-such-group"].error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert found["no-such-group"].error_message == "Group no-such-group not found."
+    assert found[""].error_code == ErrorCode.INVALID_GROUP_ID
+    assert found[admin.group].error_code == NONE
+    member = Member(admin.client, admin.group, "member", admin.topic_id)
+    member.join([admin.topic])
+    (group,) = described(admin.group)
+    assert (group.group_state, group.group_epoch, group.assignment_epoch) == ("Stable", *[member.member_epoch] * 2)
+    (one,) = group.members
+    assert (one.member_id, one.rack_id, one.client_id, one.client_host) == ("member", None, "wire-test", "/127.0.0.1")
+    assert (one.member_epoch, one.subscribed_topic_names) == (member.member_epoch, [admin.topic])
+    (assigned,) = one.assignment.topic_partitions
+    assert (assigned.topic_id, assigned.topic_name, sorted(assigned.partitions)) == (
+        admin.topic_id,
+        admin.topic,
+        [0, 1],
+    )
 
 
 def test_describing(admin: Admin) -> None:
