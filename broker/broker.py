@@ -14,12 +14,13 @@ from shareq.broker.environment import Environment
 from shareq.broker.fetch_sessions import FetchSessions
 from shareq.broker.fetch_wait import FetchWaits
 from shareq.broker.leaders import LeaderMap
+from shareq.broker.log.cleaner.survivors import share_state
 from shareq.broker.log.manager import LogManager
 from shareq.broker.meta_db import MetaDb, ResourceName
 from shareq.broker.metadata import MetadataStore
 from shareq.broker.producer_ids import ProducerIds
 from shareq.broker.reply_room import ReplyRoom
-from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.broker.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, SHARE_GROUP_STATE
 from shareq.coordinator.ports import TopicImage
 
 if TYPE_CHECKING:
@@ -62,6 +63,9 @@ class Broker:
             self.configs.log_settings,
             self.configs.flush_every_message,
             retention_check_ms=config.log_retention_check_interval_ms,
+            cleaner_settings=self.configs.cleaner_settings,
+            cleaner_rules={SHARE_GROUP_STATE: share_state},
+            coordinator_topics=INTERNAL_TOPICS,
             release_lock=release_lock,
         )
         self.producer_ids = ProducerIds(self.metadata)

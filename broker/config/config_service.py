@@ -12,6 +12,7 @@ from shareq.broker.config import group_config, topic_config
 from shareq.broker.config.broker_config import BrokerConfig, dynamic_key
 from shareq.broker.config.config_def import ConfigError, ConfigValue
 from shareq.broker.config.group_config import ConsumerGroupSettings
+from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.meta_db import ResourceName
 from shareq.broker.metadata import MetadataStore
@@ -81,6 +82,16 @@ class ConfigService:
     def flush_every_message(self) -> bool:
         """Whether a write is answered only when it survives power loss (`log.flush.interval.messages=1`)."""
         return self.broker.log_flush_interval_messages == 1
+
+    def cleaner_settings(self) -> CleanerSettings:
+        """`log.cleaner.*` as the cleaner takes them."""
+        config = self.broker
+        return CleanerSettings(
+            enable=config.log_cleaner_enable,
+            backoff_ms=config.log_cleaner_backoff_ms,
+            memory_bytes=int(config.log_cleaner_dedupe_buffer_size * config.log_cleaner_io_buffer_load_factor),
+            bytes_per_second=max(config.log_cleaner_io_max_bytes_per_second, 1.0),
+        )
 
     def dynamic_layers(self) -> tuple[dict[str, str], dict[str, str]]:
         """The texts set while running: this broker's, and those for all brokers, which the former hide."""

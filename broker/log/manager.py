@@ -4,6 +4,7 @@
     DATA/clean-shutdown                    there only between a clean shutdown and the next start
     DATA/log-start-offset-checkpoint       where logs begin whose first records were deleted
     DATA/recovery-point-offset-checkpoint  below it, sealed segments are on stable storage and sound
+    DATA/cleaner-offset-checkpoint         up to where compacted logs are clean, see `cleaner/schedule.py`
     DATA/<topic>-<partition>/              see `files`
     DATA/<topic>-<partition>.<hex>-delete  of a deleted topic; removed soon, at the latest by the next start
     DATA/<topic>-<partition>.<hex>-stray   of no topic that metadata knows; set aside at a start, never touched again
@@ -18,11 +19,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.environment import Environment, Fs, TimerHandle
 from shareq.broker.log.checkpoints import format_offsets, parse_epochs, parse_offsets, parse_partition_metadata
+from shareq.broker.log.cleaner.schedule import CHECKPOINT_FILE as CLEANER_FILE
+from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner
 from shareq.broker.log.files import (
     DEFAULT_OPEN_FILES,
     LEADER_EPOCH_FILE,
@@ -35,6 +38,9 @@ from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.recovery import CorruptLogError, recover_log
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import MetadataImage
+
+if TYPE_CHECKING:
+    from shareq.broker.log.cleaner.survivors import Rule
 
 __all__ = ["CorruptLogError", "DamagedFolderError", "DataFolderInUseError", "LogManager", "lock_data_folder"]
 
@@ -78,7 +84,8 @@ class LogManager:
 
     `settings_for` gives a topic's effective settings; call `reload_settings` when they changed. `flush_every_message`
     says whether an append counts only once it is on stable storage (`log.flush.interval.messages=1`). `release_lock`
-    hands over the folder's lock; without it `open_all` takes the lock.
+    hands over the folder's lock; without it `open_all` takes the lock. `cleaner_settings`, `cleaner_rules` and
+    `coordinator_topics` are what `LogCleaner` asks for.
     """
 
     def __init__(
@@ -90,6 +97,9 @@ class LogManager:
         *,
         retention_check_ms: int = DEFAULT_RETENTION_CHECK_MS,
         max_open_files: int = DEFAULT_OPEN_FILES,
+        cleaner_settings: Callable[[], CleanerSettings] = CleanerSettings,
+        cleaner_rules: Mapping[str, Rule] | None = None,
+        coordinator_topics: Collection[str] = (),
         release_lock: Callable[[], None] | None = None,
     ) -> None:
         self._env = env
@@ -107,6 +117,9 @@ class LogManager:
         self._log_start_listeners: list[Callable[[PartitionLog], None]] = []
         self._retention_timer: TimerHandle | None = None
         self._release_lock = release_lock
+        self.cleaner = LogCleaner(
+            env, self, cleaner_settings, rules=cleaner_rules or {}, coordinator_topics=coordinator_topics
+        )
 
     # Opening and closing.
 
@@ -120,6 +133,7 @@ class LogManager:
             self._release_lock = lock_data_folder(self.fs, self._data_dir)
         try:
             self._open_folders(metadata)
+            self.cleaner.start(self._without_strangers(CLEANER_FILE, self._read_offsets(CLEANER_FILE)))
         except BaseException:
             self._close_files()
             raise
@@ -154,7 +168,7 @@ class LogManager:
         except NotADirectoryError:
             return
         image = metadata.topic(topic)
-        has_log = any(other.endswith(".log") for other in names)
+        has_log = any(".log" in other for other in names)  # one that is on its way in or out counts, too
         found = self._topic_id_in(folder, name, has_log) if PARTITION_METADATA_FILE in names else None
         if image is None or partition >= image.partitions or found != image.topic_id:
             if not has_log:  # a folder of a first append that was cut off
@@ -217,11 +231,12 @@ class LogManager:
         if self._retention_timer is not None:
             self._retention_timer.cancel()
             self._retention_timer = None
+        self.cleaner.stop()
         self._flusher.close()
         sound = [log.close(clean=clean) for log in self._logs.values()]
         if clean and all(sound) and self._release_lock is not None:
             try:
-                self._write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+                self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
                 self.fs.write_atomic(self._path(CLEAN_SHUTDOWN_FILE), b"", sync=True)
             except OSError as error:  # nothing is lost by that: the next start scans the logs
                 logger.warning("%s: not marked as cleanly shut down: %s", self._data_dir, error)
@@ -281,8 +296,9 @@ class LogManager:
             self._rename_away(f"{topic}-{key[1]}")
         if doomed:
             try:
-                self._write_offsets(LOG_START_FILE, self._log_starts)
-                self._write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+                self.write_offsets(LOG_START_FILE, self._log_starts)
+                self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+                self.cleaner.forget(doomed)
             except OSError as error:
                 logger.warning("checkpoints of %s not rewritten, the next change tries again: %s", topic, error)
 
@@ -343,9 +359,11 @@ class LogManager:
                 log.update_recovery_point()
                 self._recovery_points[key] = log.recovery_point
         try:
-            self._write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+            self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
         except OSError as error:
             logger.warning("%s not written, the next start may check more: %s", RECOVERY_POINT_FILE, error)
+        if any(log.settings.compact for log in logs):
+            self.cleaner.look_soon()
 
     # The front of logs.
 
@@ -357,7 +375,7 @@ class LogManager:
         changed = dict(self._log_starts)
         for log in logs:
             changed[log.topic, log.partition] = log.log_start_offset
-        self._write_offsets(LOG_START_FILE, changed)
+        self.write_offsets(LOG_START_FILE, changed)
         self._log_starts = changed
         for log in logs:
             for listener in self._log_start_listeners:
@@ -419,10 +437,11 @@ class LogManager:
         """Only the offsets of logs there are: a topic of the same name that is made later must not get them."""
         known = {key: offset for key, offset in offsets.items() if key in self._logs}
         if known != offsets:
-            self._write_offsets(name, known)
+            self.write_offsets(name, known)
         return known
 
-    def _write_offsets(self, name: str, offsets: dict[TopicPartition, int]) -> None:
+    def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Write a checkpoint file. OSError when that failed; the old one is there then."""
         self.fs.write_atomic(self._path(name), format_offsets(offsets), sync=self._flush_every_message())
 
     def _renamed(self, name: str, suffix: str) -> str:

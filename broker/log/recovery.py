@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from shareq.broker.environment import Fs
+from shareq.broker.log.cleaner.swap import TRANSIENT_SUFFIXES, finish_interrupted
 from shareq.broker.log.files import TEMPORARY_SUFFIX, FilePool, Segment, list_offsets, remove_quietly, snapshot_path
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segment import (
@@ -87,7 +88,7 @@ class _Opening:
         self._fs: Fs = pool.fs
         self._folder = folder
         self._log_start_offset = log_start_offset
-        names = self._fs.list_dir(folder)
+        names = self._finish_cleaning(self._fs.list_dir(folder))
         self._snapshots = list_offsets(names, SNAPSHOT_SUFFIX)
         self._sweep(names)
         self.segments = [Segment.found(pool, folder, base, interval_bytes) for base in list_offsets(names, LOG_SUFFIX)]
@@ -98,6 +99,15 @@ class _Opening:
         self._producers_seen = False  # in the scanned segments
         self._markers_seen: set[Segment] = set()
         self._fault: tuple[int, str | None] = (0, None)  # where the last scan ended, and why
+
+    def _finish_cleaning(self, names: list[str]) -> list[str]:
+        """Where the cleaner was interrupted, finish what it did or undo it; the names in the folder after that."""
+        if not any(name.endswith(TRANSIENT_SUFFIXES) for name in names):
+            return names
+        fault = finish_interrupted(self._fs, self._folder, names)
+        if fault is not None:
+            raise CorruptLogError(*fault, "in the segments that it replaces, or it has replaced them")
+        return self._fs.list_dir(self._folder)
 
     def _sweep(self, names: list[str]) -> None:
         """Remove what a crash left behind: half-written files, and indexes whose segment is gone."""

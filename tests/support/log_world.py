@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
 
 from shareq.broker.environment import Environment
+from shareq.broker.log.cleaner.schedule import CleanerSettings
+from shareq.broker.log.cleaner.survivors import Rule
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import AppendInfo, OnDurable, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
@@ -36,10 +38,18 @@ class Topics:
 
 
 class LogWorld:
-    """One data folder through any number of starts. `settings` and `flush_every_message` may be changed any time."""
+    """One data folder through any number of starts.
+
+    `settings`, `flush_every_message` and `cleaner` may be changed any time; `rules` hold from the next start on.
+    """
 
     def __init__(
-        self, settings: LogSettings | None = None, *, flush_every_message: bool = False, seed: int = 0
+        self,
+        settings: LogSettings | None = None,
+        *,
+        flush_every_message: bool = False,
+        seed: int = 0,
+        rule: Rule | None = None,
     ) -> None:
         self.rng = Random(seed)
         self.clock = VirtualClock()
@@ -47,11 +57,20 @@ class LogWorld:
         self.env = Environment(self.clock, Random(seed + 2), self.fs)
         self.settings = settings or LogSettings()
         self.flush_every_message = flush_every_message
+        self.cleaner = CleanerSettings()
+        self.rules: Mapping[str, Rule] = {} if rule is None else {TOPIC: rule}
         self.topics = Topics({TOPIC: TopicImage(TOPIC, TOPIC_ID, 3)})
         self.logs = self.start()
 
     def start(self) -> LogManager:
-        self.logs = LogManager(self.env, DATA, lambda _topic: self.settings, lambda: self.flush_every_message)
+        self.logs = LogManager(
+            self.env,
+            DATA,
+            lambda _topic: self.settings,
+            lambda: self.flush_every_message,
+            cleaner_settings=lambda: self.cleaner,
+            cleaner_rules=self.rules,
+        )
         self.logs.open_all(self.topics)
         return self.logs
 

@@ -1,0 +1,1 @@
+"""The log cleaner: compacted topics keep what a replay needs, and lose what newer records supersede."""

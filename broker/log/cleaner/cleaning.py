@@ -1,0 +1,334 @@
+"""One pass over one log, in small steps: note what is newest, copy what survives, swap segments.
+
+The pass is a generator. It yields how many bytes it has read since, so that its driver can pause, or a segment that has
+to be on stable storage before it goes on; between two steps the log lives on. It always begins at the log's start, so
+that what it lets go of is the last of its kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from shareq.broker.log.cleaner.choice import Candidate, Source
+from shareq.broker.log.cleaner.rewrite import BatchCleaner
+from shareq.broker.log.cleaner.survivors import Newest, Rule
+from shareq.broker.log.cleaner.swap import commit, discard, finish, new_cleaned_segment, tidy
+from shareq.broker.log.cleaner.transactions import TransactionTrace
+from shareq.broker.log.files import FilePool, Segment, remove_quietly
+from shareq.broker.log.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, MapMark
+from shareq.broker.log.segment import BatchWalk
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.records.batch import BatchHeader, read_header
+from shareq.protocol.records.retain import KeyedRecord, emptied, open_batch
+
+__all__ = ["CleaningPass", "DamagedLogError", "PassAbandonedError", "Step"]
+
+STEP_BYTES: Final = 32 * 1024  # a millisecond or two of work
+_MAX_SEGMENT_BYTES: Final = 2**31 - 1
+_TIDY_BYTES: Final = 4096  # what removing a file counts
+
+Step = int | Segment
+"""Bytes read since the last step; or a segment to sync."""
+
+
+class DamagedLogError(Exception):
+    """A sealed segment cannot be read: cleaning would lose what is behind the damage."""
+
+
+class PassAbandonedError(Exception):
+    """The log has changed under the pass (deleted, cut at its front, not compacted any more); nothing is wrong."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a pass has done so far."""
+
+    segments_before: int = 0
+    segments_after: int = 0
+    bytes_before: int = 0
+    bytes_after: int = 0
+    records_removed: int = 0
+
+
+class CleaningPass:
+    """One pass over a log's first segments; what is below the first dirty offset was cleaned before.
+
+    `room`: how many subjects may be held in memory. When `run` is through, everything below `end_offset` is clean.
+    After an exception, or to stop it, call `give_up` once.
+    """
+
+    def __init__(self, pool: FilePool, candidate: Candidate, rule: Rule, room: int, now_wall_ms: int) -> None:
+        self.log = candidate.log
+        self.counts = Counts()
+        self._pool = pool
+        self._sources = candidate.sources
+        self._first_dirty = candidate.first_dirty_offset
+        self._now_wall_ms = now_wall_ms
+        self._newest = Newest(rule, room, candidate.first_dirty_offset)
+        self._head = self._sources[0].segment
+        self._output: _Output | None = None
+        self._read = 0  # bytes since the last step
+
+    @property
+    def end_offset(self) -> int:
+        return self._newest.end_offset
+
+    def give_up(self) -> None:
+        """Throw away what was being written."""
+        if self._output is not None:
+            discard(self._pool.fs, self._output.segment)
+            self._output = None
+
+    def run(self) -> Iterator[Step]:
+        """Do it. Raises DamagedLogError, PassAbandonedError, OSError; the log is sound then, and cleaned in part."""
+        tidy(self._pool.fs, self.log.folder, self.log.segments)
+        yield from self._note()
+        cleaner = BatchCleaner(
+            self._newest,
+            self._trace(self._sources[0].segment.base_offset),
+            self._is_last_of_producer,
+            self._now_wall_ms,
+            self.log.settings.delete_retention_ms,
+        )
+        at = 0
+        while at < len(self._sources) and self._sources[at].segment.base_offset < self.end_offset:
+            at = yield from self._clean_group(cleaner, at)
+
+    # First: what is newest.
+
+    def _note(self) -> Iterator[Step]:
+        newest = self._newest
+        trace = self._trace(self._first_dirty)
+        for source in self._sources:
+            if source.end_offset <= self._first_dirty:
+                continue
+            for step, header, batch in self._batches(source.segment, self._first_dirty):
+                if header.is_control:
+                    trace.is_outlived(header, batch)
+                aborted = header.is_control or trace.is_aborted(header)
+                if not newest.note(() if aborted else _open(source.segment, header, batch), header.next_offset):
+                    return
+                if step:
+                    yield from self._pause(step)
+            newest.note((), source.end_offset)
+
+    def _trace(self, first_offset: int) -> TransactionTrace:
+        return TransactionTrace(self.log.aborted_transactions(first_offset, self._sources[-1].end_offset))
+
+    # Then: what survives, written into as few segments as there are places for.
+
+    def _clean_group(self, cleaner: BatchCleaner, at: int) -> Generator[Step, None, int]:
+        """Clean the sources from `at` on into one segment and have it replace them; returns where to go on."""
+        first = self._sources[at].segment
+        settings = self.log.settings
+        output = self._output = _Output(
+            new_cleaned_segment(self._pool, self.log.folder, first.base_offset, settings.index_interval_bytes)
+        )
+        limit = min(settings.segment_bytes, _index_limit(settings), _MAX_SEGMENT_BYTES)
+        following = at
+        while following < len(self._sources):
+            source = self._sources[following]
+            joins = following > at
+            if joins and not self._may_join(first, source, output.size, limit):
+                break
+            mark, trace = output.mark(), cleaner.trace.copy()
+            fits = yield from self._clean_into(output, source.segment, cleaner, limit if joins else None)
+            if not fits:
+                output.back_to(mark)
+                cleaner.trace = trace
+                break
+            following += 1
+        yield from self._replace(output, self._sources[at:following], cleaner.trace)
+        return following
+
+    def _may_join(self, first: Segment, source: Source, size: int, limit: int) -> bool:
+        """Whether it is worth trying to have this source in the same segment as those before it."""
+        if source.segment.base_offset >= self.end_offset:
+            return False  # nothing of it is to be judged yet
+        if source.end_offset - first.base_offset > MAX_RELATIVE_OFFSET:
+            return False
+        # Of a segment that was never cleaned, much may go. To try that in vain costs reading it twice.
+        is_dirty = source.end_offset > self._first_dirty
+        return size + source.segment.size <= limit or (is_dirty and 2 * size <= limit)
+
+    def _clean_into(
+        self, output: _Output, source: Segment, cleaner: BatchCleaner, limit: int | None
+    ) -> Generator[Step, None, bool]:
+        """Append what is left of a source; False as soon as that is too much for one segment."""
+        for step, header, batch in self._batches(source, source.base_offset):
+            try:
+                cleaned = cleaner.clean(header, batch)
+            except MalformedMessage as error:
+                raise _unreadable(source, header, error) from error
+            output.put(header, cleaned.batch, changed=cleaned.batch is not batch, removed=cleaned.removed)
+            if limit is not None and output.size > limit:
+                return False
+            if step:
+                output.flush()
+                yield from self._pause(step)
+        return True
+
+    def _replace(self, output: _Output, group: Sequence[Source], trace: TransactionTrace) -> Iterator[Step]:
+        """Swap the output for its sources, unless they are the same."""
+        counts, log = self.counts, self.log
+        counts.segments_before += len(group)
+        counts.segments_after += 1
+        size = sum(source.segment.size for source in group)
+        counts.bytes_before += size
+        if (len(group) == 1 and not output.changed) or not output.size:
+            self.give_up()
+            counts.bytes_after += size
+            self._head = log.segments[0]
+            return
+        output.end()
+        segment = output.segment
+        yield segment
+        self._check()
+        old = [source.segment for source in group]
+        end_offset = group[-1].end_offset
+        aborted = [entry for entry in trace.kept if segment.base_offset <= entry.last_offset < end_offset]
+        fs = self._pool.fs
+        self._output = None
+        commit(fs, log.folder, segment, aborted)
+        segment.seal()
+        log.replace_segments(old, segment, end_offset, aborted)
+        if self._head is old[0]:
+            self._head = segment
+        for source in old:
+            source.close()
+        deleted = finish(fs, log.folder, segment.base_offset, end_offset)
+        segment.suffix = ""
+        segment.write_indexes(sync=False)
+        counts.bytes_after += segment.size
+        counts.records_removed += output.removed
+        for path in deleted:
+            yield from self._pause(_TIDY_BYTES)
+            remove_quietly(fs, path)
+
+    def _is_last_of_producer(self, header: BatchHeader) -> bool:
+        producer = self.log.producers.get(header.producer_id)
+        if producer is None:
+            return False
+        if producer.batches:
+            return producer.batches[-1].last_offset == header.last_offset
+        return header.is_control and header.producer_epoch == producer.epoch
+
+    # Reading, and living with the log.
+
+    def _batches(self, segment: Segment, first_offset: int) -> Iterator[tuple[int, BatchHeader, bytes]]:
+        """The batches from the one that holds `first_offset` on; with each, bytes read since if a step is due, or 0."""
+        position = segment.map.start_of(first_offset)[0] if first_offset > segment.base_offset else 0
+        walk = BatchWalk(segment.read_at, segment.size, position=position, next_offset=segment.base_offset)
+        for _, header in walk:
+            self._read += header.size
+            if header.last_offset < first_offset:
+                continue
+            step = 0
+            if self._read >= STEP_BYTES:
+                step, self._read = self._read, 0
+            yield step, header, walk.batch(header)
+        if walk.fault is not None:
+            raise DamagedLogError(
+                f"{segment.log_path}: {walk.fault} at byte {walk.position} (offset {walk.next_offset})"
+            )
+
+    def _pause(self, step: Step) -> Iterator[Step]:
+        yield step
+        self._check()
+
+    def _check(self) -> None:
+        log = self.log
+        segments = log.segments
+        if log.refusal is not ErrorCode.NONE or not log.settings.compact or segments[0] is not self._head:
+            raise PassAbandonedError
+
+
+class _Mark(NamedTuple):
+    size: int
+    map: MapMark
+    end_offset: int
+    dropped: BatchHeader | None
+    changed: bool
+    removed: int
+
+
+class _Output:
+    """A segment being written. `changed`: it is not simply a copy of its sources."""
+
+    def __init__(self, segment: Segment) -> None:
+        self.segment = segment
+        self.changed = False
+        self.removed = 0
+        self._buffer: list[bytes | bytearray] = []
+        self._buffered = 0
+        self._end_offset = segment.base_offset
+        self._dropped: BatchHeader | None = None  # the last batch of all, if it went
+
+    @property
+    def size(self) -> int:
+        return self.segment.size + self._buffered
+
+    def put(self, header: BatchHeader, batch: bytes | bytearray | None, *, changed: bool, removed: int) -> None:
+        """Append what has become of the next batch."""
+        if self._dropped is not None:
+            self.changed = True  # the batch before this one is gone
+        if batch is not None or header.records_count:
+            self.changed = self.changed or changed
+        self.removed += removed
+        self._dropped = header if batch is None else None
+        if batch is not None:
+            self._append(read_header(batch) if changed else header, batch)
+
+    def flush(self) -> None:
+        """Write what is buffered. OSError."""
+        if self._buffer:
+            self.segment.append(self._buffer, self._buffered)
+            self._buffer = []
+            self._buffered = 0
+
+    def end(self) -> None:
+        """Nothing follows: make sure that the last batch tells where the segment ends, and write it all."""
+        if self._dropped is not None:
+            batch = emptied(self._dropped)
+            self._append(read_header(batch), batch)
+        self.flush()
+        self.segment.synced = 0
+
+    def mark(self) -> _Mark:
+        """The state now, for `back_to`. OSError, as it writes."""
+        self.flush()
+        segment_map = self.segment.map
+        return _Mark(self.segment.size, segment_map.mark(), self._end_offset, self._dropped, self.changed, self.removed)
+
+    def back_to(self, mark: _Mark) -> None:
+        """Take back what came after the mark. OSError."""
+        self._buffer, self._buffered = [], 0
+        if self.segment.size > mark.size:
+            self.segment.cut_at(mark.size)
+        self.segment.map.reset(mark.map, mark.end_offset)
+        _, _, self._end_offset, self._dropped, self.changed, self.removed = mark
+
+    def _append(self, header: BatchHeader, batch: bytes | bytearray) -> None:
+        self.segment.map.add(header.last_offset, self.size, len(batch), header.newest_timestamp)
+        self._buffer.append(batch)
+        self._buffered += len(batch)
+        self._end_offset = header.next_offset
+
+
+def _open(segment: Segment, header: BatchHeader, batch: bytes) -> list[KeyedRecord]:
+    try:
+        return open_batch(batch).records
+    except MalformedMessage as error:
+        raise _unreadable(segment, header, error) from error
+
+
+def _unreadable(segment: Segment, header: BatchHeader, error: MalformedMessage) -> DamagedLogError:
+    return DamagedLogError(f"{segment.log_path}: records of the batch at offset {header.base_offset}: {error}")
+
+
+def _index_limit(settings: LogSettings) -> int:
+    """How large a segment may be so that its offset index stays within `segment.index.bytes`."""
+    return settings.segment_index_bytes // OFFSET_ENTRY_BYTES * max(settings.index_interval_bytes, 1)

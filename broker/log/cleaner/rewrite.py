@@ -1,0 +1,94 @@
+"""One batch on its way through the cleaner: as it is, with fewer records, without any, or gone. Pure.
+
+A batch that loses its records stays, empty, when it holds the last sequence of a producer: that is where the producer
+goes on (Apache Kafka: Cleaner.cleanInto). Tombstones and outlived markers are given a delete horizon by the first pass
+that meets them, and go with the first that comes after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from shareq.broker.log.cleaner.survivors import Newest
+from shareq.broker.log.cleaner.transactions import TransactionTrace
+from shareq.protocol.records.batch import NO_PRODUCER_ID, BatchHeader
+from shareq.protocol.records.retain import emptied, open_batch, retained
+
+__all__ = ["BatchCleaner", "Cleaned"]
+
+_LATEST: Final = 2**63 - 1
+
+
+class Cleaned(NamedTuple):
+    """What becomes of a batch: its bytes, None when it goes; and how many of its records went."""
+
+    batch: bytes | bytearray | None
+    removed: int
+
+
+class BatchCleaner:
+    """One pass. `newest` is complete; `trace` is fed here with the batches from the log start on.
+
+    `is_last_of_producer` tells whether a batch holds its producer's last sequence, or for want of one its epoch.
+    `now_ms` is the time of day of the pass, `retention_ms` the topic's delete.retention.ms.
+    """
+
+    __slots__ = ("_horizon_ms", "_is_last_of_producer", "_newest", "_now_ms", "trace")
+
+    def __init__(
+        self,
+        newest: Newest,
+        trace: TransactionTrace,
+        is_last_of_producer: Callable[[BatchHeader], bool],
+        now_ms: int,
+        retention_ms: int,
+    ) -> None:
+        self._newest = newest
+        self._is_last_of_producer = is_last_of_producer
+        self._now_ms = now_ms
+        self._horizon_ms = min(now_ms + retention_ms, _LATEST)
+        self.trace = trace
+
+    def clean(self, header: BatchHeader, batch: bytes) -> Cleaned:
+        """Judge one batch. Raises `MalformedMessage` when its records cannot be read."""
+        if header.is_control:
+            return self._clean_control(header, batch)
+        aborted = self.trace.is_aborted(header)
+        if header.base_offset >= self._newest.end_offset:
+            return Cleaned(batch, 0)
+        if aborted:
+            return self._without_records(header, batch)
+        opened = open_batch(batch)
+        newest = self._newest
+        over = self._is_over(header)
+        kept = [record for record in opened.records if newest.keeps(record, over)]
+        if not kept:
+            return self._without_records(header, batch)
+        removed = len(opened.records) - len(kept)
+        horizon = None
+        if not header.has_delete_horizon and any(newest.is_end(record) for record in kept):
+            horizon = self._horizon_ms
+        if not removed and horizon is None:
+            return Cleaned(batch, 0)
+        return Cleaned(retained(opened, kept, horizon), removed)
+
+    def _clean_control(self, header: BatchHeader, batch: bytes) -> Cleaned:
+        outlived = self.trace.is_outlived(header, batch)
+        if header.base_offset >= self._newest.end_offset or not outlived:
+            return Cleaned(batch, 0)
+        if not header.records_count or self._is_over(header):
+            is_last = self._is_last_of_producer(header)  # then it alone tells of the producer's epoch
+            return Cleaned(batch if is_last else None, 0 if is_last else header.records_count)
+        if header.has_delete_horizon:
+            return Cleaned(batch, 0)
+        opened = open_batch(batch)
+        return Cleaned(retained(opened, opened.records, self._horizon_ms), 0)
+
+    def _without_records(self, header: BatchHeader, batch: bytes) -> Cleaned:
+        if header.producer_id == NO_PRODUCER_ID or not self._is_last_of_producer(header):
+            return Cleaned(None, header.records_count)
+        return Cleaned(emptied(header) if header.records_count else batch, header.records_count)
+
+    def _is_over(self, header: BatchHeader) -> bool:
+        return header.has_delete_horizon and header.base_timestamp <= self._now_ms

@@ -1,0 +1,311 @@
+"""When logs are cleaned: the one cleaner of a broker, in the pauses of its event loop.
+
+It looks for dirty logs every `log.cleaner.backoff.ms`, and at once when a segment of a compacted log is sealed and on
+stable storage. One pass runs at a time, in steps of a millisecond or two with a pause after each. A step takes at least
+four times what was appended to the log since the last one: however busy the broker, a pass comes to its end before the
+log has grown by half of what the pass reads.
+
+    DATA/cleaner-offset-checkpoint    up to where logs are clean; without it, they are cleaned again from their start
+
+A log that cannot be cleaned is left alone: for five minutes after an I/O error (a full disk may have room again), until
+the next start when it is damaged. It keeps all it has, and the others go on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from shareq.broker.environment import Environment, TimerHandle
+from shareq.broker.log.cleaner.choice import Candidate, candidate, dirtiest
+from shareq.broker.log.files import FilePool, Segment
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.log.cleaner.cleaning import CleaningPass, Step
+    from shareq.broker.log.cleaner.survivors import Rule
+
+__all__ = ["CHECKPOINT_FILE", "CleanerHost", "CleanerSettings", "LogCleaner"]
+
+logger = logging.getLogger(__name__)
+
+CHECKPOINT_FILE: Final = "cleaner-offset-checkpoint"
+RETRY_MS: Final = 5 * 60 * 1000
+PAUSE_MS: Final = 1
+GROWTH_FACTOR: Final = 4
+ROLL_BYTES: Final = 4 * 1024 * 1024  # of a coordinator's active segment
+
+TopicPartition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanerSettings:
+    """`log.cleaner.*`. `memory_bytes` is what the keys of one pass may take, `bytes_per_second` what it may read."""
+
+    enable: bool = True
+    backoff_ms: int = 15_000
+    memory_bytes: int = 120_795_955
+    bytes_per_second: float = float("inf")
+
+
+class CleanerHost(Protocol):
+    """What the cleaner needs of the manager of logs."""
+
+    pool: FilePool
+
+    def logs(self) -> Iterable[PartitionLog]:
+        """The logs there are."""
+
+    def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Write a checkpoint file. OSError when that failed."""
+
+
+class LogCleaner:
+    """Owned by the manager; runs on the loop's thread.
+
+    `rules` are those of topics that are not cleaned by key. `coordinator_topics` are kept small: their active segment
+    is sealed when most of the log is in it.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        host: CleanerHost,
+        settings: Callable[[], CleanerSettings],
+        *,
+        rules: Mapping[str, Rule],
+        coordinator_topics: Collection[str],
+    ) -> None:
+        self._env = env
+        self._host = host
+        self._settings = settings
+        self._rules = rules
+        self._coordinator_topics = coordinator_topics
+        self._clean_until: dict[TopicPartition, int] = {}
+        self._retry_at: dict[TopicPartition, int | None] = {}
+        self._timer: TimerHandle | None = None
+        self._look_is_due = False
+        self._pass: CleaningPass | None = None
+        self._steps: Iterator[Step] = iter(())
+        self._size_seen = 0
+        self._stopped = False
+        self.passes = 0  # that came to their end
+
+    @property
+    def busy(self) -> bool:
+        """Whether a pass is under way."""
+        return self._pass is not None
+
+    @property
+    def uncleanable(self) -> list[TopicPartition]:
+        """The logs that are left alone for now."""
+        return sorted(self._retry_at)
+
+    def clean_until(self, log: PartitionLog) -> int:
+        """Below this offset the log is clean; -1 when it was never cleaned."""
+        return self._clean_until.get(_key(log), -1)
+
+    def start(self, clean_until: Mapping[TopicPartition, int]) -> None:
+        """The logs are open; `clean_until` is what the checkpoint file says of them. Look after the first backoff."""
+        self._clean_until = dict(clean_until)
+        self._wait()
+
+    def stop(self) -> None:
+        """For good; a pass under way is given up, its log stays as it is."""
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._end_pass()
+
+    def look_soon(self) -> None:
+        """Something may have become worth cleaning."""
+        if not self._look_is_due and self._pass is None and not self._stopped:
+            self._look_is_due = True
+            self._env.clock.call_soon(self._look)
+
+    def forget(self, keys: Collection[TopicPartition]) -> None:
+        """These logs are gone. OSError when the checkpoint could not be written; they are forgotten all the same."""
+        known = {key for key in keys if key in self._clean_until}
+        for key in keys:
+            self._retry_at.pop(key, None)
+            self._clean_until.pop(key, None)
+        if known:
+            self._host.write_offsets(CHECKPOINT_FILE, self._clean_until)
+
+    # Looking.
+
+    def _wait(self) -> None:
+        clock = self._env.clock
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = clock.call_at(clock.now_ms() + max(self._settings().backoff_ms, PAUSE_MS), self._look)
+
+    def _look(self) -> None:
+        self._look_is_due = False
+        if self._stopped or self._pass is not None:
+            return
+        if self._settings().enable:
+            self._roll_active_segments()
+            chosen = dirtiest(list(self._candidates()))
+            if chosen is not None:
+                self._begin(chosen)
+                return
+        self._wait()
+
+    def _roll_active_segments(self) -> None:
+        """Seal what will not be sealed by an append: only then can it be cleaned."""
+        now = self._env.clock.wall_ms()
+        for log in self._host.logs():
+            active = log.active_segment
+            if not log.settings.compact or active is None:
+                continue
+            rest = log.size_bytes - active.size
+            mostly_active = active.size >= max(ROLL_BYTES, 2 * rest)
+            log.roll(now, if_old=not (mostly_active and log.topic in self._coordinator_topics))
+
+    def _candidates(self) -> Iterator[Candidate]:
+        clock = self._env.clock
+        for log in self._host.logs():
+            key = _key(log)
+            if key in self._retry_at:
+                retry_at = self._retry_at[key]
+                if retry_at is None or clock.now_ms() < retry_at:
+                    continue
+            try:
+                found = candidate(log, self._clean_until.get(key), clock.wall_ms())
+            except OSError as error:
+                self._leave_alone(log, error)
+                continue
+            if found is not None:
+                yield found
+
+    def _leave_alone(self, log: PartitionLog, error: Exception) -> None:
+        """Do not try to clean this log for now."""
+        is_io_error = isinstance(error, OSError)
+        self._retry_at[_key(log)] = self._env.clock.now_ms() + RETRY_MS if is_io_error else None
+        until = f"for {RETRY_MS // 60_000} minutes" if is_io_error else "until the next start"
+        logger.error("%s: cannot be cleaned, left alone %s: %s", log.folder, until, error)
+
+    # A pass.
+
+    def _begin(self, chosen: Candidate) -> None:
+        from shareq.broker.log.cleaner.cleaning import CleaningPass  # not what a start needs
+        from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES, latest_value
+
+        log = chosen.log
+        room = self._settings().memory_bytes // SUBJECT_BYTES
+        rule = self._rules.get(log.topic, latest_value)
+        self._retry_at.pop(_key(log), None)
+        self._pass = CleaningPass(self._host.pool, chosen, rule, room, self._env.clock.wall_ms())
+        self._steps = self._pass.run()
+        self._size_seen = log.size_bytes
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Make steps, as many as the log's growth asks for; then pause."""
+        current = self._pass
+        if current is None:
+            return
+        grown, self._size_seen = current.log.size_bytes - self._size_seen, current.log.size_bytes
+        due, done = GROWTH_FACTOR * grown, 0
+        while True:
+            step = self._step(current)
+            if step is None:
+                return
+            if isinstance(step, Segment):
+                self._sync(current, step)
+                return
+            done += step
+            if done >= due:
+                break
+        clock = self._env.clock
+        pause = max(int(done * 1000 / self._settings().bytes_per_second), PAUSE_MS)
+        clock.call_at(clock.now_ms() + pause, lambda: self._resume(current))
+
+    def _resume(self, expected: CleaningPass) -> None:
+        if self._pass is expected:
+            self._go_on()
+
+    def _step(self, current: CleaningPass) -> Step | None:
+        """One step; None when the pass has ended, well or not."""
+        from shareq.broker.log.cleaner.cleaning import DamagedLogError, PassAbandonedError
+
+        log = current.log
+        try:
+            return next(self._steps)
+        except StopIteration:
+            self._finished(current)
+        except PassAbandonedError:
+            self._end_pass()
+        except (OSError, DamagedLogError) as error:
+            self._end_pass()
+            if log.refusal is ErrorCode.NONE:
+                self._leave_alone(log, error)
+        except Exception as error:
+            self._end_pass()
+            self._leave_alone(log, error)
+            logger.exception("%s: the cleaner failed", log.folder)
+        self.look_soon()
+        return None
+
+    def _sync(self, current: CleaningPass, segment: Segment) -> None:
+        """Have the segment on stable storage, off the loop, and go on then."""
+        size = segment.size
+
+        def on_synced(error: OSError | None) -> None:
+            segment.pins -= 1
+            if self._pass is not current:
+                segment.close()
+                return
+            if error is not None:
+                self._end_pass()
+                self._leave_alone(current.log, error)
+                self.look_soon()
+                return
+            segment.synced = size
+            self._go_on()
+
+        segment.pins += 1
+        try:
+            files = [segment.file()]
+        except OSError as error:
+            on_synced(error)
+            return
+        self._env.fs.sync_soon(files, on_synced)
+
+    def _finished(self, current: CleaningPass) -> None:
+        log, counts = current.log, current.counts
+        self._pass = None
+        self.passes += 1
+        key = _key(log)
+        self._clean_until[key] = current.end_offset
+        try:
+            self._host.write_offsets(CHECKPOINT_FILE, self._clean_until)
+        except OSError as error:
+            logger.warning("%s not written, logs may be cleaned once more: %s", CHECKPOINT_FILE, error)
+        if counts.bytes_after != counts.bytes_before:
+            logger.debug(
+                "%s-%d: clean below offset %d: %d records removed, %d -> %d bytes, %d -> %d segments",
+                *key,
+                current.end_offset,
+                counts.records_removed,
+                counts.bytes_before,
+                counts.bytes_after,
+                counts.segments_before,
+                counts.segments_after,
+            )
+
+    def _end_pass(self) -> None:
+        """Give up the pass under way."""
+        current, self._pass = self._pass, None
+        self._steps = iter(())
+        if current is not None:
+            current.give_up()
+
+
+def _key(log: PartitionLog) -> TopicPartition:
+    return log.topic, log.partition

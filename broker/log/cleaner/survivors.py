@@ -1,0 +1,151 @@
+"""Which records a compacted log keeps. Pure.
+
+A rule tells of each record which subject it speaks of and what it does to that subject's older records. Then
+
+* of a subject, everything older than its newest STATE or END goes;
+* a CHANGE supersedes nothing, and stays until a newer STATE or END has come;
+* an END (a tombstone) stays until its time is over, and is then the last of its subject to go;
+* what the rule keeps stays, what it discards goes.
+
+Two rules: `latest_value` is Apache Kafka's, a record's subject is its key. `share_state` is for the records of
+`__share_group_state` (see `coordinator/share/records.py`): a ShareSnapshot is a share partition's state, a ShareUpdate
+a change to it with the same subject. Keeping the last value of each key would lose state there.
+
+Offsets, not positions in the log, decide what is newer, so a record is judged the same in every pass and in every part
+of the log. Only what lies below `Newest.end_offset` is judged: what supersedes it is in sealed segments on stable
+storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from hashlib import blake2b
+from typing import Final, Protocol
+
+__all__ = [
+    "SUBJECT_BYTES",
+    "Judged",
+    "Newest",
+    "Role",
+    "Rule",
+    "latest_value",
+    "share_state",
+    "survivors",
+]
+
+
+class Role(IntEnum):
+    """What a record does to the older records of its subject."""
+
+    STATE = 0
+    CHANGE = 1
+    END = 2
+    KEEP = 3
+    DISCARD = 4
+
+
+Rule = Callable[[bytes | None, bool], tuple[Role, bytes]]
+"""`rule(key, has_value)`: the record's role and subject; no subject for KEEP and DISCARD."""
+
+SUBJECT_BYTES: Final = 256
+"""What one subject takes in memory at most: a digest or short key, an offset, their places in the dictionary."""
+
+_LONG_KEY: Final = 32  # keys as long as a digest, or longer, are remembered by it
+_SNAPSHOT: Final = b"\0\0"
+_UPDATE: Final = b"\0\1"
+
+
+class Judged(Protocol):
+    """What of a record counts: not its value, only whether there is one."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def has_value(self) -> bool: ...
+
+
+def latest_value(key: bytes | None, has_value: bool) -> tuple[Role, bytes]:
+    """Keep the newest record of each key; one without a key belongs to no state."""
+    if key is None:
+        return Role.DISCARD, b""
+    if len(key) >= _LONG_KEY:
+        key = blake2b(key, digest_size=_LONG_KEY).digest()
+    return (Role.STATE if has_value else Role.END), key
+
+
+def share_state(key: bytes | None, has_value: bool) -> tuple[Role, bytes]:
+    """Keep the newest ShareSnapshot of each share partition and every ShareUpdate after it.
+
+    Records of unknown types, and updates without a value, which mean nothing to anybody, are not judged.
+    """
+    kind = b"" if key is None else key[:2]
+    if key is None or kind not in (_SNAPSHOT, _UPDATE) or (kind == _UPDATE and not has_value):
+        return Role.KEEP, b""
+    subject = key[2:]
+    if len(subject) >= _LONG_KEY:
+        subject = blake2b(subject, digest_size=_LONG_KEY).digest()
+    if kind == _UPDATE:
+        return Role.CHANGE, subject
+    return (Role.STATE if has_value else Role.END), subject
+
+
+class Newest:
+    """The offset of each subject's newest STATE or END below `end_offset`, of at most `room` subjects.
+
+    `note` takes the records of the log's dirty part in order. What is not in here was judged by an earlier pass.
+    """
+
+    __slots__ = ("_offsets", "_room", "_rule", "end_offset")
+
+    def __init__(self, rule: Rule, room: int, first_dirty_offset: int) -> None:
+        self._rule = rule
+        self._room = max(room, 1)
+        self._offsets: dict[bytes, int] = {}
+        self.end_offset = first_dirty_offset
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def note(self, records: Iterable[Judged], end_offset: int) -> bool:
+        """Take in the records of one batch, all below `end_offset`. False, and nothing taken in, when room is short.
+
+        The first batch always has room: a pass that takes in nothing would never get on.
+        """
+        rule, known = self._rule, self._offsets
+        found: dict[bytes, int] = {}
+        for record in records:
+            role, subject = rule(record.key, record.has_value)
+            if role is Role.STATE or role is Role.END:
+                found[subject] = record.offset
+        if known and len(known) + len(found) > self._room and len(known.keys() | found.keys()) > self._room:
+            return False
+        known.update(found)
+        self.end_offset = end_offset
+        return True
+
+    def keeps(self, record: Judged, ends_are_over: bool) -> bool:
+        """Whether the record stays. `ends_are_over`: the time of an END in the record's place has passed."""
+        offset = record.offset
+        if offset >= self.end_offset:
+            return True
+        role, subject = self._rule(record.key, record.has_value)
+        if role >= Role.KEEP:
+            return role is Role.KEEP
+        if offset < self._offsets.get(subject, 0):
+            return False
+        return role is not Role.END or not ends_are_over
+
+    def is_end(self, record: Judged) -> bool:
+        """Whether the record is one whose time is to be measured from its first cleaning on."""
+        return not record.has_value and self._rule(record.key, False)[0] is Role.END
+
+
+def survivors(records: Iterable[Judged], rule: Rule, *, ends_are_over: Callable[[int], bool]) -> list[Judged]:
+    """What is left of a log, all of it judged at once. `ends_are_over(offset)` as in `Newest.keeps`."""
+    log = list(records)
+    newest = Newest(rule, len(log), 0)
+    newest.note(log, log[-1].offset + 1 if log else 0)
+    return [record for record in log if newest.keeps(record, ends_are_over(record.offset))]

@@ -1,0 +1,79 @@
+"""Transactions on the cleaner's way through a log: whose records count, and which markers have outlived them. Pure.
+
+The rules are Apache Kafka's: records of an aborted transaction go whatever their keys, and supersede nothing. A marker
+stays until a pass has met nothing of its transaction any more, and then as long as a tombstone does: a reader that is
+inside the transaction must not miss how it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from heapq import heapify, heappop
+
+from shareq.broker.log.transactions import transaction_marker
+from shareq.broker.log.txn_index import AbortedTransaction
+from shareq.protocol.records.batch import BatchHeader
+from shareq.protocol.records.control import ControlType
+
+__all__ = ["TransactionTrace"]
+
+
+class TransactionTrace:
+    """Fed with every batch of a part of the log, in order; all transactions there have ended.
+
+    `aborted`: the transactions that were aborted and have an offset in that part. `kept` collects those of them that
+    still have batches: what the part's transaction index must tell from now on.
+    """
+
+    __slots__ = ("_aborted", "_committed", "_waiting", "kept")
+
+    def __init__(self, aborted: Iterable[AbortedTransaction] = ()) -> None:
+        self._waiting = [(entry.first_offset, entry) for entry in aborted]
+        heapify(self._waiting)
+        self._aborted: dict[int, tuple[AbortedTransaction, bool]] = {}  # by producer, and whether a batch was met
+        self._committed: set[int] = set()  # producers with a batch of a transaction that was not aborted
+        self.kept: list[AbortedTransaction] = []
+
+    def copy(self) -> TransactionTrace:
+        """The trace as it is here, to come back to."""
+        other = TransactionTrace()
+        other._waiting = self._waiting.copy()
+        other._aborted = self._aborted.copy()
+        other._committed = self._committed.copy()
+        other.kept = self.kept.copy()
+        return other
+
+    def is_aborted(self, header: BatchHeader) -> bool:
+        """A data batch comes by: whether its transaction was aborted."""
+        if not header.is_transactional:
+            return False
+        self._begin(header.last_offset)
+        producer_id = header.producer_id
+        found = self._aborted.get(producer_id)
+        if found is None:
+            self._committed.add(producer_id)
+            return False
+        self._aborted[producer_id] = (found[0], True)
+        return True
+
+    def is_outlived(self, header: BatchHeader, batch: bytes) -> bool:
+        """A control batch comes by: whether it has nothing to say any more, but to who reads right there."""
+        if not header.records_count:
+            return True
+        marker = transaction_marker(batch)
+        if marker is None:
+            return False
+        self._begin(header.last_offset)
+        if marker.type is ControlType.COMMIT:
+            met = header.producer_id in self._committed
+            self._committed.discard(header.producer_id)
+            return not met
+        entry, met = self._aborted.pop(header.producer_id, (None, False))
+        if entry is not None and met:
+            self.kept.append(entry)
+        return not met
+
+    def _begin(self, offset: int) -> None:
+        while self._waiting and self._waiting[0][0] <= offset:
+            _, entry = heappop(self._waiting)
+            self._aborted.setdefault(entry.producer_id, (entry, False))
