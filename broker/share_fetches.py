@@ -70,22 +70,23 @@ class ShareFetch:
         self._wanted = wanted
         self._leaders: list[SharePartitionLeader] = []
         self._refused: list[FetchedPartition] = []
+        self._asked: set[SharePartitionLeader] = set()  # to write their start offsets, once in a fetch
         self._timer: TimerHandle | None = None
+        self._expired = params.max_wait_ms <= 0
         self.pending: Pending[list[FetchedPartition]] = Pending()
 
     def start(self) -> Pending[list[FetchedPartition]]:
         """Try at once; park when there is nothing yet."""
         params = self._params
-        if not self._wanted or params.max_records <= 0 or params.max_bytes <= 0:
-            self.pending.complete([])
-            return self.pending
+        nothing_wanted = params.max_records <= 0 or params.max_bytes <= 0
         for wanted in self._wanted:
             if wanted.topic is None:
                 self._refused.append(FetchedPartition(wanted.topic_id, wanted.partition, wanted.error))
-            else:
+            elif not nothing_wanted:
                 key = SharePartitionKey(params.group_id, wanted.topic_id, wanted.partition)
                 self._leaders.append(self._manager.get_or_load(key, wanted.topic))
-        if not self._attempt(last=not self._leaders or params.max_wait_ms <= 0):
+        self._expired = self._expired or not self._leaders
+        if not self._attempt(last=self._expired):
             self._park()
         return self.pending
 
@@ -117,10 +118,11 @@ class ShareFetch:
 
     def _look_again(self) -> None:
         if not self.pending.done:
-            self._attempt(last=False)
+            self._attempt(last=self._expired)
 
     def _on_expiry(self) -> None:
         self._timer = None
+        self._expired = True
         if not self.pending.done:
             self._attempt(last=True)
 
@@ -135,6 +137,8 @@ class ShareFetch:
         """Fetch what can be fetched; True when the fetch is answered."""
         last = last or any(leader.is_gone for leader in self._leaders)
         ready = [leader for leader in self._leaders if self._is_ready(leader)]
+        if any(leader in self._asked and leader.start_write_id is not None for leader in self._leaders):
+            return False  # a moment, also when time is up: then all partitions are answered together
         if not ready:
             return self._complete(self._errors()) if last else False
         max_bytes = min(self._params.max_bytes, self._broker.reply_room.largest())
@@ -152,8 +156,12 @@ class ShareFetch:
         self._manager.refresh_settings(leader)
         if not leader.core.can_acquire():
             return False
-        # Only now that there is something to acquire: an idle subscription writes nothing.
-        return leader.core.next_fetch_offset() >= self._upto(leader) or self._manager.start_is_durable(leader)
+        if leader.core.start_is_durable or leader.core.next_fetch_offset() >= self._upto(leader):
+            return True
+        if leader in self._asked:
+            return False  # it could not be written
+        self._asked.add(leader)  # only now that there is something to acquire: an idle subscription writes nothing
+        return self._manager.start_is_durable(leader)
 
     def _errors(self) -> list[FetchedPartition]:
         failed = [

@@ -77,6 +77,11 @@ class SharePartition:
         return self._state_epoch
 
     @property
+    def start_is_durable(self) -> bool:
+        """Whether a start offset that the offset reset resolved to has been written; nothing is acquired before."""
+        return self._start_is_durable
+
+    @property
     def delivery_complete_count(self) -> int:
         """How many offsets from the start offset on are acknowledged or archived, pending ones included (KIP-1226)."""
         return self._window.delivery_complete_count

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from shareq.protocol.errors import ErrorCode
 from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import ShareClient, acquired_of, append, fetch_errors, from_the_start
+from tests.support.share_client import FetchOptions, ShareClient, acquired_of, append, fetch_errors, from_the_start
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def waiting_member(world: BrokerWorld, *topics: str) -> ShareClient:
-    """A member that fetches from partition 0 of each topic, for as long as a second, with nothing there yet."""
+def idle_member(world: BrokerWorld, *topics: str) -> ShareClient:
+    """A member with partition 0 of each topic in its session, with nothing there yet."""
     places = [(world.create_topic(topic).topic_id, 0) for topic in topics]
     from_the_start(world)
     member = ShareClient(world)
     member.join(*topics)
     member.fetch(*places)
+    return member
+
+
+def waiting_member(world: BrokerWorld, *topics: str) -> ShareClient:
+    """An idle member that fetches, for as long as a second."""
+    member = idle_member(world, *topics)
     member.send_fetch(max_wait_ms=1_000)
     world.clock.run_until_idle()
     assert not member.connection.frames
@@ -40,6 +48,47 @@ def test_the_time_is_up_exactly_then() -> None:
     assert member.fetch_answer().responses == []
 
 
+@pytest.mark.parametrize("impatient", [{"max_wait_ms": 0}, {"max_wait_ms": 1_000, "min_bytes": 0}])
+def test_a_fetch_that_may_not_wait_waits_for_the_start_offset_to_be_durable(impatient: FetchOptions) -> None:
+    """Apache Kafka 4.3.1 hands out the first records of a share partition at once, whatever MaxWaitMs and MinBytes."""
+    world = BrokerWorld()
+    member = idle_member(world, "t", "u")
+    append(world, "t", 3)
+    assert acquired_of(member.fetch(**impatient)) == [(0, 2, 1)]
+
+
+def test_both_partitions_of_a_fetch_are_handed_out_though_one_start_offset_is_not_durable_yet() -> None:
+    world = BrokerWorld()
+    member = idle_member(world, "t", "u")
+    append(world, "t", 1)
+    assert acquired_of(member.fetch(max_wait_ms=1_000)) == [(0, 0, 1)]
+    append(world, "t", 1)
+    append(world, "u", 2)
+    assert sorted(acquired_of(member.fetch(max_wait_ms=1_000))) == [(0, 1, 1), (1, 1, 1)]
+
+
+def test_a_start_offset_that_cannot_be_written_is_waited_for_once() -> None:
+    """The fetch ends in time, without records; a later one tries again."""
+    world = BrokerWorld()
+    member = idle_member(world, "t")
+    append(world, "t", 3)
+    failed: list[str] = []
+
+    def fail(kind: str, path: str) -> OSError | None:
+        if kind != "write" or "__share_group_state" not in path:
+            return None
+        failed.append(path)
+        return OSError(errno.EIO, "no")
+
+    world.fs.fail = fail
+    member.send_fetch(max_wait_ms=1_000)
+    world.clock.advance(1_000)
+    assert acquired_of(member.fetch_answer()) == []
+    assert 1 <= len(failed) <= 3
+    world.fs.fail = None
+    assert acquired_of(member.fetch(max_wait_ms=1_000)) == [(0, 2, 1)]
+
+
 @pytest.mark.parametrize("topics", [("t",), ("t", "u")])
 def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...]) -> None:
     """The member learns it while its other topics have nothing for it; those stay in its session."""
@@ -52,8 +101,7 @@ def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...]) -> None:
     assert member.connection.closed is False
     if len(topics) > 1:
         append(world, "u", 1)
-        assert acquired_of(member.fetch(forgotten=[(deleted.topic_id, 0)])) == []  # its start offset is written first
-        assert acquired_of(member.fetch()) == [(0, 0, 1)]
+        assert acquired_of(member.fetch(forgotten=[(deleted.topic_id, 0)])) == [(0, 0, 1)]
 
 
 def test_a_topic_deleted_and_created_again_ends_the_wait_too() -> None:
@@ -68,5 +116,13 @@ def test_a_topic_deleted_and_created_again_ends_the_wait_too() -> None:
     assert fetch_errors(member.fetch()) == {(old.topic_id, 0): UNKNOWN}
     answer = member.heartbeat()
     assert member.assigned(answer) == {"t": [0]}
-    member.fetch((new.topic_id, 0), forgotten=[(old.topic_id, 0)])
-    assert acquired_of(member.fetch()) == [(0, 0, 1)]
+    assert acquired_of(member.fetch((new.topic_id, 0), forgotten=[(old.topic_id, 0)])) == [(0, 0, 1)]
+
+
+def test_errors_are_told_though_no_records_are_asked_for() -> None:
+    """MaxRecords 0: Apache Kafka 4.3.1 still names the partitions that are not there."""
+    world = BrokerWorld()
+    member = idle_member(world, "t")
+    topic = world.broker.metadata.topic("t")
+    assert topic is not None
+    assert fetch_errors(member.fetch((topic.topic_id, 7), max_records=0)) == {(topic.topic_id, 7): UNKNOWN}

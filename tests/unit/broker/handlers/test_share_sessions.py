@@ -73,12 +73,13 @@ class Work:
 def test_the_session_remembers_its_partitions() -> None:
     """What was listed once is fetched from until it is forgotten, and may be added to."""
     work = Work()
-    assert acquired_of(work.one.fetch(work.first)) == []  # the start offset has to be durable first
-    assert acquired_of(work.one.fetch(max_records=4)) == [(0, 3, 1)]
+    assert acquired_of(work.one.fetch(work.first, max_records=4)) == [(0, 3, 1)]
     work.one.fetch(work.second, max_records=0)
     got = work.one.fetch()
-    assert {(p.partition_index, len(p.acquired_records)) for t in got.responses for p in t.partitions} >= {(0, 1)}
-    assert sorted(row[:2] for row in acquired_of(work.one.fetch())) == [(0, 9)]  # of the second partition
+    assert {(p.partition_index, len(p.acquired_records)) for t in got.responses for p in t.partitions} == {
+        (0, 1),
+        (1, 1),
+    }
     work.one.fetch(forgotten=[work.first])
     append(work.world, "t", 1, partition=0)
     append(work.world, "t", 1, partition=1)
