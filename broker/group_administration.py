@@ -241,7 +241,7 @@ class GroupAdministration:
 
     def _delete_states(self, keys: Sequence[SharePartitionKey]) -> Pending[list[StateResult]]:
         if keys:
-            self._broker.share_partitions.state_replaced(keys)
+            self._broker.share_partitions.state_deleted(keys)
         return gather([self._states.delete(key) for key in keys])
 
     def _finish(

@@ -121,7 +121,16 @@ def acknowledge_all(
         )
         for key in keys
     ]
-    return gather(answers).then(lambda codes: dict(zip(keys, codes, strict=True)))
+
+    def results(codes: list[ErrorCode]) -> AckResults:
+        by_key = dict(zip(keys, codes, strict=True))
+        known = {topic_id for topic_id, _ in keys if broker.metadata.topic_by_id(topic_id) is not None}
+        failed = {topic_id for (topic_id, _), code in by_key.items() if code is not ErrorCode.NONE}
+        if known:
+            broker.share_partitions.counters.acknowledged(known, known & failed)
+        return by_key
+
+    return gather(answers).then(results)
 
 
 def _acknowledge_one(

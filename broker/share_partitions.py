@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,6 +17,7 @@ from shareq.broker.pending import Pending, completed
 from shareq.broker.persister import FENCING, PersistedState, Persister, surfaced_error
 from shareq.broker.share.effects import Effect, StateBatch, WriteState
 from shareq.broker.share.partition import AckBatch, SharePartition
+from shareq.broker.share_counters import ShareCounters
 from shareq.broker.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -40,9 +41,24 @@ class LeaderState(Enum):
 class SharePartitionLeader:
     """One share partition in memory, with whoever waits for it. Owned by `SharePartitionManager`."""
 
-    __slots__ = ("armed_at", "core", "error", "key", "log", "start_write_id", "state", "topic", "waiters", "writes")
+    __slots__ = (
+        "armed_at",
+        "core",
+        "error",
+        "key",
+        "log",
+        "since_ns",
+        "start_write_id",
+        "state",
+        "topic",
+        "waiters",
+        "writes",
+    )
 
-    def __init__(self, key: SharePartitionKey, topic: str, log: PartitionLog, core: SharePartition) -> None:
+    def __init__(
+        self, key: SharePartitionKey, topic: str, log: PartitionLog, core: SharePartition, since_ns: int = 0
+    ) -> None:
+        self.since_ns = since_ns  # when loading began
         self.key = key
         self.topic = topic
         self.log = log
@@ -53,6 +69,11 @@ class SharePartitionLeader:
         self.armed_at: int | None = None  # the earliest deadline that the manager will look at
         self.waiters: dict[Callable[[], None], None] = {}  # parked fetches in the order they came
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
+
+    @property
+    def is_active(self) -> bool:
+        """It is loaded, and nobody else's."""
+        return self.state is LeaderState.ACTIVE
 
     @property
     def is_gone(self) -> bool:
@@ -82,6 +103,7 @@ class SharePartitionManager:
         self._timer_at = 0
         self._to_wake: dict[SharePartitionLeader, None] = {}
         self.parked: dict[Parked, None] = {}  # the fetches that wait, in the order they came
+        self.counters = ShareCounters()
 
     # -- looking up and loading
 
@@ -95,7 +117,8 @@ class SharePartitionManager:
         if leader is None:
             log = self._broker.logs.get(topic, key.partition)
             settings = self._broker.configs.share_group(key.group_id)
-            leader = SharePartitionLeader(key, topic, log, SharePartition(key, log.leader_epoch, settings))
+            core = SharePartition(key, log.leader_epoch, settings, self.counters.partitions.get(key))
+            leader = SharePartitionLeader(key, topic, log, core, self._env.clock.now_ns())
             self._leaders[key] = leader
             self._by_topic.setdefault((key.topic_id, key.partition), {})[key] = leader
             self._load(leader)
@@ -133,6 +156,8 @@ class SharePartitionManager:
 
     def _activate(self, leader: SharePartitionLeader) -> None:
         leader.state = LeaderState.ACTIVE
+        self.counters.partitions[leader.key] = leader.core.counters
+        self.counters.loads.add(self._env.clock.now_ns() - leader.since_ns)
         self.wake(leader)
 
     def _rewrite(self, leader: SharePartitionLeader, found: PersistedState) -> None:
@@ -174,6 +199,8 @@ class SharePartitionManager:
     def _drop(self, leader: SharePartitionLeader, state: LeaderState) -> None:
         """Take a share partition out of memory; the next fetch loads it again."""
         leader.state = state
+        if state is LeaderState.FAILED:
+            self.counters.loads.add(self._env.clock.now_ns() - leader.since_ns)
         if self._leaders.get(leader.key) is leader:
             del self._leaders[leader.key]
             siblings = self._by_topic[(leader.key.topic_id, leader.key.partition)]
@@ -232,12 +259,19 @@ class SharePartitionManager:
             if leader is not None:
                 self._drop(leader, LeaderState.FENCED)
 
+    def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
+        """As `state_replaced`, by nothing: what was counted of them by name ends, too."""
+        self.state_replaced(keys)
+        self.counters.end(keys)
+
     def topic_deleted(self, topic: TopicImage) -> None:
         """Drop every share partition of a deleted topic; with the topic of their states, all of them."""
         for leader in [leader for key, leader in self._leaders.items() if key.topic_id == topic.topic_id]:
             self._give_up(leader, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self.counters.end_topic(topic.topic_id)
         if topic.name == SHARE_GROUP_STATE:
             self.state_replaced(list(self._leaders))
+            self.counters.end(list(self.counters.partitions))
 
     def forget_all(self) -> None:
         """Share groups were switched off: drop every share partition, and answer who waits."""
@@ -280,7 +314,8 @@ class SharePartitionManager:
         answer = leader.writes.pop(write_id, None)
         if write_id == leader.start_write_id:
             leader.start_write_id = None
-            self.wake(leader)
+            if error is ErrorCode.NONE:
+                self.wake(leader)
         self.perform(leader, effects)
         if error is not ErrorCode.NONE:
             logger.warning("%s: state write %d failed: %s", leader.key.text(), write_id, persisted.name)

@@ -1,0 +1,145 @@
+"""What one scrape shows: plain values, each row of one moment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from shareq import __version__
+from shareq.broker.metrics.counters import Durations
+from shareq.broker.share.counters import SharePartitionCounters
+
+
+class Timings(NamedTuple):
+    """`Durations`, as they were."""
+
+    buckets: tuple[int, ...]
+    total_ns: int
+
+    @classmethod
+    def of(cls, durations: Durations) -> Timings:
+        return cls(tuple(durations.buckets), durations.total_ns)
+
+
+NO_TIMINGS: Final = Timings.of(Durations())
+
+
+class ListenerRow(NamedTuple):
+    """One listener."""
+
+    name: str
+    connections: int
+    accepted: int
+    refused: int
+    bytes_in: int
+    bytes_out: int
+
+
+class RequestRow(NamedTuple):
+    """One RPC, by its name in Apache Kafka. `errors` by name."""
+
+    name: str
+    timings: Timings
+    unanswered: int
+    errors: Mapping[str, int]
+
+
+class LogRow(NamedTuple):
+    """One partition's log."""
+
+    topic: str
+    partition: str
+    size_bytes: int
+    segments: int
+    start_offset: int
+    end_offset: int
+
+
+class TopicRow(NamedTuple):
+    """The traffic of one topic."""
+
+    topic: str
+    records_in: int
+    bytes_in: int
+    bytes_out: int
+
+
+class TopicShareRow(NamedTuple):
+    """What share consumers asked of one topic."""
+
+    topic: str
+    fetches: int
+    failed_fetches: int
+    acknowledgements: int
+    failed_acknowledgements: int
+
+
+class GroupFetchRow(NamedTuple):
+    """The share fetches of one group."""
+
+    group: str
+    answered: int
+    ratio_sum: float
+    waited: int
+    waited_ns: int
+
+
+class SharePartitionRow(NamedTuple):
+    """One share partition. `start_offset` and `lag` are None while they are not known."""
+
+    group: str
+    topic: str
+    partition: str
+    in_flight_records: int
+    in_flight_batches: int
+    deliveries: int
+    redeliveries: int
+    new_batches: int
+    lock_timeouts: int
+    dead_letters: int
+    start_offset: int | None
+    lag: int | None
+
+
+@dataclass(slots=True)
+class CoordinatorState:
+    """The partitions of one coordinator."""
+
+    active: int = 0
+    failed: int = 0
+    waiting: int = 0
+    loads: Timings = NO_TIMINGS
+    longest_load_ns: int = 0
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """Everything that is exposed."""
+
+    version: str = __version__
+    uptime_ns: int = 0
+    held_bytes: int = 0
+    offline_logs: int = 0
+    listeners: list[ListenerRow] = field(default_factory=list)
+    requests: list[RequestRow] = field(default_factory=list)
+    logs: list[LogRow] = field(default_factory=list)
+    topics: list[TopicRow] = field(default_factory=list)
+    topic_shares: list[TopicShareRow] = field(default_factory=list)
+    group_states: Counter[str] = field(default_factory=Counter)
+    group_members: list[tuple[str, int]] = field(default_factory=list)
+    group_coordinator: CoordinatorState = field(default_factory=CoordinatorState)
+    rebalances: int = 0
+    share_coordinator: CoordinatorState = field(default_factory=CoordinatorState)
+    state_writes: Timings = NO_TIMINGS
+    longest_state_write_ns: int = 0
+    share_partitions: list[SharePartitionRow] = field(default_factory=list)
+    group_fetches: list[GroupFetchRow] = field(default_factory=list)
+    share_loads: Timings = NO_TIMINGS
+    parked_share_fetches: int = 0
+    expired_share_fetches: int = 0
+    share_totals: SharePartitionCounters = field(default_factory=SharePartitionCounters)
+    share_sessions: int = 0
+    share_session_partitions: int = 0
+    evicted_share_sessions: int = 0

@@ -1,0 +1,213 @@
+"""What the broker is like now, as plain values: taken on the loop, in slices, so that thousands of rows hold nobody up.
+
+Each row is of one moment, different rows need not be of the same. Services that nobody has used are not made for this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from shareq.broker.metrics.rows import (
+    CoordinatorState,
+    GroupFetchRow,
+    ListenerRow,
+    LogRow,
+    RequestRow,
+    SharePartitionRow,
+    Snapshot,
+    Timings,
+    TopicRow,
+    TopicShareRow,
+)
+from shareq.broker.share.counters import SharePartitionCounters
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.shard import UNSET, ShareCoordinatorShard
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+    from shareq.broker.connection import Listener
+    from shareq.broker.coordinator_partitions import CoordinatorPartitions
+    from shareq.broker.group_coordinator import GroupCoordinatorService
+    from shareq.broker.log.partition_log import PartitionLog
+    from shareq.broker.share_coordinator import ShareCoordinatorService
+    from shareq.broker.share_partitions import SharePartitionLeader, SharePartitionManager
+
+T = TypeVar("T")
+Steps = Generator[None, None, None]
+
+SLICE: Final = 100  # rows between two pauses: well below a millisecond
+
+
+def take(into: Snapshot, broker: Broker, listeners: Sequence[Listener], started_ns: int) -> Steps:
+    """Fill the snapshot. Other things may be done on the loop at each pause. `started_ns`: of the clock's `now_ns`."""
+    into.uptime_ns = broker.env.clock.now_ns() - started_ns
+    into.held_bytes = broker.reply_room.held
+    into.listeners = [
+        ListenerRow(each.name, len(each), each.accepted, each.refused, each.bytes_in, each.bytes_out)
+        for each in listeners
+    ]
+    into.requests = [
+        RequestRow(
+            _rpc_name(api_key.name),
+            Timings.of(requests.durations),
+            requests.unanswered,
+            {ErrorCode(code).name: number for code, number in requests.errors.items()},
+        )
+        for api_key, requests in broker.dispatcher.requests.items()
+    ]
+    yield
+    yield from _take_logs(into, broker)
+    made, now_ns = vars(broker), broker.env.clock.now_ns()
+    if "group_coordinator" in made:
+        into.rebalances = broker.group_coordinator.rebalances
+        into.group_coordinator = _coordinator(broker.group_coordinator.partitions, now_ns)
+        yield from _take_groups(into, broker.group_coordinator)
+    if "share_coordinator" in made:
+        into.share_coordinator = _coordinator(broker.share_coordinator.partitions, now_ns)
+        into.state_writes = Timings.of(broker.share_coordinator.writes)
+        into.longest_state_write_ns = broker.share_coordinator.longest_write.of(now_ns)
+    if "share_sessions" in made:
+        sessions = broker.share_sessions.sessions
+        into.share_sessions, into.evicted_share_sessions = len(sessions), sessions.evicted
+        into.share_session_partitions = sessions.partitions
+    yield
+    states = broker.share_coordinator if "share_coordinator" in made else None
+    leaders = broker.share_partitions if "share_partitions" in made else None
+    if leaders is not None:
+        _take_shares(into, broker, leaders)
+    yield from _take_share_partitions(into, broker, states, leaders)
+
+
+def _take_logs(into: Snapshot, broker: Broker) -> Steps:
+    topics: dict[str, list[int]] = {}
+    for logs in _slices(list(broker.logs.logs())):
+        for log in logs:
+            into.logs.append(
+                LogRow(
+                    log.topic,
+                    str(log.partition),
+                    log.size_bytes,
+                    len(log.segments),
+                    log.log_start_offset,
+                    log.log_end_offset,
+                )
+            )
+            into.offline_logs += log.refusal is ErrorCode.KAFKA_STORAGE_ERROR
+            sums = topics.setdefault(log.topic, [0, 0, 0])
+            sums[0] += log.traffic.records_in
+            sums[1] += log.traffic.bytes_in
+            sums[2] += log.traffic.bytes_out
+        yield
+    into.topics = [TopicRow(topic, *sums) for topic, sums in topics.items()]
+
+
+def _take_groups(into: Snapshot, coordinator: GroupCoordinatorService) -> Steps:
+    for partition in coordinator.partitions:
+        for groups in _slices(partition.shard.share_groups()):
+            into.group_states.update(group.state_name for group in groups)
+            into.group_members += ((group.group_id, len(group.members)) for group in groups)
+            yield
+
+
+def _coordinator(partitions: CoordinatorPartitions[Any], now_ns: int) -> CoordinatorState:  # Any: either shard
+    used = list(partitions)
+    failed = sum(each.is_lost for each in used)
+    return CoordinatorState(
+        partitions.count - failed,
+        failed,
+        sum(each.waiting for each in used),
+        Timings.of(partitions.loads),
+        partitions.longest_load.of(now_ns),
+    )
+
+
+def _take_shares(into: Snapshot, broker: Broker, leaders: SharePartitionManager) -> None:
+    counters = leaders.counters
+    into.share_loads = Timings.of(counters.loads)
+    into.parked_share_fetches = len(leaders.parked)
+    into.expired_share_fetches = counters.expired_fetches
+    into.share_totals.add(counters.ended)
+    into.group_fetches = [
+        GroupFetchRow(group_id, each.answered, each.ratio_sum, each.waited, each.waited_ns)
+        for group_id, each in counters.groups.items()
+    ]
+    for topic_id, each in counters.topics.items():
+        topic = broker.metadata.topic_by_id(topic_id)
+        if topic is not None:
+            into.topic_shares.append(
+                TopicShareRow(
+                    topic.name, each.fetches, each.failed_fetches, each.acknowledgements, each.failed_acknowledgements
+                )
+            )
+
+
+def _take_share_partitions(
+    into: Snapshot, broker: Broker, states: ShareCoordinatorService | None, leaders: SharePartitionManager | None
+) -> Steps:
+    """Those that have a state, and those that are or were led: their state may be kept elsewhere."""
+    shards: dict[SharePartitionKey, ShareCoordinatorShard | None] = {}
+    if leaders is not None:
+        shards.update(dict.fromkeys(leaders.counters.partitions))
+    for partition in states.partitions if states is not None else ():
+        shards.update(dict.fromkeys(partition.shard.share_partitions(), partition.shard))
+        yield
+    logs = {(log.topic, log.partition): log for log in broker.logs.logs()}
+    for some in _slices(list(shards.items())):
+        for key, shard in some:
+            counters = leaders.counters.partitions.get(key, _NOTHING) if leaders is not None else _NOTHING
+            into.share_totals.add(counters)
+            topic = broker.metadata.topic_by_id(key.topic_id)
+            if topic is not None:
+                leader = leaders.get(key) if leaders is not None else None
+                log = logs.get((topic.name, key.partition))
+                into.share_partitions.append(_share_partition(key, topic.name, leader, shard, log, counters))
+        yield
+
+
+_NOTHING: Final = SharePartitionCounters()
+
+
+def _share_partition(
+    key: SharePartitionKey,
+    topic: str,
+    leader: SharePartitionLeader | None,
+    shard: ShareCoordinatorShard | None,
+    log: PartitionLog | None,
+    counters: SharePartitionCounters,
+) -> SharePartitionRow:
+    in_flight_records = in_flight_batches = 0
+    start_offset = finished = UNSET
+    if leader is not None and leader.is_active:
+        core = leader.core
+        in_flight_records, in_flight_batches = core.in_flight_records, core.in_flight_batches
+        start_offset, finished = core.start_offset, core.delivery_complete_count
+    elif shard is not None and (state := shard.state_of(key)) is not None:
+        start_offset, finished = state.start_offset, state.delivery_complete_count
+    known = start_offset != UNSET and finished != UNSET
+    end_offset = 0 if log is None else log.high_watermark
+    return SharePartitionRow(
+        key.group_id,
+        topic,
+        str(key.partition),
+        in_flight_records,
+        in_flight_batches,
+        counters.deliveries,
+        counters.redeliveries,
+        counters.new_batches,
+        counters.lock_timeouts,
+        counters.dead_letters,
+        start_offset if known else None,
+        # KIP-1226: what is finished with beyond the start offset is no lag.
+        max(0, end_offset - start_offset - finished) if known else None,
+    )
+
+
+def _slices(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (rows[at : at + SLICE] for at in range(0, len(rows), SLICE))
+
+
+def _rpc_name(name: str) -> str:
+    """SHARE_FETCH -> ShareFetch."""
+    return name.title().replace("_", "")
