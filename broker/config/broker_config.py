@@ -19,6 +19,7 @@ _SIMPLE_ASSIGNORS: Final = frozenset(
         "simple",
         "SimpleAssignor",
         "org.apache.kafka.coordinator.group.assignor.SimpleAssignor",
+        "org.apache.kafka.coordinator.group.share.SimpleAssignor",
         "org.apache.kafka.server.group.share.SimpleAssignor",
     )
 )

@@ -163,6 +163,7 @@ def test_share_sessions_must_cover_a_whole_group() -> None:
     [
         "simple",
         "org.apache.kafka.coordinator.group.assignor.SimpleAssignor",
+        "org.apache.kafka.coordinator.group.share.SimpleAssignor",
         "org.apache.kafka.server.group.share.SimpleAssignor",
     ],
 )
