@@ -103,7 +103,8 @@ async def delete_topic(connection: Connection, name: str) -> None:
 async def produce(connection: Connection, topic: str, partition: int, sizes: Sequence[int]) -> Answer:
     """One record batch of each size; waits for a partition that has no leader yet."""
     for size in sizes:
-        records = batch(*[VALUE] * size)
+        # As old as they are: Apache Kafka deletes and rolls by the records' own time.
+        records = batch(*[VALUE] * size, timestamp_ms=int(time.time() * 1000))
 
         async def attempt(records: bytes = records) -> int | None:
             request = produce_request(records, topic=topic, partition=partition)
@@ -183,10 +184,10 @@ async def describe_offsets(connection: Connection, group: str, topic: str) -> An
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(group, [wanted])])
     described = (await connection.call(request, 1, DescribeShareGroupOffsetsResponse)).groups[0]
     rows = [row for topic in described.topics for row in topic.partitions]
-    return Answer(
-        described.error_code,
-        {row.partition_index: PartitionAnswer(row.error_code, start_offset=row.start_offset, lag=row.lag) for row in rows},
-    )
+    told = {
+        row.partition_index: PartitionAnswer(row.error_code, start_offset=row.start_offset, lag=row.lag) for row in rows
+    }
+    return Answer(described.error_code, told)
 
 
 async def read_state(connection: Connection, group: str, topic_id: bytes) -> Answer:
@@ -200,10 +201,11 @@ async def read_state(connection: Connection, group: str, topic_id: bytes) -> Ans
     ]
     partitions = {}
     for row in rows:
-        start, batches = normalised(
-            row.start_offset,
-            [StateBatch(one.first_offset, one.last_offset, one.delivery_state, one.delivery_count) for one in row.state_batches],
-        )
+        stored = [
+            StateBatch(one.first_offset, one.last_offset, one.delivery_state, one.delivery_count)
+            for one in row.state_batches
+        ]
+        start, batches = normalised(row.start_offset, stored)
         partitions[row.partition] = PartitionAnswer(row.error_code, start_offset=start, batches=tuple(batches))
     return Answer(0, partitions)
 

@@ -88,7 +88,8 @@ class Campaign:
     async def _once(self, seeds: list[int], attempt: int) -> None:
         """Those with a restart in waves, each with one way to end; the others whenever there is room."""
         for kill in (False, True):
-            restarted = [seed for seed in seeds if setup_of(seed).restart_at is not None and setup_of(seed).kill is kill]
+            setups = {seed: setup_of(seed) for seed in seeds}
+            restarted = [seed for seed, setup in setups.items() if setup.restart_at is not None and setup.kill is kill]
             for begin in range(0, len(restarted), self.at_once):
                 wave = restarted[begin : begin + self.at_once]
 

@@ -307,8 +307,8 @@ def _pause(chance: Random, view: View) -> Step:
 def _configure(chance: Random, view: View) -> Step:
     what = chance.choice(("limit", "limit", "locks", "renew", "wrong"))
     if what == "limit":
-        value = chance.choice((2, 3, 4, 5, 7, 10))
-        return Configure("delivery count limit", (("share.delivery.count.limit", str(value)),))
+        value = chance.choice(("2", "3", "4", "5", "7", "10"))
+        return Configure("delivery count limit", (("share.delivery.count.limit", value),))
     if what == "locks":
         return Configure("record locks", (("share.partition.max.record.locks", chance.choice(("100", "120", "2000"))),))
     if what == "renew":
@@ -340,9 +340,9 @@ def _delete_records(chance: Random, view: View) -> Step:
 
 def _heartbeat(chance: Random, view: View) -> Step:
     member = chance.randrange(MEMBERS)
-    epoch = chance.choices(
-        (MemberEpoch.CURRENT, MemberEpoch.AHEAD, MemberEpoch.JOIN, MemberEpoch.LEAVE), (5, 2, 3, 1)
-    )[0]
+    epoch = chance.choices((MemberEpoch.CURRENT, MemberEpoch.AHEAD, MemberEpoch.JOIN, MemberEpoch.LEAVE), (5, 2, 3, 1))[
+        0
+    ]
     return Heartbeat(f"heartbeat, {epoch.value}", member, epoch)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -141,8 +140,7 @@ class Player:
         acks = dict(step.acks)
         listed = [
             share_fetch.FetchPartition(
-                partition,
-                [share_fetch.AcknowledgementBatch(one.first, one.last, list(one.types)) for one in acks.get(partition, ())],
+                partition, [share_fetch.AcknowledgementBatch(*_wire(one)) for one in acks.get(partition, ())]
             )
             for partition in dict.fromkeys((*step.partitions, *acks))
         ]
@@ -167,7 +165,12 @@ class Player:
         return fetch_answer(answer, step.acks)
 
     async def _acknowledge(self, step: Acknowledge) -> Answer:
-        partitions = [share_acknowledge.AcknowledgePartition(partition, _batches(ranges)) for partition, ranges in step.acks]
+        partitions = [
+            share_acknowledge.AcknowledgePartition(
+                partition, [share_acknowledge.AcknowledgementBatch(*_wire(one)) for one in ranges]
+            )
+            for partition, ranges in step.acks
+        ]
         topic_id = UNKNOWN_TOPIC_ID if step.unknown_topic else self.topic_id
         request = ShareAcknowledgeRequest(
             self.group,
@@ -184,8 +187,8 @@ class Player:
         return Answer(0, {partition: PartitionAnswer(ack_error=codes.get(partition)) for partition in named})
 
 
-def _batches(ranges: Sequence[AckRange]) -> list[share_acknowledge.AcknowledgementBatch]:
-    return [share_acknowledge.AcknowledgementBatch(one.first, one.last, list(one.types)) for one in ranges]
+def _wire(one: AckRange) -> tuple[int, int, list[int]]:
+    return one.first, one.last, list(one.types)
 
 
 def fetch_answer(answer: ShareFetchResponse, acks: Acks) -> Answer:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from tests.differential.answers import Answer
 from tests.differential.campaign import Outcome
 from tests.differential.justified import JUSTIFIED
 from tests.differential.runner import Attempt
@@ -102,24 +103,20 @@ def _restarts(seeds: Sequence[int]) -> str:
 
 def _justified_table(attempts: Sequence[Attempt]) -> list[str]:
     hits = sum((attempt.justified for attempt in attempts), Counter[str]())
-    lines = ["| justified difference | hits |", "|---|---|"]
-    for known in JUSTIFIED:
-        lines.append(f"| {known.name} | {hits[known.name] or '0: not needed by these seeds'} |")
-    return [*lines, ""]
+    rows = [f"| {known.name} | {hits[known.name] or '0: not needed by these seeds'} |" for known in JUSTIFIED]
+    return ["| justified difference | hits |", "|---|---|", *rows, ""]
 
 
 def _kinds_table(attempts: Sequence[Attempt]) -> list[str]:
-    kinds = Counter(one.step.kind for attempt in attempts for one in attempt.played)
-    errors = Counter(
-        one.step.kind for attempt in attempts for one in attempt.played if one.theirs.error or _codes(attempt, one)
-    )
+    played = [one for attempt in attempts for one in attempt.played]
+    kinds = Counter(one.step.kind for one in played)
+    errors = Counter(one.step.kind for one in played if _is_error(one.theirs))
     lines = ["| step | times | answered with an error |", "|---|---|---|"]
     return lines + [f"| {kind} | {times:,} | {errors[kind]:,} |" for kind, times in sorted(kinds.items())]
 
 
-def _codes(attempt: Attempt, one: object) -> bool:
-    rows = getattr(one, "theirs").partitions.values()
-    return any(row.error or row.ack_error for row in rows)
+def _is_error(answer: Answer) -> bool:
+    return bool(answer.error) or any(row.error or row.ack_error for row in answer.partitions.values())
 
 
 def write_report(path: Path, report: Report) -> None:

@@ -43,7 +43,10 @@ Acks = tuple[tuple[int, tuple[AckRange, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """ShareFetch. `partitions` are named in the request, as are those of `acks`; `unknown_topic` names one that is not."""
+    """ShareFetch. `partitions` are named in the request, as are those of `acks`.
+
+    `unknown_topic`: they are those of a topic id that is not there.
+    """
 
     kind: str
     member: int
@@ -219,11 +222,9 @@ def setup_of(seed: int) -> Setup:
     """One of ten seeds lives through a restart, every other one of them through SIGKILL."""
     chance = Random(f"{seed}/setup")
     restarts = seed % 10 == 3
-    begins: Literal["altered", "earliest", "latest"] = chance.choices(
-        ("altered", "earliest", "latest"), (7, 2, 1)
-    )[0]  # type: ignore[assignment]
+    ways: tuple[Literal["altered", "earliest", "latest"], ...] = ("altered", "earliest", "latest")
     return Setup(
-        begins=begins,
+        begins=chance.choices(ways, (7, 2, 1))[0],
         delivery_limit=chance.choice((2, 3, 3, 4, 5, 5, 7, 10)),
         record_locks=chance.choice((100, 100, 150, 2000, 2000, 2000)),
         first_batches=tuple(batch_sizes(chance) for _ in range(PARTITIONS)),
@@ -234,6 +235,4 @@ def setup_of(seed: int) -> Setup:
 
 def batch_sizes(chance: Random) -> tuple[int, ...]:
     """Record batches of one produce request, from many of one record to one of many."""
-    return tuple(
-        chance.choice((1, 1, 1, 2, 3, 5, 8, 10, 20, 20, 60)) for _ in range(chance.choice((1, 1, 2, 3, 5)))
-    )
+    return tuple(chance.choice((1, 1, 1, 2, 3, 5, 8, 10, 20, 20, 60)) for _ in range(chance.choice((1, 1, 2, 3, 5))))

@@ -37,7 +37,6 @@ class Held(NamedTuple):
     """Who has acquired an offset. `short`: its lock runs out at the next pause."""
 
     member: int
-    count: int
     short: bool
 
 
@@ -77,9 +76,8 @@ class View:
                 self._fetched(step, answer)
             case Acknowledge():
                 self._acknowledged_by(step, answer)
-            case Produce():
-                if not answer.error:
-                    self.log_end[step.partition] += sum(step.sizes)
+            case Produce() if not answer.error:
+                self.log_end[step.partition] += sum(step.sizes)
             case Drop():
                 self._dropped(step.members)
             case Pause():
@@ -93,10 +91,7 @@ class View:
             case DeleteRecords() if not answer.error:
                 self.log_start[step.partition] = max(self.log_start[step.partition], step.before)
             case Heartbeat() if not answer.error:
-                if step.epoch is MemberEpoch.LEAVE:
-                    self.joined.discard(step.member)
-                else:
-                    self.joined.add(step.member)
+                (self.joined.discard if step.epoch is MemberEpoch.LEAVE else self.joined.add)(step.member)
 
     # -- requests
 
@@ -126,8 +121,8 @@ class View:
             self.loaded.update(self.sessions[step.member].partitions)
         short = self.lock_ms < LONG_LOCK_MS
         for partition, row in answer.partitions.items():
-            for offset, count in row.acquired.items():
-                self.held[partition][offset] = Held(step.member, count, short)
+            for offset in row.acquired:
+                self.held[partition][offset] = Held(step.member, short)
 
     def _acknowledged_by(self, step: Acknowledge, answer: Answer) -> None:
         if answer.error:
@@ -198,5 +193,6 @@ class View:
     def _altered(self) -> None:
         self.loaded.clear()
         self.written.update(range(PARTITIONS))
-        for by_offset in (*self.held, *self.finished):
-            by_offset.clear()
+        for held, finished in zip(self.held, self.finished, strict=True):
+            held.clear()
+            finished.clear()

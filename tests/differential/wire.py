@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -44,7 +45,5 @@ class Connection:
         writer, self._reader, self._writer = self._writer, None, None
         if writer is not None:
             writer.close()
-            try:
+            with suppress(OSError):  # the broker was quicker
                 await writer.wait_closed()
-            except OSError:
-                pass  # the broker was quicker
