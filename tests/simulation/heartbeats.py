@@ -40,6 +40,7 @@ class Heartbeats:
         self.assigned: frozenset[int] = frozenset()  # slots
         self._told: Names = ()  # the subscription that was answered last
         self._life = 0
+        self._leaves = 0
 
     def act(self) -> None:
         """Something at random, mostly sound."""
@@ -70,6 +71,7 @@ class Heartbeats:
     def leave(self) -> None:
         if self.epoch != JOIN:
             self._world.seen["members that left"] += 1
+            self._leaves += 1
             self._send(LEAVE, None)
             self.forget()
 
@@ -98,13 +100,13 @@ class Heartbeats:
             group.membership.on_sent(self.member_id, epoch, deadline_ms)
         world.seen["heartbeats"] += 1
         world.note(f"{self.member_id} heartbeats at {epoch}, {'' if names is None else names}")
-        refused_at_once = expected is not ErrorCode.NONE
+        refused_at_once, leaves = expected is not ErrorCode.NONE, self._leaves
 
         def answered(response: Message) -> None:
             assert isinstance(response, ShareGroupHeartbeatResponse)
             error = ErrorCode(response.error_code)
             world.note(f"{self.member_id} heartbeat at {epoch}: {error.name} {response.member_epoch}")
-            self._judge(error, expected)
+            self._judge(error, expected, left=leaves != self._leaves)
             ledger = group.membership  # another one, when the group was deleted before the member joined
             if not refused_at_once:
                 if error is ErrorCode.NONE:
@@ -118,14 +120,14 @@ class Heartbeats:
 
         world.call("share_group_heartbeat", request, 1, self._connection).on_complete(answered)
 
-    def _judge(self, error: ErrorCode, expected: ErrorCode) -> None:
+    def _judge(self, error: ErrorCode, expected: ErrorCode, *, left: bool) -> None:
         world = self._world
         if error is expected or (error in LOG_FAILED and world.faults.happened):
             return
         if expected is ErrorCode.NONE and error in GONE:
             live = world.live_group(self._group.id)
-            if live is None or self.member_id not in live.members:
-                return  # it went between the two phases
+            if left or live is None or self.member_id not in live.members:
+                return  # it went between the two phases, and is perhaps back already
         raise InvariantBroken(f"{self.member_id}: heartbeat answered {error.name}, due was {expected.name}")
 
     def _believe(self, response: ShareGroupHeartbeatResponse, error: ErrorCode, names: Names | None) -> None:

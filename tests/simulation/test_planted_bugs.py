@@ -6,10 +6,12 @@ from typing import Final
 
 import pytest
 
-from tests.simulation.planted import FAULTS, Fault
+from tests.simulation import planted, planted_groups
+from tests.simulation.planted import Fault
 from tests.simulation.runner import run_seed
 
-SEEDS: Final = 60  # most are caught by one of the first five
+SEEDS: Final = 150  # most are caught by one of the first five
+FAULTS: Final = {**planted.FAULTS, **planted_groups.FAULTS}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)

@@ -1,0 +1,307 @@
+"""Faults to plant in membership, in the life of topics and in the administration of groups; see `planted`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, Final
+
+from shareq.broker.group_administration import GroupAdministration
+from shareq.broker.log.manager import LogManager
+from shareq.broker.pending import Pending, completed
+from shareq.broker.share_coordinator import ShareCoordinatorService
+from shareq.broker.share_partitions import SharePartitionManager
+from shareq.coordinator.group import administration, assignors, heartbeat, records
+from shareq.coordinator.group.assignors import Assignment, AssignorMember
+from shareq.coordinator.group.records import (
+    assignment_epoch_tombstone,
+    group_tombstone,
+    member_gone_records,
+    state_partitions_record,
+)
+from shareq.coordinator.group.sessions import MemberKey, MemberSessions
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.group.share_group import CurrentAssignment, ShareGroup
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.share.records import snapshot_batches
+from shareq.coordinator.share.shard import ShareCoordinatorShard, StateResult, SummaryResult
+from shareq.protocol.errors import ErrorCode
+from tests.simulation.planted import BACK, DELIVERED_AFTER_ANSWER, LOST, Fault, replaced
+
+Targets = dict[str, Assignment]
+
+# -- membership
+
+
+def empty_group_expires() -> AbstractContextManager[object]:
+    original = heartbeat.fence
+
+    def fence(group: ShareGroup, member_ids: Iterable[str], metadata: Any) -> tuple[CoordinatorRecord, ...]:
+        gone = sorted(member_ids)
+        if set(gone) != set(group.members):
+            return original(group, gone, metadata)
+        left = [record for member_id in gone for record in member_gone_records(group.group_id, member_id)]
+        left += [assignment_epoch_tombstone(group.group_id), state_partitions_record(group.group_id, None)]
+        return (*left, group_tombstone(group.group_id))
+
+    return replaced((heartbeat, "fence", fence))
+
+
+def _assigned_otherwise(change: Any) -> AbstractContextManager[object]:
+    original = assignors.simple
+
+    def simple(members: Mapping[str, AssignorMember], assignable: Any) -> Targets:
+        targets: Targets = original(members, assignable)
+        change(targets)
+        return targets
+
+    return replaced((heartbeat, "simple", simple))
+
+
+def one_member_gets_everything() -> AbstractContextManager[object]:
+    def change(targets: Targets) -> None:
+        everything: dict[bytes, frozenset[int]] = {}
+        for target in targets.values():
+            for topic_id, partitions in target.items():
+                everything[topic_id] = everything.get(topic_id, frozenset()) | partitions
+        first = min(targets)
+        if all(target.keys() == targets[first].keys() for target in targets.values()):
+            targets.update({member_id: everything if member_id == first else {} for member_id in targets})
+
+    return _assigned_otherwise(change)
+
+
+def everybody_gets_the_same() -> AbstractContextManager[object]:
+    def change(targets: Targets) -> None:
+        for member_id, target in targets.items():
+            for other in targets.values():
+                shared = {t: partitions | other.get(t, frozenset()) for t, partitions in target.items()}
+                target = targets[member_id] = shared
+
+    return _assigned_otherwise(change)
+
+
+def last_partition_is_not_assigned() -> AbstractContextManager[object]:
+    def change(targets: Targets) -> None:
+        for member_id, target in targets.items():
+            targets[member_id] = {t: kept for t, found in target.items() if (kept := found - {1})}
+
+    return _assigned_otherwise(change)
+
+
+def growth_goes_unnoticed() -> AbstractContextManager[object]:
+    return replaced((GroupCoordinatorShard, "topics_changed", lambda _self, _names: None))
+
+
+def changed_subscription_is_ignored() -> AbstractContextManager[object]:
+    original = heartbeat._updated
+
+    def updated(known: Any, request: Any, client: Any) -> Any:
+        member = original(known, request, client)
+        return member if known is None else replace(member, subscribed_topic_names=known.subscribed_topic_names)
+
+    return replaced((heartbeat, "_updated", updated))
+
+
+def nobody_expires_after_a_restart() -> AbstractContextManager[object]:
+    return replaced((GroupCoordinatorShard, "on_loaded", lambda _self, _now_ms: None))
+
+
+def heartbeats_do_not_prolong_the_session() -> AbstractContextManager[object]:
+    original = MemberSessions.extend
+
+    def extend(self: MemberSessions, member: MemberKey, deadline_ms: int) -> None:
+        if member not in self._deadlines:
+            original(self, member, deadline_ms)
+
+    return replaced((MemberSessions, "extend", extend))
+
+
+def previous_epoch_is_fenced() -> AbstractContextManager[object]:
+    original = heartbeat._member_error
+
+    def member_error(group: ShareGroup, request: Any, most: int) -> Any:
+        current = group.current_of(request.member_id)
+        if request.member_epoch > 0 and request.member_epoch == current.previous_member_epoch:
+            return heartbeat.refusal(ErrorCode.FENCED_MEMBER_EPOCH, "planted")
+        return original(group, request, most)
+
+    return replaced((heartbeat, "_member_error", member_error))
+
+
+def assignment_is_answered_and_not_recorded() -> AbstractContextManager[object]:
+    original = records.current_record
+
+    def current_record(group_id: str, member_id: str, current: CurrentAssignment) -> CoordinatorRecord:
+        return original(group_id, member_id, replace(current, assigned={}))
+
+    return replaced((heartbeat, "current_record", current_record))
+
+
+def group_takes_too_many_members() -> AbstractContextManager[object]:
+    original = heartbeat._member_error
+    return replaced((heartbeat, "_member_error", lambda group, request, _most: original(group, request, 1_000)))
+
+
+def initialized_before_it_is_durable() -> AbstractContextManager[object]:
+    original = ShareCoordinatorService.initialize_once
+
+    def initialize_once(*arguments: Any) -> Pending[StateResult]:
+        original(*arguments)
+        return completed(StateResult())
+
+    return replaced((ShareCoordinatorService, "initialize_once", initialize_once))
+
+
+# -- topics
+
+
+def deleted_topic_keeps_its_states() -> AbstractContextManager[object]:
+    return replaced((ShareCoordinatorShard, "topics_deleted", lambda _self, _topic_ids: CoordinatorResult(None)))
+
+
+def folder_of_a_deleted_topic_is_taken_over() -> AbstractContextManager[object]:
+    def rename_away(self: LogManager, name: str) -> None:
+        del self, name
+
+    def topic_id_in(self: LogManager, _folder: str, name: str, _has_log: bool) -> bytes | None:
+        image = self._metadata.topic(name.rpartition("-")[0]) if self._metadata is not None else None
+        return None if image is None else image.topic_id
+
+    def set_aside(self: LogManager, name: str) -> None:
+        del self, name
+
+    return replaced(
+        (LogManager, "_rename_away", rename_away),
+        (LogManager, "_topic_id_in", topic_id_in),
+        (LogManager, "_set_aside", set_aside),
+    )
+
+
+# -- administration
+
+
+def deleted_group_leaves_its_states() -> AbstractContextManager[object]:
+    return replaced((GroupAdministration, "_delete_states", lambda _self, _keys: completed([])))
+
+
+def altered_partition_keeps_its_leader() -> AbstractContextManager[object]:
+    return replaced((SharePartitionManager, "state_replaced", lambda _self, _keys: None))
+
+
+def offsets_are_altered_under_the_members_feet() -> AbstractContextManager[object]:
+    original = administration.begin_alter_offsets
+
+    def begin(group: ShareGroup, *arguments: Any) -> Any:
+        empty: Any = SimpleNamespace(
+            members={},
+            group_id=group.group_id,
+            group_epoch=group.group_epoch,
+            state_partitions=group.state_partitions,
+        )
+        return original(empty, *arguments)
+
+    return replaced((administration, "begin_alter_offsets", begin))
+
+
+def alteration_keeps_what_was_acknowledged() -> AbstractContextManager[object]:
+    original = ShareCoordinatorShard.initialize
+
+    def initialize(self: ShareCoordinatorShard, key: Any, state_epoch: int, start_offset: int) -> Any:
+        result = original(self, key, state_epoch, start_offset)
+        state = self.state_of(key)
+        for record in result.records:
+            value: Any = record.value
+            value.state_batches = [] if state is None else snapshot_batches(state.batches)
+        return result
+
+    return replaced((ShareCoordinatorShard, "initialize", initialize))
+
+
+def only_the_first_partition_is_altered() -> AbstractContextManager[object]:
+    original = ShareCoordinatorService.initialize
+
+    def initialize(self: ShareCoordinatorService, key: Any, *arguments: Any) -> Pending[StateResult]:
+        return original(self, key, *arguments) if key.partition == 0 else completed(StateResult())
+
+    return replaced((ShareCoordinatorService, "initialize", initialize))
+
+
+def alteration_is_answered_before_it_is_durable() -> AbstractContextManager[object]:
+    original = GroupAdministration.alter_offsets
+
+    def alter_offsets(self: GroupAdministration, group_id: str, offsets: Any) -> Any:
+        live = self._groups.schedule(
+            group_id, lambda shard: CoordinatorResult(shard.share_group(group_id)), lambda _error: None
+        )
+        pending = original(self, group_id, offsets)
+        if pending.done or (live.done and live.value is not None and live.value.members):
+            return pending
+        done = {(name, partition): StateResult() for name in offsets for partition in offsets[name] if partition < 9}
+        unknown = {
+            (name, partition): StateResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            for name in offsets
+            for partition in offsets[name]
+            if partition == 9
+        }
+        from shareq.broker.group_administration import AlteredOffsets
+
+        return completed(AlteredOffsets(administration.Outcome(), {**done, **unknown}))
+
+    return replaced((GroupAdministration, "alter_offsets", alter_offsets))
+
+
+def deleted_offsets_count_as_initialized() -> AbstractContextManager[object]:
+    original = administration.begin_delete_offsets
+    return replaced(
+        (
+            administration,
+            "begin_delete_offsets",
+            lambda *arguments: CoordinatorResult(original(*arguments).response),
+        )
+    )
+
+
+def lag_is_one_too_small() -> AbstractContextManager[object]:
+    original = ShareCoordinatorShard.read_summary
+
+    def read_summary(self: ShareCoordinatorShard, key: Any) -> CoordinatorResult[SummaryResult]:
+        summary = original(self, key).response
+        count = summary.delivery_complete_count
+        return CoordinatorResult(replace(summary, delivery_complete_count=count + (count >= 0)))
+
+    return replaced((ShareCoordinatorShard, "read_summary", read_summary))
+
+
+def changed_settings_are_not_looked_up() -> AbstractContextManager[object]:
+    return replaced((SharePartitionManager, "refresh_settings", lambda _self, _leader: None))
+
+
+# Each with what the simulation says of it: one of these.
+FAULTS: Final[dict[Fault, Sequence[str]]] = {
+    empty_group_expires: ("is gone, it was at epoch", "due was", BACK),
+    one_member_gets_everything: ("is out of balance",),
+    everybody_gets_the_same: ("share slot",),
+    last_partition_is_not_assigned: ("nobody consumes", "is not stable"),
+    growth_goes_unnoticed: ("nobody consumes", "believes in slots", "never becomes idle"),
+    changed_subscription_is_ignored: ("subscribes to", "nobody consumes", "is out of balance"),
+    nobody_expires_after_a_restart: ("was silent, and is a member still",),
+    heartbeats_do_not_prolong_the_session: ("it did not leave, and had time", "due was NONE"),
+    previous_epoch_is_fenced: ("FENCED_MEMBER_EPOCH",),
+    assignment_is_answered_and_not_recorded: ("was told",),
+    group_takes_too_many_members: ("due was GROUP_MAX_SIZE_REACHED",),
+    initialized_before_it_is_durable: ("counts as initialised and has no durable state",),
+    deleted_topic_keeps_its_states: ("has state, its topic was deleted",),
+    folder_of_a_deleted_topic_is_taken_over: ("which nobody sent there", "cannot be read at"),
+    deleted_group_leaves_its_states: ("has state, its group was deleted", "never becomes idle"),
+    altered_partition_keeps_its_leader: ("moved back", "the offset was altered", DELIVERED_AFTER_ANSWER, LOST),
+    offsets_are_altered_under_the_members_feet: ("while the group has members",),
+    alteration_keeps_what_was_acknowledged: ("asked was", LOST),
+    only_the_first_partition_is_altered: ("the offset was altered", LOST, "it was altered to"),
+    alteration_is_answered_before_it_is_durable: ("went back", "the offset was altered", LOST),
+    deleted_offsets_count_as_initialized: ("counts as initialised and has no durable state",),
+    lag_is_one_too_small: ("is described with",),
+    changed_settings_are_not_looked_up: ("has delivery count", "held by", LOST),
+}
