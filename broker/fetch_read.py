@@ -9,7 +9,7 @@ from shareq.broker.fetch_sessions import SessionPartition
 from shareq.broker.fetch_wait import FetchLimits
 from shareq.broker.partition_lookup import find_log
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.fetch import PartitionData
+from shareq.protocol.generated.fetch import AbortedTransaction, PartitionData
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
@@ -45,6 +45,7 @@ class FetchRead:
     def _read(self, partition: SessionPartition, log: PartitionLog, limits: FetchLimits) -> None:
         upto = log.last_stable_offset if limits.read_committed else log.high_watermark
         records: bytes | memoryview = b""
+        aborted: list[AbortedTransaction] | None = [] if limits.read_committed else None
         room = min(partition.max_bytes, self._max_bytes - self.bytes_read)
         first = self.bytes_read == 0  # one batch must come through, or a consumer with small limits never goes on
         if not log.log_start_offset <= partition.fetch_offset <= log.log_end_offset:
@@ -57,12 +58,15 @@ class FetchRead:
                 return
             records = read.records
             self.bytes_read += len(records)
+            if limits.read_committed and read.batches:
+                transactions = log.aborted_transactions(partition.fetch_offset, read.batches[-1].last_offset + 1)
+                aborted = [AbortedTransaction(one.producer_id, one.first_offset) for one in transactions]
         data = PartitionData(
             partition.partition,
             high_watermark=log.high_watermark,
             last_stable_offset=log.last_stable_offset,
             log_start_offset=log.log_start_offset,
-            aborted_transactions=[] if limits.read_committed else None,
+            aborted_transactions=aborted,
             records=records,
         )
         self.results.append((partition, data))

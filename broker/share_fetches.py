@@ -6,13 +6,16 @@ instead of answering empty-handed before its time; and one whose topic is delete
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from shareq.broker.environment import TimerHandle
 from shareq.broker.log.reader import ReadResult
 from shareq.broker.pending import Pending
+from shareq.broker.share.aborted import aborted_ranges
 from shareq.broker.share.fetch_plan import slice_bounds, split_bytes
 from shareq.broker.share.partition import AcquiredRange
 from shareq.broker.share.record_state import AcquireMode
@@ -23,6 +26,9 @@ from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
+    from shareq.broker.log.partition_log import PartitionLog
+
+_base_offset = attrgetter("base_offset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,10 @@ class FetchedPartition:
 
 
 class ShareFetch:
-    """One ShareFetch's search for records. `start` once; `cancel` when its connection is gone."""
+    """One ShareFetch's search for records. `start` once; `cancel` when its connection is gone.
+
+    The group's isolation level is looked up once: one that is changed meanwhile holds for the next ShareFetch.
+    """
 
     def __init__(self, broker: Broker, params: ShareFetchParams, wanted: Sequence[WantedPartition]) -> None:
         self._broker = broker
@@ -72,6 +81,9 @@ class ShareFetch:
         self._refused: list[FetchedPartition] = []
         self._asked: set[SharePartitionLeader] = set()  # to write their start offsets, once in a fetch
         self._timer: TimerHandle | None = None
+        self._passed_over = False  # records that nobody gets: there may be others behind them
+        isolation_level = broker.configs.share_group(params.group_id).isolation_level
+        self._committed = isolation_level is IsolationLevel.READ_COMMITTED
         self._expired = params.max_wait_ms <= 0
         self.pending: Pending[list[FetchedPartition]] = Pending()
 
@@ -120,6 +132,10 @@ class ShareFetch:
         if not self.pending.done:
             self._attempt(last=self._expired)
 
+    def _look_behind(self) -> None:
+        if self in self._manager.parked:  # and not answered, or its client gone, meanwhile
+            self._attempt(last=self._expired)
+
     def _on_expiry(self) -> None:
         self._timer = None
         self._expired = True
@@ -148,6 +164,9 @@ class ShareFetch:
         fetched = self._fetch(ready, budgets)
         if fetched or last or self._params.min_bytes <= 0:
             return self._complete(self._errors() + fetched)
+        if self._passed_over:
+            self._passed_over = False
+            self._broker.env.clock.call_soon(self._look_behind)
         return False
 
     def _is_ready(self, leader: SharePartitionLeader) -> bool:
@@ -173,20 +192,20 @@ class ShareFetch:
 
     def _upto(self, leader: SharePartitionLeader) -> int:
         """Readers see up to here (exclusive): the last stable offset for a read_committed group."""
-        if leader.core.settings.isolation_level is IsolationLevel.READ_COMMITTED:
-            return leader.log.last_stable_offset
-        return leader.log.high_watermark
+        return leader.log.last_stable_offset if self._committed else leader.log.high_watermark
 
     def _enough_bytes(self, ready: list[SharePartitionLeader], budgets: list[int]) -> bool:
         needed = min(self._params.min_bytes, sum(budgets))
         if needed <= 0:
             return True
         for leader, budget in zip(ready, budgets, strict=True):
-            offset, upto = leader.core.next_fetch_offset(), self._upto(leader)
-            if offset < leader.log.log_start_offset:
-                return True  # the read finds out, and moves the start offset
+            log, offset, upto = leader.log, leader.core.next_fetch_offset(), self._upto(leader)
+            if offset < log.log_start_offset or log.refusal:
+                return True  # the read finds out, and moves the start offset or tells the error
             if offset < upto:
-                needed -= min(leader.log.available_bytes(offset, upto), budget) if needed > 1 else 1
+                if needed > 1 and _in_different_segments(log, offset, upto):
+                    return True  # as Apache Kafka: a read ends with its segment, whatever is awaited
+                needed -= min(log.available_bytes(offset, upto), budget) if needed > 1 else 1
                 if needed <= 0:
                     return True
         return False
@@ -216,16 +235,31 @@ class ShareFetch:
         if isinstance(read, ErrorCode):
             return FetchedPartition(leader.key.topic_id, leader.key.partition, read)
         acquired = core.acquire(
-            params.member_id, params.mode, params.batch_size, max_records, offset, read.batches, now
+            params.member_id,
+            params.mode,
+            params.batch_size,
+            max_records,
+            offset,
+            read.batches,
+            now,
+            aborted=self._aborted(log, read),
         )
         self._manager.arm(leader)
         if not acquired:
+            self._passed_over = self._passed_over or core.next_fetch_offset() != offset
             return None
         self._broker.reply_room.read(len(read.records))
         start, end = slice_bounds(read.batches, acquired)
         return FetchedPartition(
             leader.key.topic_id, leader.key.partition, ErrorCode.NONE, memoryview(read.records)[start:end], acquired
         )
+
+    def _aborted(self, log: PartitionLog, read: ReadResult) -> Sequence[tuple[int, int]]:
+        """The record batches of the read that a read_committed group must not get."""
+        if not self._committed or not read.batches:
+            return ()
+        transactions = log.aborted_transactions(read.batches[0].base_offset, read.batches[-1].last_offset + 1)
+        return aborted_ranges(read.batches, transactions) if transactions else ()
 
     def _read(
         self, leader: SharePartitionLeader, max_bytes: int, max_records: int
@@ -235,3 +269,8 @@ class ShareFetch:
         offset = core.next_fetch_offset()
         records = core.read_until(self._params.mode, max_records) - offset + 1
         return offset, leader.log.read(offset, max_bytes, upto=self._upto(leader), max_records=records)
+
+
+def _in_different_segments(log: PartitionLog, offset: int, upto: int) -> bool:
+    segments = log.segments
+    return bisect_right(segments, offset, key=_base_offset) < bisect_right(segments, upto, key=_base_offset)
