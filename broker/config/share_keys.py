@@ -185,7 +185,7 @@ _COORDINATOR_KEYS: Final = (
         Type.INT,
         500,
         Range(0, 500),
-        "Share-state updates written between two snapshots.",
+        "Share-state updates written between two snapshots; more for a state of over 20,000 ranges of offsets.",
     ),
     ConfigKey(
         "share.coordinator.write.timeout.ms",

@@ -79,6 +79,24 @@ def test_a_limit_of_0_writes_snapshots_alone() -> None:
     assert [value.snapshot_epoch for value in life.values()] == [0, 1, 2, 3]
 
 
+def test_a_state_that_rests_gets_one_more_snapshot() -> None:
+    """It keeps the time it was created at, and after that nothing is written until something happens."""
+    life = Life(share_coordinator_cold_partition_snapshot_interval_ms="60000")
+    life.acknowledge((0, 9, ACCEPT))
+    life.member.leave()
+    before = life.values()
+    life.world.clock.advance(130_000)  # the locks run out, and are written
+    *_, cold = life.values()
+    assert isinstance(before[0], ShareSnapshotValue)
+    assert isinstance(cold, ShareSnapshotValue)
+    assert cold.create_timestamp == before[0].create_timestamp
+    assert cold.write_timestamp - cold.create_timestamp >= 60_000
+    assert cold.snapshot_epoch == 1
+    count = len(life.written())
+    life.world.clock.advance(3_600_000)
+    assert len(life.written()) == count
+
+
 def test_finishing_the_whole_window_is_an_update_like_any_other() -> None:
     """The KIP's second text wanted a snapshot then, as it is small; Apache Kafka 4.3.1 counts updates only."""
     life = Life()
