@@ -21,13 +21,14 @@ Results = list[tuple[SessionPartition, PartitionData]]
 class FetchRead:
     """One pass over the partitions of a fetch."""
 
-    __slots__ = ("_max_bytes", "bytes_read", "has_error", "logs", "results")
+    __slots__ = ("_max_bytes", "_reads", "bytes_read", "has_error", "logs", "results")
 
     def __init__(self, broker: Broker, partitions: Sequence[SessionPartition], limits: FetchLimits) -> None:
         self.results: Results = []
         self.logs: dict[PartitionLog, SessionPartition] = {}
         self.bytes_read = 0
         self.has_error = False
+        self._reads: list[tuple[PartitionLog, int]] = []
         self._max_bytes = min(limits.max_bytes, broker.reply_room.largest())
         for partition in partitions:
             log = find_log(broker, partition.topic, partition.partition, partition.current_leader_epoch)
@@ -41,6 +42,11 @@ class FetchRead:
     def is_enough(self, limits: FetchLimits) -> bool:
         """Whether the answer may go out before the time is up."""
         return self.has_error or not self.results or self.bytes_read >= min(limits.min_bytes, self._max_bytes)
+
+    def answered(self) -> None:
+        """What was read is sent."""
+        for log, size in self._reads:
+            log.traffic.bytes_out += size
 
     def _read(self, partition: SessionPartition, log: PartitionLog, limits: FetchLimits) -> None:
         upto = log.last_stable_offset if limits.read_committed else log.high_watermark
@@ -58,6 +64,7 @@ class FetchRead:
                 return
             records = read.records
             self.bytes_read += len(records)
+            self._reads.append((log, len(records)))
             if limits.read_committed and read.batches:
                 transactions = log.aborted_transactions(partition.fetch_offset, read.batches[-1].last_offset + 1)
                 aborted = [AbortedTransaction(one.producer_id, one.first_offset) for one in transactions]

@@ -1,4 +1,4 @@
-"""What is counted of share groups on this broker: plain integers, owned by `SharePartitionManager`, read on the loop."""
+"""What is counted of share groups on this broker: plain integers of `SharePartitionManager`, read on the loop."""
 
 from __future__ import annotations
 

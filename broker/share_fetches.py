@@ -85,6 +85,9 @@ class ShareFetch:
         isolation_level = broker.configs.share_group(params.group_id).isolation_level
         self._committed = isolation_level is IsolationLevel.READ_COMMITTED
         self._expired = params.max_wait_ms <= 0
+        self._began_ns = broker.env.clock.now_ns()
+        self._waited_ns: int | None = None  # until a partition was open to this fetch
+        self._open = 0  # partitions that were open to the last attempt
         self.pending: Pending[list[FetchedPartition]] = Pending()
 
     def start(self) -> Pending[list[FetchedPartition]]:
@@ -140,12 +143,27 @@ class ShareFetch:
         self._timer = None
         self._expired = True
         if not self.pending.done:
+            self._manager.counters.expired_fetches += 1
             self._attempt(last=True)
 
     def _complete(self, fetched: list[FetchedPartition]) -> bool:
         self._unpark()
+        self._count({each.topic_id for each in fetched if each.error is not ErrorCode.NONE})
         self.pending.complete(fetched)
         return True
+
+    def _count(self, failed: set[bytes]) -> None:
+        """This fetch is answered, with an error in the failed topics."""
+        counters, metadata = self._manager.counters, self._broker.metadata
+        topics = {leader.key.topic_id for leader in self._leaders}
+        topics = {topic_id for topic_id in topics if metadata.topic_by_id(topic_id) is not None}
+        counters.fetched(topics, topics & failed)
+        if any(leader.key in counters.partitions for leader in self._leaders):
+            group = counters.of_group(self._params.group_id)
+            group.answered += 1
+            group.ratio_sum += self._open / len(self._wanted)
+            waited_ns = self._waited_ns
+            group.waited_ns += self._broker.env.clock.now_ns() - self._began_ns if waited_ns is None else waited_ns
 
     # -- one attempt
 
@@ -153,6 +171,9 @@ class ShareFetch:
         """Fetch what can be fetched; True when the fetch is answered."""
         last = last or any(leader.is_gone for leader in self._leaders)
         ready = [leader for leader in self._leaders if self._is_ready(leader)]
+        self._open = len(ready)
+        if ready and self._waited_ns is None:
+            self._waited_ns = self._broker.env.clock.now_ns() - self._began_ns
         if any(leader in self._asked and leader.start_write_id is not None for leader in self._leaders):
             return False  # a moment, also when time is up: then all partitions are answered together
         if not ready:
@@ -250,6 +271,7 @@ class ShareFetch:
             return None
         self._broker.reply_room.read(len(read.records))
         start, end = slice_bounds(read.batches, acquired)
+        log.traffic.bytes_out += end - start
         return FetchedPartition(
             leader.key.topic_id, leader.key.partition, ErrorCode.NONE, memoryview(read.records)[start:end], acquired
         )

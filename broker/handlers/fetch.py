@@ -101,6 +101,7 @@ def _forgotten(request: FetchRequest, by_id: bool) -> list[PartitionKey]:
 
 
 def _response(ctx: RequestContext, context: FetchContext, read: FetchRead) -> FetchResponse:
+    read.answered()
     answer = context.answer(read.results, ctx.broker.env.clock.now_ms())
     return FetchResponse(error_code=answer.error, session_id=answer.session_id, responses=_by_topic(answer.partitions))
 

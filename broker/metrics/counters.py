@@ -92,18 +92,18 @@ class TopicShareRequests:
 
 
 class GroupShareFetches:
-    """The share fetches of one group.
+    """The share fetches of one group that were answered.
 
-    `waited_ns`: until one of the partitions that were asked for could give records, at most until the time was up.
-    `ratio_sum`: of each answer, which part of the partitions asked for could be read, added up.
+    A partition is open to a fetch when it is loaded and has something to deliver again, or room below its limit of
+    record locks. `ratio_sum`: which part of the partitions asked for was open at the end, added up over the fetches.
+    `waited_ns`: until one of them was, at most until the time was up, added up as well.
     """
 
-    __slots__ = ("answered", "ratio_sum", "waited", "waited_ns")
+    __slots__ = ("answered", "ratio_sum", "waited_ns")
 
     def __init__(self) -> None:
         self.answered = 0
         self.ratio_sum = 0.0
-        self.waited = 0
         self.waited_ns = 0
 
 

@@ -82,7 +82,6 @@ class GroupFetchRow(NamedTuple):
     group: str
     answered: int
     ratio_sum: float
-    waited: int
     waited_ns: int
 
 

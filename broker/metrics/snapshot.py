@@ -130,7 +130,7 @@ def _take_shares(into: Snapshot, broker: Broker, leaders: SharePartitionManager)
     into.expired_share_fetches = counters.expired_fetches
     into.share_totals.add(counters.ended)
     into.group_fetches = [
-        GroupFetchRow(group_id, each.answered, each.ratio_sum, each.waited, each.waited_ns)
+        GroupFetchRow(group_id, each.answered, each.ratio_sum, each.waited_ns)
         for group_id, each in counters.groups.items()
     ]
     for topic_id, each in counters.topics.items():

@@ -1,0 +1,139 @@
+"""A small HTTP server for whoever scrapes the metrics: GET /metrics, and GET /-/healthy.
+
+It shares the broker's loop and must cost it nothing but the scrape itself: one request a connection, bounded in size,
+number and time; a scrape is made in slices, one in each tick of the loop; who does not take its answer is cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+logger = logging.getLogger(__name__)
+
+METRICS_PATH: Final = "/metrics"
+HEALTH_PATH: Final = "/-/healthy"
+
+MAX_HEAD_BYTES: Final = 8 * 1024  # request line and headers
+MAX_CONNECTIONS: Final = 8
+HEAD_TIMEOUT_S: Final = 5.0
+ANSWER_TIMEOUT_S: Final = 10.0  # to take the answer once it is made
+
+_TEXT: Final = "text/plain; charset=utf-8"
+_BACKLOG: Final = 16
+
+
+class Answer(NamedTuple):
+    """An HTTP answer. `headers` beside those that every answer has."""
+
+    status: str
+    body: bytes
+    content_type: str = _TEXT
+    headers: tuple[str, ...] = ()
+
+
+class MetricsEndpoint:
+    """Serves what `scrape` gives, in pieces with pauses for others between them; `content_type` is what it is.
+
+    Owned by the server, on the loop's thread.
+    """
+
+    def __init__(self, scrape: Callable[[], Iterator[bytes]], content_type: str) -> None:
+        self._scrape = scrape
+        self._content_type = content_type
+        self._one_at_a_time = asyncio.Lock()
+        self._clients: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, bound: socket.socket) -> None:
+        """Listen on a bound socket, which is closed with the endpoint. OSError when that is not possible."""
+        self._server = await asyncio.start_server(self._serve, sock=bound, limit=MAX_HEAD_BYTES, backlog=_BACKLOG)
+
+    async def close(self) -> None:
+        """Stop listening and cut off who is being served. Harmless the second time."""
+        server, self._server = self._server, None
+        if server is None:
+            return
+        server.close()
+        clients = list(self._clients)
+        for client in clients:
+            client.cancel()
+        await asyncio.gather(*clients, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection: one request, one answer."""
+        client = asyncio.current_task()
+        assert client is not None, "asyncio.start_server makes a task for each connection"
+        self._clients.add(client)
+        try:
+            await self._answer(reader, writer)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+            logger.debug("metrics: a client was cut off: %r", error)
+            writer.transport.abort()
+        finally:
+            self._clients.discard(client)
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        method = "GET"
+        if len(self._clients) > MAX_CONNECTIONS:
+            answer = Answer("503 Service Unavailable", b"too many connections\n")
+        else:
+            try:
+                async with asyncio.timeout(HEAD_TIMEOUT_S):
+                    head = await reader.readuntil(b"\r\n\r\n")
+            except asyncio.LimitOverrunError:
+                answer = Answer("431 Request Header Fields Too Large", b"the request is too large\n")
+            else:
+                method, answer = await self._handle(head)
+        async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            writer.write(_head_of(answer))
+            if method != "HEAD":
+                writer.write(answer.body)
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()  # all is sent by then
+
+    async def _handle(self, head: bytes) -> tuple[str, Answer]:
+        """The method, and the answer to a request with that head."""
+        line = head.partition(b"\r\n")[0].decode("latin-1")
+        parts = line.split(" ")
+        if len(parts) != 3 or not parts[2].startswith("HTTP/1."):
+            return "GET", Answer("400 Bad Request", b"not an HTTP/1 request\n")
+        method, target, _ = parts
+        if method not in ("GET", "HEAD"):
+            return method, Answer("405 Method Not Allowed", b"GET or HEAD\n", headers=("Allow: GET, HEAD",))
+        path = target.partition("?")[0]
+        if path == METRICS_PATH:
+            try:
+                return method, Answer("200 OK", await self._make(), self._content_type)
+            except Exception:
+                logger.exception("metrics: a scrape failed")
+                return method, Answer("500 Internal Server Error", b"the scrape failed; the broker's log says why
+")
+        if path == HEALTH_PATH:
+            return method, Answer("200 OK", b"shareq is up\n")
+        return method, Answer("404 Not Found", f"the metrics are at {METRICS_PATH}\n".encode())
+
+    async def _make(self) -> bytes:
+        """One scrape; others wait for it, so that at most one slice of one scrape is made in a tick."""
+        async with self._one_at_a_time:
+            pieces: list[bytes] = []
+            for piece in self._scrape():
+                pieces.append(piece)
+                await asyncio.sleep(0)  # whatever else is ready has its turn
+            return b"".join(pieces)
+
+
+def _head_of(answer: Answer) -> bytes:
+    lines = (
+        f"HTTP/1.1 {answer.status}",
+        f"Content-Type: {answer.content_type}",
+        f"Content-Length: {len(answer.body)}",
+        "Connection: close",
+        *answer.headers,
+    )
+    return "".join(f"{line}\r\n" for line in (*lines, "")).encode("latin-1")

@@ -1,0 +1,102 @@
+"""The metrics as Prometheus reads them: text, made of a snapshot in slices, by prometheus-client."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import ProcessCollector, generate_latest
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+    SummaryMetricFamily,
+)
+from prometheus_client.registry import Collector
+
+from shareq.broker.metrics.families import BOUNDS, FAMILIES, Distribution, Family, Kind, Value
+from shareq.broker.metrics.rows import Snapshot
+from shareq.broker.metrics.snapshot import take
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+    from shareq.broker.connection import Listener
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+SLICE: Final = 100  # samples between two pauses: half a millisecond
+
+_PROCESS: Final = ProcessCollector(registry=None)  # CPU, memory and open files, as /proc tells them
+
+
+def scrape(broker: Broker, listeners: Sequence[Listener], started_ns: int) -> Generator[bytes, None, None]:
+    """The whole text in pieces. Every piece, empty ones too, is a moment for others to have their turn.
+
+    Runs on the loop's thread, like everything that changes what it reads. `started_ns`: of the clock's `now_ns`.
+    """
+    snapshot = Snapshot()
+    for _ in take(snapshot, broker, listeners, started_ns):
+        yield b""
+    yield from text_of(snapshot)
+    yield generate_latest(_PROCESS)
+
+
+def text_of(snapshot: Snapshot) -> Iterator[bytes]:
+    """The snapshot's metrics, of each first its help and type."""
+    for family in FAMILIES:
+        samples = iter(family.samples(snapshot))
+        some = list(islice(samples, SLICE))
+        yield generate_latest(_Only(metric(family, some)))
+        while some := list(islice(samples, SLICE)):
+            text = generate_latest(_Only(metric(family, some)))
+            yield text.split(b"\n", 2)[2]  # help and type have been told
+
+
+def metric(family: Family, samples: Iterable[tuple[tuple[str, ...], Value]]) -> Metric:
+    """The metric with these samples."""
+    match family.kind:
+        case Kind.COUNTER:
+            counter = CounterMetricFamily(family.name, family.text, labels=family.labels)
+            for labels, value in samples:
+                counter.add_metric(labels, _number(value))
+            return counter
+        case Kind.GAUGE:
+            gauge = GaugeMetricFamily(family.name, family.text, labels=family.labels)
+            for labels, value in samples:
+                gauge.add_metric(labels, _number(value))
+            return gauge
+        case Kind.HISTOGRAM:
+            histogram = HistogramMetricFamily(family.name, family.text, labels=family.labels)
+            for labels, value in samples:
+                of = _distribution(value)
+                histogram.add_metric(labels, list(zip(BOUNDS, of.buckets, strict=True)), of.total)
+            return histogram
+        case Kind.SUMMARY:
+            summary = SummaryMetricFamily(family.name, family.text, labels=family.labels)
+            for labels, value in samples:
+                of = _distribution(value)
+                summary.add_metric(labels, of.number, of.total)
+            return summary
+
+
+class _Only(Collector):
+    """A registry of one metric."""
+
+    def __init__(self, only: Metric) -> None:
+        self._only = only
+
+    def collect(self) -> Iterable[Metric]:
+        return (self._only,)
+
+
+def _number(value: Value) -> float:
+    if isinstance(value, Distribution):
+        raise TypeError("a counter or gauge has a plain number")
+    return value
+
+
+def _distribution(value: Value) -> Distribution:
+    if not isinstance(value, Distribution):
+        raise TypeError("a histogram or summary has a distribution")
+    return value
