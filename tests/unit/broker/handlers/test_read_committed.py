@@ -350,6 +350,27 @@ def test_min_bytes_are_not_waited_for_when_the_segment_ends() -> None:
     assert acquired_of(member.fetch_answer()) == [(1, 1, 1)]
 
 
+@pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
+def test_a_fetch_that_waits_for_bytes_looks_where_they_begin_and_end_once(level: str) -> None:
+    """Each append wakes it. How far the log had come when it was looked at last is remembered, not read again."""
+    topic = Topic()
+    configure(topic.world, share_isolation_level=level)
+    for _ in range(40):
+        topic.add(b"x" * 200)
+    topic.add(b"open", producer=1)
+    member = topic.member()
+    member.send_fetch(max_wait_ms=1_000_000, min_bytes=1 << 20, max_bytes=1 << 24)
+    for _ in range(2_300):  # of the newest batches, positions are kept anyway
+        transactions.append(topic.log(), b"y", now_ms=topic.world.clock.wall_ms())
+    topic.world.clock.run_until_idle()
+    topic.add(b"y")
+    reads = topic.world.fs.reads
+    for _ in range(50):
+        topic.add(b"y")
+    assert topic.world.fs.reads == reads
+    assert not member.connection.frames
+
+
 def test_aborted_records_do_not_count_against_max_records() -> None:
     """The budget of the whole fetch is charged with what is handed out."""
     topic = Topic(2)
