@@ -8,6 +8,8 @@ v2: ShareAcquireMode, IsRenewAck (renews locks, fetches nothing).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.leaders import Leader
@@ -112,15 +114,16 @@ def _acknowledge_and_fetch(
         renew_request=request.is_renew_ack,
         renew_version=ctx.api_version >= 2,
     )
-    try:
-        mode = AcquireMode(request.share_acquire_mode)
-    except ValueError:  # found out late, as by Apache Kafka: the epoch and the acknowledgements have gone through
-        return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
-    fetched: Pending[list[FetchedPartition]]
-    if context.is_final or request.is_renew_ack:
-        fetched = completed([])
-    else:
-        fetched = _fetch(ctx, request, group_id, mode, context)
+    wanted = [] if context.is_final or request.is_renew_ack else _wanted(ctx, context)
+    fetched: Pending[list[FetchedPartition]] = completed([])
+    if wanted:
+        try:
+            mode = AcquireMode(request.share_acquire_mode)
+        except ValueError:  # found out late, as by Apache Kafka: the epoch and the acknowledgements have gone through
+            if any(each.topic is not None for each in wanted):
+                return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+            mode = AcquireMode.BATCH_OPTIMIZED
+        fetched = _fetch(ctx, request, group_id, mode, wanted)
 
     def respond(both: tuple[AckResults, list[FetchedPartition]]) -> ShareFetchResponse:
         if context.is_final:
@@ -130,9 +133,7 @@ def _acknowledge_and_fetch(
     return join(acked, fetched).then(respond)
 
 
-def _fetch(
-    ctx: RequestContext, request: ShareFetchRequest, group_id: str, mode: AcquireMode, context: ShareFetchContext
-) -> Pending[list[FetchedPartition]]:
+def _wanted(ctx: RequestContext, context: ShareFetchContext) -> list[WantedPartition]:
     metadata = ctx.broker.metadata
     wanted = []
     for each in rotate(context.partitions, context.epoch):
@@ -146,6 +147,16 @@ def _fetch(
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         served = each.topic if error is ErrorCode.NONE else None
         wanted.append(WantedPartition(each.topic_id, each.partition, served, error))
+    return wanted
+
+
+def _fetch(
+    ctx: RequestContext,
+    request: ShareFetchRequest,
+    group_id: str,
+    mode: AcquireMode,
+    wanted: Sequence[WantedPartition],
+) -> Pending[list[FetchedPartition]]:
     params = ShareFetchParams(
         group_id=group_id,
         member_id=request.member_id or "",
