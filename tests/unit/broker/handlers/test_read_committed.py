@@ -12,6 +12,7 @@ import pytest
 from shareq.broker.handlers.fetch import VERSIONS
 from shareq.broker.handlers.list_offsets import LATEST, MAX_TIMESTAMP
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -313,9 +314,13 @@ def test_nothing_is_acquired_for_a_client_that_went_while_records_were_passed_ov
     topic.world.clock.run_until_idle()
     log = topic.log()
     transactions.end(log, 1, commit=False, now_ms=topic.world.clock.wall_ms())
-    topic.world.clock.run_tick()
+    leader = topic.world.broker.share_partitions.get(SharePartitionKey("g", topic.id, 0))
+    assert leader is not None
+    while leader.core.next_fetch_offset() < 2:
+        topic.world.clock.run_tick()
     leaving.connection.disconnect()
     topic.world.clock.run_until_idle()
+    assert leader.core.next_fetch_offset() < 5
     assert staying.acquire() == [(5, 6, 1)]
 
 
