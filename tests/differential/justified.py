@@ -7,14 +7,14 @@ and group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from shareq.protocol.errors import ErrorCode
 from tests.differential.answers import Answer
 from tests.differential.compare import Difference
-from tests.differential.steps import PARTITIONS, Acknowledge, Fetch, ReadState, Step
+from tests.differential.steps import BATCH_OPTIMIZED, PARTITIONS, Acknowledge, Fetch, ReadState, Step
 from tests.differential.view import View
 
 
@@ -75,6 +75,37 @@ def _below_an_empty_window(situation: Situation, difference: Difference) -> bool
     )
 
 
+def _waits_for_the_start_offset(situation: Situation, difference: Difference) -> bool:
+    """Another partition's records come for the first time; what is added here was released by this very request."""
+    step, ours, view = situation.step, situation.ours, situation.view
+    mine, other = difference.ours, difference.theirs
+    if not isinstance(step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
+        return False
+    acked = {
+        offset
+        for partition, ranges in step.acks
+        if partition == difference.partition
+        for each in ranges
+        for offset in range(each.first, each.last + 1)
+    }
+    begins = any(row.acquired and partition not in view.begun for partition, row in ours.partitions.items())
+    return view.setup.begins != "altered" and begins and other.items() <= mine.items() and mine.keys() - other <= acked
+
+
+def _negative_batch_size(situation: Situation, difference: Difference) -> bool:
+    """With -1 it is the one offset in front of the new records."""
+    step, mine, other = situation.step, difference.ours, difference.theirs
+    if not isinstance(step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
+        return False
+    added = other.keys() - mine
+    return (
+        (step.mode, step.batch_size) == (BATCH_OPTIMIZED, -1)
+        and mine.items() <= other.items()
+        and len(added) == 1
+        and all(other[offset] == 1 == mine.get(offset + 1) for offset in added)
+    )
+
+
 def _which_partition_first(situation: Situation, difference: Difference) -> bool:
     step, ours, theirs = situation.step, situation.ours, situation.theirs
     if not isinstance(step, Fetch) or step.kind != "fetch, shared budget" or difference.what != "acquired":
@@ -103,6 +134,20 @@ JUSTIFIED: Final = (
         "Apache Kafka fails the whole request, other partitions included, with UNKNOWN_SERVER_ERROR (it looks for the "
         "batch at the start offset without asking whether there is one); here the partition gets INVALID_RECORD_STATE",
         _below_an_empty_window,
+        diverges=True,
+    ),
+    Justified(
+        "a share fetch waits for the initial start offset to be durable",
+        "a moment in which what the same request released becomes available; Apache Kafka, which does not write the "
+        "start offset down, answers without it",
+        _waits_for_the_start_offset,
+        diverges=True,
+    ),
+    Justified(
+        "negative BatchSize",
+        "Apache Kafka cuts ranges that begin before what it acquires, and so hands out what others hold or have "
+        "finished; here it means the same as 0",
+        _negative_batch_size,
         diverges=True,
     ),
     Justified(

@@ -10,6 +10,7 @@ from typing import Self
 
 from tests.differential.answers import Answer
 from tests.differential.campaign import Outcome
+from tests.differential.compare import differences
 from tests.differential.justified import JUSTIFIED
 from tests.differential.runner import Attempt
 from tests.differential.steps import setup_of, told
@@ -44,7 +45,7 @@ def _told(attempt: Attempt, verbose: bool) -> list[str]:
     begin = 0 if verbose else max(0, len(attempt.played) - CONTEXT)
     for number, one in enumerate(attempt.played[begin:], begin):
         lines.append(f"  {number:>2} {told(one.step)}")
-        if one.ours == one.theirs:
+        if not differences(one.ours, one.theirs):
             lines.append(f"     both          {one.ours}")
         else:
             lines += [f"     ours          {one.ours}", f"     Apache Kafka  {one.theirs}"]

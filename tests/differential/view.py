@@ -58,6 +58,8 @@ class View:
     finished: list[dict[int, None]] = field(default_factory=lambda: [{} for _ in range(PARTITIONS)])
     log_end: list[int] = field(default_factory=lambda: [0] * PARTITIONS)
     log_start: list[int] = field(default_factory=lambda: [0] * PARTITIONS)
+    begun: set[int] = field(default_factory=set)
+    """Partitions of which something has been acquired since the group began."""
     loaded: set[int] = field(default_factory=set)
     """Partitions that some fetch has made the broker load."""
     written: set[int] = field(default_factory=set)
@@ -121,6 +123,8 @@ class View:
             self.loaded.update(self.sessions[step.member].partitions)
         short = self.lock_ms < LONG_LOCK_MS
         for partition, row in answer.partitions.items():
+            if row.acquired:
+                self.begun.add(partition)
             for offset in row.acquired:
                 self.held[partition][offset] = Held(step.member, short)
 
