@@ -109,16 +109,25 @@ def acknowledge_all(
     """Acknowledge on every partition; the codes come when all state writes are durable.
 
     `renew_request` is the request's IsRenewAck, `renew_version` whether its version knows acknowledge type 4. One
-    partition's error never touches another partition. A partition named twice has its batches taken together.
+    partition's error never touches another partition. A partition named twice has its batches taken together. One that
+    is merely named is answered too if there is anything to acknowledge, as by Apache Kafka 4.3.1.
     """
     merged: dict[tuple[bytes, int], list[AckBatch]] = {}
     for ack in acks:
         merged.setdefault((ack.topic_id, ack.partition), []).extend(ack.batches)
+    refused: AckResults = {}
+    for key, batches in merged.items():
+        error = validate_ack_batches(batches, renew_request=renew_request, renew_version=renew_version)
+        error = error or _unknown(broker, *key)
+        if error is not ErrorCode.NONE:
+            refused[key] = error
+    if not any(batches and key not in refused for key, batches in merged.items()):
+        merged = {key: merged[key] for key in refused}
     keys = list(merged)
     answers = [
-        _acknowledge_one(
-            broker, SharePartitionKey(group_id, *key), member_id, merged[key], renew_request, renew_version
-        )
+        completed(refused[key])
+        if key in refused
+        else _acknowledge_one(broker, SharePartitionKey(group_id, *key), member_id, merged[key])
         for key in keys
     ]
 
@@ -133,22 +142,16 @@ def acknowledge_all(
     return gather(answers).then(results)
 
 
-def _acknowledge_one(
-    broker: Broker,
-    key: SharePartitionKey,
-    member_id: str,
-    batches: Sequence[AckBatch],
-    renew_request: bool,
-    renew_version: bool,
-) -> Pending[ErrorCode]:
-    error = validate_ack_batches(batches, renew_request=renew_request, renew_version=renew_version)
-    if error is not ErrorCode.NONE:
-        return completed(error)
-    topic = broker.metadata.topic_by_id(key.topic_id)
+def _unknown(broker: Broker, topic_id: bytes, partition: int) -> ErrorCode:
+    topic = broker.metadata.topic_by_id(topic_id)
     if topic is None:
-        return completed(ErrorCode.UNKNOWN_TOPIC_ID)
-    if not 0 <= key.partition < topic.partitions:
-        return completed(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.NONE if 0 <= partition < topic.partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _acknowledge_one(
+    broker: Broker, key: SharePartitionKey, member_id: str, batches: Sequence[AckBatch]
+) -> Pending[ErrorCode]:
     if not batches:
         return completed(ErrorCode.NONE)
     leader = broker.share_partitions.get(key)

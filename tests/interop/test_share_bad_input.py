@@ -146,6 +146,32 @@ def test_bad_partition_does_not_spoil_the_others(queue: Queue) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("batches", "answered"),
+    [
+        ({0: [], 1: []}, {}),
+        ({0: [(5, 4)], 1: []}, {0: ErrorCode.INVALID_REQUEST}),
+        ({7: [(0, 4)], 1: []}, {7: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}),
+        ({7: []}, {7: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}),
+        ({0: [(0, 4)], 1: []}, {0: NONE, 1: NONE}),
+    ],
+)
+def test_partitions_that_are_merely_listed(
+    queue: Queue, batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode]
+) -> None:
+    """They are answered beside those that are acknowledged, if there are any whose batches make sense."""
+    member = queue.busy_member()
+    rpc = share_acknowledge
+    parts = [
+        rpc.AcknowledgePartition(index, [rpc.AcknowledgementBatch(*each, [ACCEPT]) for each in ranges])
+        for index, ranges in batches.items()
+    ]
+    topics = [rpc.AcknowledgeTopic(queue.topic_id, parts)]
+    answer = member.send_acknowledge(ShareAcknowledgeRequest(queue.group, "busy", member.epoch, False, topics))
+    assert answer.error_code == NONE
+    assert {row.partition_index: row.error_code for topic in answer.responses for row in topic.partitions} == answered
+
+
 @pytest.mark.parametrize("kind", [GAP, ACCEPT, RELEASE, REJECT])
 def test_records_of_another_member_cannot_be_acknowledged(queue: Queue, kind: int) -> None:
     owner, thief = queue.busy_member(), queue.member("thief")

@@ -214,6 +214,46 @@ def test_our_own_fault_costs_the_request_and_no_other(
     assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
 
 
+LISTED: list[tuple[dict[int, list[tuple[int, int]]], dict[int, ErrorCode]]] = [
+    ({0: [(5, 4)], 1: []}, {0: ErrorCode.INVALID_REQUEST}),
+    ({7: [(0, 4)], 1: []}, {7: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}),
+    ({0: [(0, 4)], 1: []}, {0: NONE, 1: NONE}),
+    ({0: [(50, 54)], 1: []}, {0: ErrorCode.INVALID_REQUEST, 1: NONE}),
+]
+
+
+@pytest.mark.parametrize(
+    ("batches", "answered"), [*LISTED, ({0: [], 1: []}, {}), ({7: []}, {7: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})]
+)
+def test_partitions_that_are_merely_listed(
+    batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode]
+) -> None:
+    """They are answered beside those that are acknowledged, if there are any whose batches make sense."""
+    queue = Queue()
+    member = queue.holding()
+    rpc = share_acknowledge
+    parts = [
+        rpc.AcknowledgePartition(index, [rpc.AcknowledgementBatch(*each, [ACCEPT]) for each in ranges])
+        for index, ranges in batches.items()
+    ]
+    wanted = [rpc.AcknowledgeTopic(queue.place[0], parts)]
+    request = ShareAcknowledgeRequest("g", "m", member.session_epoch, False, wanted)
+    answer = member.connection.call(request, 2, ShareAcknowledgeResponse)
+    assert {row.partition_index: row.error_code for topic in answer.responses for row in topic.partitions} == answered
+
+
+@pytest.mark.parametrize(("batches", "answered"), LISTED)
+def test_partitions_that_are_merely_listed_in_a_fetch(
+    batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode]
+) -> None:
+    queue = Queue()
+    member = queue.holding()
+    acks = {(queue.place[0], index): [(*each, ACCEPT) for each in ranges] for index, ranges in batches.items()}
+    answer = member.fetch(acks=acks, epoch=-1)  # the last request of a session fetches nothing
+    rows = [row for topic in answer.responses for row in topic.partitions]
+    assert {row.partition_index: row.acknowledge_error_code for row in rows} == answered
+
+
 # Acknowledge types
 
 
