@@ -24,6 +24,8 @@ Examples:
       Answer a write only when it survives power loss.
   shareq serve --config server.properties --set group.share.record.lock.duration.ms=60000
       Kafka's own property file; options win over it.
+  shareq serve --metrics 127.0.0.1:9464
+      Prometheus finds the metrics at http://127.0.0.1:9464/metrics, whoever watches /-/healthy that it is up.
 
 \b
 Then point any Kafka client at the address, for example:
@@ -46,17 +48,19 @@ def main() -> None:
 @click.option("--config", "config_file", metavar="FILE", help="A server.properties file with Apache Kafka's names.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="One property, over the file. Repeatable.")
 @click.option("--feature", "features", metavar="NAME=LEVEL", multiple=True, help="A feature's level. Repeatable.")
+@click.option("--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus at this address [default: nowhere].")
 def serve(
     listen: str | None,
     data_dir: str | None,
     config_file: str | None,
     settings: tuple[str, ...],
     features: tuple[str, ...],
+    metrics: str | None,
 ) -> None:
     """Run the broker until SIGTERM or SIGINT.
 
-    Prints one line with the address and the data folder once it listens; that is when every log has been recovered. On
-    a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.
+    Prints one line with its addresses and the data folder once it listens; that is when every log has been recovered.
+    On a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.
     """
     gc.disable()  # until the broker listens: importing makes little garbage and many objects to look at
     from shareq.broker import logging_setup
@@ -73,16 +77,18 @@ def serve(
         _exit(USAGE_ERROR, str(error))
     levels = {**config.requested_features, **_levels(features)}
 
-    from shareq.broker.server import ServeError, serve_forever
+    from shareq.broker.server import Address, ServeError, serve_forever
 
+    metrics_address = None if metrics is None else Address(*_host_and_port("--metrics", metrics, 9464))
     try:
-        serve_forever(config, levels, ready=_say_ready)
+        serve_forever(config, levels, metrics=metrics_address, ready=_say_ready)
     except ServeError as error:
         _exit(USAGE_ERROR if error.usage else FAILURE, str(error))
 
 
-def _say_ready(addresses: Iterable[str], data_dir: str) -> None:
-    click.echo(f"shareq {__version__} listening on {', '.join(addresses)}, data in {data_dir}")
+def _say_ready(addresses: Iterable[str], data_dir: str, metrics_url: str | None) -> None:
+    metrics = f", metrics at {metrics_url}" if metrics_url is not None else ""
+    click.echo(f"shareq {__version__} listening on {', '.join(addresses)}, data in {data_dir}{metrics}")
     sys.stdout.flush()
 
 
@@ -123,17 +129,24 @@ def _levels(texts: Iterable[str]) -> dict[str, int]:
     return result
 
 
+def _host_and_port(option: str, text: str, usual_port: int) -> tuple[str, int]:
+    """The host without brackets, "" for all addresses, and the port."""
+    host, separator, port = text.rpartition(":")
+    if not separator or not port.isdecimal() or int(port) > 65_535:
+        _exit(USAGE_ERROR, f"{option} {text}: must be HOST:PORT, for example 127.0.0.1:{usual_port}")
+    bracketed = host.startswith("[") and host.endswith("]")
+    if ":" in host and not bracketed:
+        _exit(USAGE_ERROR, f"{option} {text}: an IPv6 address needs brackets, for example [::1]:{usual_port}")
+    return host[1:-1] if bracketed else host, int(port)
+
+
 def _apply_options(
     properties: dict[str, str], overrides: dict[str, str], listen: str | None, data_dir: str | None
 ) -> None:
     """Put --listen and --data-dir over whatever the file and --set say about the same things."""
     if listen is not None:
-        host, separator, port = listen.rpartition(":")
-        if not separator or not port.isdecimal() or int(port) > 65_535:
-            _exit(USAGE_ERROR, f"--listen {listen}: must be HOST:PORT, for example 127.0.0.1:9092")
-        if ":" in host and not (host.startswith("[") and host.endswith("]")):
-            _exit(USAGE_ERROR, f"--listen {listen}: an IPv6 address needs brackets, for example [::1]:9092")
-        overrides["listeners"] = f"PLAINTEXT://{host}:{port}"
+        _host_and_port("--listen", listen, 9092)
+        overrides["listeners"] = f"PLAINTEXT://{listen}"
         advertised = [text.strip() for text in properties.pop("advertised.listeners", "").split(",")]
         kept = [text for text in advertised if text.upper().startswith("PLAINTEXT://")]
         if kept:  # what other listeners of the file advertise has no meaning here

@@ -19,13 +19,12 @@ from functools import partial
 from importlib import import_module
 from itertools import count
 from random import Random, SystemRandom
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.allocator import keep_freed_memory
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.config_def import ConfigError
-from shareq.broker.config.listeners import Listener as ListenerConfig
 from shareq.broker.connection import Listener, ListenerLimits
 from shareq.broker.coordinators import CoordinatorLoadError
 from shareq.broker.endpoint import advertised_endpoints
@@ -43,6 +42,9 @@ from shareq.broker.log.manager import (
 from shareq.broker.os_clock import LoopClock
 from shareq.broker.os_fs import OsFs
 from shareq.broker.sqlite_db import SqliteMetaDb
+
+if TYPE_CHECKING:
+    from shareq.broker.metrics.endpoint import MetricsEndpoint
 
 logger = logging.getLogger(__name__)
 
@@ -62,12 +64,24 @@ class ServeError(Exception):
         self.usage = usage
 
 
-class Server:
-    """A broker and its listeners on one event loop."""
+class Address(NamedTuple):
+    """Where to listen. An empty host stands for every address of this machine, port 0 for any free one."""
 
-    def __init__(self, config: BrokerConfig, features: Mapping[str, int] | None = None) -> None:
+    host: str
+    port: int
+
+
+class Server:
+    """A broker and its listeners on one event loop. With a `metrics` address, its metrics are served there."""
+
+    def __init__(
+        self, config: BrokerConfig, features: Mapping[str, int] | None = None, metrics: Address | None = None
+    ) -> None:
         self._config = config
         self._features = features or {}
+        self._metrics_wanted = metrics
+        self._metrics_socket: socket.socket | None = None
+        self._metrics: MetricsEndpoint | None = None
         self._sockets: dict[str, socket.socket] = {}
         self._asyncio_servers: list[asyncio.Server] = []
         self._listeners: list[Listener] = []
@@ -81,6 +95,12 @@ class Server:
     def addresses(self) -> list[str]:
         """HOST:PORT of every listener, as bound. Empty after a stop."""
         return [_address_text(bound.getsockname()) for bound in self._sockets.values()]
+
+    @property
+    def metrics_url(self) -> str | None:
+        """Where the metrics are served, as bound. None without, and after a stop."""
+        bound = self._metrics_socket
+        return None if bound is None else f"http://{_address_text(bound.getsockname())}/metrics"
 
     @property
     def data_dir(self) -> str:
@@ -97,9 +117,16 @@ class Server:
         """Recover everything, then listen. Raises ServeError, and leaves nothing open then."""
         try:
             for listener in self._config.endpoints:
-                self._sockets[listener.name] = _bind(listener, self._config)
+                address = Address(listener.host, listener.port)
+                self._sockets[listener.name] = bound = _bind(address, "listen")
+                _set_buffers(bound, self._config)
+            if self._metrics_wanted is not None:
+                self._metrics_socket = _bind(self._metrics_wanted, "serve metrics")
+                import_module("shareq.broker.metrics.exposition")  # now, when nobody is kept waiting by it
             self._broker = self._start_broker()
             await self._listen(self._broker, _connections_with_files(_file_limit()))
+            if self._metrics_socket is not None:
+                await self._serve_metrics(self._broker, self._metrics_socket)
         except BaseException:
             await self.stop(clean=False)
             raise
@@ -113,6 +140,12 @@ class Server:
 
         `clean` False leaves everything on disk as a crash would: the next start recovers.
         """
+        if self._metrics is not None:
+            await self._metrics.close()
+            self._metrics = None
+        if self._metrics_socket is not None:
+            self._metrics_socket.close()
+            self._metrics_socket = None
         for server in self._asyncio_servers:
             server.close()
         self._asyncio_servers.clear()
@@ -186,6 +219,17 @@ class Server:
             self._asyncio_servers.append(server)
             self._sweep(listener)
 
+    async def _serve_metrics(self, broker: Broker, bound: socket.socket) -> None:
+        from shareq.broker.metrics.endpoint import MetricsEndpoint
+        from shareq.broker.metrics.exposition import CONTENT_TYPE, scrape
+
+        address, started_ns = _address_text(bound.getsockname()), broker.env.clock.now_ns()
+        self._metrics = MetricsEndpoint(lambda: scrape(broker, self._listeners, started_ns), CONTENT_TYPE)
+        try:
+            await self._metrics.start(bound)
+        except OSError as error:  # a port of this very process is noticed here only
+            raise ServeError(f"cannot serve metrics on {address}: {_reason(error)}") from error
+
     def _sweep(self, listener: Listener) -> None:
         interval_ms = listener.sweep_interval_ms()
         if interval_ms is None:
@@ -224,25 +268,26 @@ def serve_forever(
     config: BrokerConfig,
     features: Mapping[str, int],
     *,
-    ready: Callable[[Iterable[str], str], None],
+    metrics: Address | None = None,
+    ready: Callable[[Iterable[str], str, str | None], None],
 ) -> None:
-    """Run a broker until SIGTERM or SIGINT; `ready` gets its addresses and data folder. Raises ServeError."""
+    """Run a broker until SIGTERM or SIGINT; `ready` gets its addresses, data folder and metrics URL (None without).
+
+    Raises ServeError.
+    """
     for warning in config.warnings:
         logger.warning("%s", warning)
     _raise_file_limit()
     loop = new_event_loop()
     try:
-        loop.run_until_complete(_serve(config, features, ready))
+        loop.run_until_complete(_serve(Server(config, features, metrics), ready))
     finally:
         loop.close()
 
 
-async def _serve(
-    config: BrokerConfig, features: Mapping[str, int], ready: Callable[[Iterable[str], str], None]
-) -> None:
+async def _serve(server: Server, ready: Callable[[Iterable[str], str, str | None], None]) -> None:
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
-    server = Server(config, features)
 
     def on_signal(number: int) -> None:
         if stopping.is_set():
@@ -257,7 +302,7 @@ async def _serve(
     await server.start()
     gc.freeze()  # what is there now stays: the collector need not look at it again
     gc.enable()
-    ready(server.addresses, server.data_dir)
+    ready(server.addresses, server.data_dir, server.metrics_url)
     loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come())
     await stopping.wait()
     await server.stop()
@@ -304,26 +349,28 @@ def _refuse_logs_without_metadata(data_dir: str) -> None:
             )
 
 
-def _bind(listener: ListenerConfig, config: BrokerConfig) -> socket.socket:
+def _bind(wanted: Address, purpose: str) -> socket.socket:
     """A bound socket that does not listen yet: connecting to it is refused until the broker is ready."""
-    host = listener.host or "0.0.0.0"
+    host = wanted.host or "0.0.0.0"
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
-            host, listener.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            host, wanted.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         bound = socket.socket(family, kind, protocol)
         try:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            _set_buffers(bound, config)
             bound.bind(address)
         except OSError:
             bound.close()
             raise
     except OSError as error:
-        in_use = error.errno == errno.EADDRINUSE
-        reason = "the port is in use by another process" if in_use else error.strerror or str(error)
-        raise ServeError(f"cannot listen on {host}:{listener.port}: {reason}") from error
+        raise ServeError(f"cannot {purpose} on {host}:{wanted.port}: {_reason(error)}") from error
     return bound
+
+
+def _reason(error: OSError) -> str:
+    in_use = error.errno == errno.EADDRINUSE
+    return "the port is in use by another process" if in_use else error.strerror or str(error)
 
 
 def _set_buffers(bound: socket.socket, config: BrokerConfig) -> None:

@@ -112,8 +112,7 @@ class MetricsEndpoint:
                 return method, Answer("200 OK", await self._make(), self._content_type)
             except Exception:
                 logger.exception("metrics: a scrape failed")
-                return method, Answer("500 Internal Server Error", b"the scrape failed; the broker's log says why
-")
+                return method, Answer("500 Internal Server Error", b"the scrape failed; the log says why\n")
         if path == HEALTH_PATH:
             return method, Answer("200 OK", b"shareq is up\n")
         return method, Answer("404 Not Found", f"the metrics are at {METRICS_PATH}\n".encode())

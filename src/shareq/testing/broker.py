@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Protocol, Self
+from urllib.parse import urlsplit
 
 import shareq
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 START_TIMEOUT_S: Final = 30.0
 STOP_TIMEOUT_S: Final = 15.0
 _READY: Final = re.compile(r"listening on ([^,]+):(\d+)")
+_METRICS: Final = re.compile(r", metrics at (http://\S+)$", re.MULTILINE)
 
 Mode = Literal["process", "thread"]
 
@@ -36,9 +38,9 @@ class Broker:
     """A broker as a context manager.
 
     `config` are server properties, `features` finalized levels, `options` more of the command line (in a process).
-    `data_dir` is kept afterwards if it was given, and
-    removed if it was not. In a thread the broker shares the interpreter with the test: it starts faster, and `kill`
-    only pretends. A restart keeps port and data.
+    `metrics` is where to serve metrics (HOST:PORT, port 0 for a free one), None nowhere. `data_dir` is kept afterwards
+    if it was given, and removed if it was not. In a thread the broker shares the interpreter with the test: it starts
+    faster, and `kill` only pretends. A restart keeps ports and data.
     """
 
     def __init__(
@@ -49,8 +51,10 @@ class Broker:
         data_dir: str | Path | None = None,
         mode: Mode = "process",
         options: Sequence[str] = (),
+        metrics: str | None = None,
     ) -> None:
         self._config = dict(config or {})
+        self.metrics = metrics
         self.options = list(options)
         self._features = dict(features or {})
         self._own_dir: tempfile.TemporaryDirectory[str] | None = None
@@ -68,6 +72,11 @@ class Broker:
     @property
     def address(self) -> tuple[str, int]:
         return self.host, self.port
+
+    @property
+    def metrics_url(self) -> str | None:
+        """Where the metrics are; None if they were not asked for."""
+        return self._alive().metrics_url
 
     @property
     def data_dir(self) -> Path:
@@ -100,6 +109,8 @@ class Broker:
         start = _Process if self._mode == "process" else _Thread
         self._running = start(self)
         self.port = self._running.port
+        if self._running.metrics_url is not None:
+            self.metrics = urlsplit(self._running.metrics_url).netloc
 
     def signal_stop(self) -> None:
         """Ask it to stop (SIGTERM), and do not wait."""
@@ -153,6 +164,7 @@ class Broker:
 class _Running(Protocol):
     port: int
     pid: int
+    metrics_url: str | None
 
     def signal_stop(self) -> None: ...
 
@@ -174,6 +186,8 @@ class _Process:
             command += ["--set", f"{name}={value}"]
         for name, level in features.items():
             command += ["--feature", f"{name}={level}"]
+        if broker.metrics is not None:
+            command += ["--metrics", broker.metrics]
         command += broker.options
         self._broker = broker
         with open(self._log_path, "ab") as log:
@@ -214,6 +228,8 @@ class _Process:
         if match is None:
             self.kill()
             raise BrokerFailed(f"did not start:\n{self._broker.log_tail()}")
+        metrics = _METRICS.search(line)
+        self.metrics_url = None if metrics is None else metrics[1]
         return int(match[2])
 
     def _close_output(self) -> None:
@@ -232,6 +248,7 @@ class _Thread:
         config, self._features = broker.settings()
         overrides = {"listeners": f"PLAINTEXT://{broker.bootstrap}", "log.dir": str(broker.data_dir), **config}
         self._config = BrokerConfig.load(overrides=overrides)
+        self._metrics = broker.metrics
         self._started = threading.Event()
         self._failure: BaseException | None = None
         self._server: Server | None = None
@@ -263,6 +280,7 @@ class _Thread:
             self._failure = error
         else:
             self._port = int(self._server.addresses[0].rpartition(":")[2])
+            self.metrics_url = self._server.metrics_url
             self._started.set()
             self._loop.run_forever()
         finally:
@@ -270,7 +288,13 @@ class _Thread:
             self._loop.close()
 
     async def _start(self, server_class: type[Server]) -> Server:
-        server = server_class(self._config, self._features)
+        from shareq.broker.server import Address
+
+        metrics = None
+        if self._metrics is not None:
+            host, _, port = self._metrics.rpartition(":")
+            metrics = Address(host, int(port))
+        server = server_class(self._config, self._features, metrics)
         await server.start()
         return server
 
