@@ -28,7 +28,16 @@ from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.kafka_log import Written, partition_folder, take_over, txn_index, written_by_kafka
 from tests.interop.support.share_ledger import Ledger, members, run_until
-from tests.interop.support.share_wire import ACCEPT, BATCH_OPTIMIZED, RECORD_LIMIT, Acquired, Member, begin_at
+from tests.interop.support.share_wire import (
+    ACCEPT,
+    BATCH_OPTIMIZED,
+    RECORD_LIMIT,
+    REJECT,
+    RELEASE,
+    Acquired,
+    Member,
+    begin_at,
+)
 from tests.support.apache_kafka import why_unavailable
 from tests.support.requests import fetch_request, only_partition
 from tests.support.wire import WireClient
@@ -37,9 +46,35 @@ pytestmark = pytest.mark.interop
 TOPIC = "transactions"
 COMMITTED = 1
 Unique = Callable[[str], str]
-Walk = tuple[str, int, int]
-"""A name, the acquire mode and MaxRecords of share fetches."""
-WALKS: list[Walk] = [("limited", RECORD_LIMIT, 7), ("batches", BATCH_OPTIMIZED, 20), ("all", BATCH_OPTIMIZED, 500)]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How a member goes through the log. With `mixed` it gives some records back, and rejects some."""
+
+    name: str
+    mode: int
+    max_records: int
+    mixed: bool = False
+
+    def types(self, one: Acquired) -> list[int]:
+        """How each offset of an acquired range is acknowledged."""
+        offsets = range(one.first, one.last + 1)
+        if not self.mixed:
+            return [ACCEPT] * len(offsets)
+        return [
+            RELEASE if offset % 5 == 0 and one.delivery_count == 1 else REJECT if offset % 7 == 1 else ACCEPT
+            for offset in offsets
+        ]
+
+
+WALKS = [
+    Walk("limited", RECORD_LIMIT, 7),
+    Walk("batches", BATCH_OPTIMIZED, 20),
+    Walk("all", BATCH_OPTIMIZED, 500),
+    Walk("limited, mixed", RECORD_LIMIT, 11, mixed=True),
+    Walk("batches, mixed", BATCH_OPTIMIZED, 40, mixed=True),
+]
 
 
 @dataclass(slots=True)
@@ -118,19 +153,22 @@ def topic_id_of(client: WireClient) -> bytes:
     return answer.topics[0].topic_id
 
 
-def walked(broker: BrokerUnderTest, client: WireClient, walk: Walk, until: int) -> list[Acquired]:
-    """What a read_committed group acquires, all accepted, fetch by fetch; up to offset `until` (exclusive)."""
-    name, mode, max_records = walk
-    group = f"walk-{name}"
+def walked(broker: BrokerUnderTest, client: WireClient, walk: Walk, written: Written) -> list[Acquired]:
+    """What a read_committed group acquires, fetch by fetch, until it has finished with all it can get."""
+    group = f"walk, {walk.name}"
     configure_group(broker.bootstrap, group, {"share.isolation.level": "read_committed"})
     begin_at(client, group, TOPIC, [0])
     time.sleep(0.2)  # Apache Kafka may fetch with the default level before it has applied a config that it confirmed
-    member = Member(client, group, f"member-{name}", topic_id_of(client))
+    member = Member(client, group, walk.name, topic_id_of(client))
     member.join([TOPIC])
+    left = set(written.committed_values())
     acquired: list[Acquired] = []
-    while not acquired or acquired[-1].last < until - 1:
-        got = member.take(max_records, mode=mode)
-        member.acknowledged(*((one.first, one.last, ACCEPT) for one in got))
+    while left:
+        got = member.take(walk.max_records, mode=walk.mode)
+        acks = [(one.first, one.last, walk.types(one)) for one in got]
+        member.acknowledged(*acks)
+        for first, last, types in acks:
+            left -= {offset for offset, kind in zip(range(first, last + 1), types, strict=True) if kind != RELEASE}
         acquired += got
     member.epoch = -1
     member.fetch(partitions=(), max_records=0)
@@ -149,7 +187,7 @@ def told_by(broker: BrokerUnderTest, written: Written) -> Told:
             told.aborted[offset] = [one for one in aborted if one[1] < written.stable_end]
         told.latest = {level: latest(client, level) for level in (0, 1)}
         for walk in WALKS:
-            told.acquired[walk[0]] = walked(broker, client, walk, written.stable_end)
+            told.acquired[walk.name] = walked(broker, client, walk, written)
     return told
 
 
@@ -325,11 +363,11 @@ def test_a_java_share_consumer(
     assert got == {offset: value.decode() for offset, value in expected.items()}
 
 
-@pytest.mark.parametrize("walk", WALKS, ids=[walk[0] for walk in WALKS])
+@pytest.mark.parametrize("walk", WALKS, ids=[walk.name for walk in WALKS])
 def test_share_fetches_acquire_the_same(kafkas: Kafkas, broker: BrokerUnderTest, walk: Walk) -> None:
     """Offset by offset what Apache Kafka handed out of the same log, in both acquire modes; markers included."""
     with WireClient(("127.0.0.1", broker.port), timeout_s=30) as client:
-        assert walked(broker, client, walk, kafkas.written.stable_end) == kafkas.told.acquired[walk[0]]
+        assert walked(broker, client, walk, kafkas.written) == kafkas.told.acquired[walk.name]
     values = kafkas.written.all_values()
-    acquired = {offset for one in kafkas.told.acquired[walk[0]] for offset in range(one.first, one.last + 1)}
+    acquired = {offset for one in kafkas.told.acquired[walk.name] for offset in range(one.first, one.last + 1)}
     assert {offset for offset in acquired if offset in values} == set(kafkas.written.committed_values())
