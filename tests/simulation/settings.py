@@ -36,10 +36,13 @@ def changed_settings(rng: Random) -> dict[str, str]:
     """What may be different after a restart."""
     return {
         "offsets.topic.segment.bytes": str(rng.choice((400, 2_000, 1 << 20))),
-        "share.coordinator.state.topic.segment.bytes": str(rng.choice((400, 2_000, 1 << 20))),
+        "share.coordinator.state.topic.segment.bytes": str(rng.choice((300, 400, 2_000, 1 << 20))),
         "share.coordinator.snapshot.update.records.per.snapshot": str(rng.choice((0, 2, 500))),
         "group.share.session.timeout.ms": str(rng.choice(SESSION_TIMEOUTS_MS)),
         "group.share.partition.max.record.locks": str(rng.choice((100, 2_000))),
         "group.share.max.size": rng.choice(MOST_MEMBERS),
         "group.share.assignment.interval.ms": str(rng.choice((0, 1_000))),
+        "log.cleaner.backoff.ms": str(rng.choice((50, 500, 15_000))),
+        "log.cleaner.min.cleanable.ratio": str(rng.choice((0, 0.5))),
+        "log.cleaner.delete.retention.ms": str(rng.choice((0, 2_000, 86_400_000))),
     }

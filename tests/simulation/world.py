@@ -156,6 +156,8 @@ class World:
         self.audit()
 
     def _everybody_loses_the_broker(self) -> None:
+        self.seen["passes of the cleaner"] += self.broker.logs.cleaner.passes
+        self.seen["passes that were cut off"] += self.broker.logs.cleaner.busy
         self.clock.drop_everything()
         for producer in self.producers:
             producer.on_broker_lost()
@@ -229,6 +231,7 @@ class World:
             (self.topics.act, 1.2, 5),
             (self.admin.act, 1.2, 9),
             (lambda: become_calm(self, rng.choice(self.groups)), 0.4, 2),
+            (self._let_the_cleaner_work, 2, 3),
             (self._settled_audit, 1, 1),
         )
         column = 1 + (rng.random() < 0.4)
@@ -257,6 +260,11 @@ class World:
                 leader = self.broker.share_partitions.get(self.key(group, slot))
                 if leader is not None and leader.state is LeaderState.ACTIVE:
                     check_locks(leader.core.snapshot(), now, slot.index)
+
+    def _let_the_cleaner_work(self) -> None:
+        """A pass goes on in pauses of a millisecond."""
+        for _ in range(self.rng.randint(1, 60)):
+            self.clock.advance(1)
 
     def _truncate_log(self) -> None:
         """DeleteRecords up to somewhere in the log."""

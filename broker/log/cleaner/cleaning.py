@@ -178,7 +178,7 @@ class CleaningPass:
         counts.segments_after += 1
         size = sum(source.segment.size for source in group)
         counts.bytes_before += size
-        if (len(group) == 1 and not output.changed) or not output.size:
+        if (len(group) == 1 and not output.changed) or output.is_empty:
             self.give_up()
             counts.bytes_after += size
             self._head = log.segments[0]
@@ -270,6 +270,11 @@ class _Output:
     @property
     def size(self) -> int:
         return self.segment.size + self._buffered
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was put. When all of it went, there is the place of the last batch to keep."""
+        return not self.size and self._dropped is None
 
     def put(self, header: BatchHeader, batch: bytes | bytearray | None, *, changed: bool, removed: int) -> None:
         """Append what has become of the next batch."""
