@@ -27,4 +27,4 @@ def test_a_tombstone_outlives_all_that_it_deletes() -> None:
     for number in range(4):
         put(world, b"other", b"%d" % number)
         world.clock.advance(20_000)
-        assert b"deleted" not in values_of(read_all(world.log))
+    assert b"deleted" not in values_of(read_all(world.log))
