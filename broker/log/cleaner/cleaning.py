@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from shareq.broker.log.cleaner.choice import Candidate, Source
 from shareq.broker.log.cleaner.rewrite import BatchCleaner
 from shareq.broker.log.cleaner.survivors import Newest, Rule
-from shareq.broker.log.cleaner.swap import commit, discard, finish, new_cleaned_segment, tidy
+from shareq.broker.log.cleaner.swap import commit, discard, finish, new_cleaned_segment
 from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.broker.log.files import FilePool, Segment, remove_quietly
 from shareq.broker.log.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, MapMark
@@ -84,7 +84,6 @@ class CleaningPass:
 
     def run(self) -> Iterator[Step]:
         """Do it. Raises DamagedLogError, PassAbandonedError, OSError; the log is sound then, and cleaned in part."""
-        tidy(self._pool.fs, self.log.folder, self.log.segments)
         yield from self._note()
         cleaner = BatchCleaner(
             self._newest,

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from shareq.broker.environment import Environment, TimerHandle
 from shareq.broker.log.cleaner.choice import Candidate, candidate, dirtiest
+from shareq.broker.log.cleaner.swap import tidy
 from shareq.broker.log.files import FilePool, Segment
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.protocol.errors import ErrorCode
@@ -171,17 +172,24 @@ class LogCleaner:
         clock = self._env.clock
         for log in self._host.logs():
             key = _key(log)
-            if key in self._retry_at:
-                retry_at = self._retry_at[key]
-                if retry_at is None or clock.now_ms() < retry_at:
-                    continue
             try:
+                if key in self._retry_at and not self._try_again(log):
+                    continue
                 found = candidate(log, self._clean_until.get(key), clock.wall_ms())
             except OSError as error:
                 self._leave_alone(log, error)
                 continue
             if found is not None:
                 yield found
+
+    def _try_again(self, log: PartitionLog) -> bool:
+        """Whether a log that was left alone need not be any more. OSError when it has to be."""
+        retry_at = self._retry_at[_key(log)]
+        if retry_at is None or self._env.clock.now_ms() < retry_at:
+            return False
+        tidy(self._env.fs, log.folder, log.segments)
+        del self._retry_at[_key(log)]
+        return True
 
     def _leave_alone(self, log: PartitionLog, error: Exception) -> None:
         """Do not try to clean this log for now."""
@@ -199,7 +207,6 @@ class LogCleaner:
         log = chosen.log
         room = self._settings().memory_bytes // SUBJECT_BYTES
         rule = self._rules.get(log.topic, latest_value)
-        self._retry_at.pop(_key(log), None)
         self._pass = CleaningPass(self._host.pool, chosen, rule, room, self._env.clock.wall_ms())
         self._steps = self._pass.run()
         self._size_seen = log.size_bytes

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import IntEnum
 from hashlib import blake2b
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 __all__ = [
     "SUBJECT_BYTES",
@@ -65,6 +65,9 @@ class Judged(Protocol):
     def key(self) -> bytes | None: ...
     @property
     def has_value(self) -> bool: ...
+
+
+J = TypeVar("J", bound=Judged)
 
 
 def latest_value(key: bytes | None, has_value: bool) -> tuple[Role, bytes]:
@@ -143,7 +146,7 @@ class Newest:
         return not record.has_value and self._rule(record.key, False)[0] is Role.END
 
 
-def survivors(records: Iterable[Judged], rule: Rule, *, ends_are_over: Callable[[int], bool]) -> list[Judged]:
+def survivors(records: Iterable[J], rule: Rule, *, ends_are_over: Callable[[int], bool]) -> list[J]:
     """What is left of a log, all of it judged at once. `ends_are_over(offset)` as in `Newest.keeps`."""
     log = list(records)
     newest = Newest(rule, len(log), 0)

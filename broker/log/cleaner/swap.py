@@ -143,7 +143,7 @@ def finish_interrupted(fs: Fs, folder: str, names: Sequence[str]) -> Fault | Non
 
 
 def tidy(fs: Fs, folder: str, segments: Sequence[Segment]) -> None:
-    """Before a pass: finish and remove what earlier ones that failed have left. `segments` are the log's. OSError."""
+    """Finish and remove what a pass that failed has left. `segments` are the log's. OSError."""
     in_use = {file_name(segment.base_offset, "") for segment in segments if segment.suffix}
     for name in fs.list_dir(folder):
         stem = name.partition(".")[0]

@@ -7,8 +7,10 @@ from dataclasses import replace
 from hashlib import md5
 from typing import Generic, TypeVar
 
+from shareq.broker.log.cleaner.survivors import Rule, survivors
 from shareq.coordinator.ports import ShareGroupSettings, TopicImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
+from tests.support.cleaner import Told
 
 T = TypeVar("T")
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)
@@ -102,6 +104,17 @@ class Log(Generic[ShardT]):
             assert record is not None
             shard.replay(record, offset)
         shard.on_loaded(self._time.now_ms)
+        return shard
+
+    def compacted(self, rule: Rule, upto: int, tombstones_are_over: bool) -> ShardT:
+        """As `loaded`, after the cleaner has judged the records below the offset `upto`; they go if it lets them go."""
+        told = [Told(offset, key, value is not None) for offset, (key, value) in enumerate(self.encoded)]
+        kept = survivors(told[:upto], rule, ends_are_over=lambda _offset: tombstones_are_over)
+        shard = self.fresh()
+        for record in [*kept, *told[upto:]]:
+            decoded = self._serde.decode(*self.encoded[record.offset])
+            assert decoded is not None
+            shard.replay(decoded, record.offset)
         return shard
 
     def reload(self) -> None:

@@ -6,6 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from shareq.broker.log.cleaner.survivors import latest_value
 from shareq.coordinator.group.heartbeat import HeartbeatPlan
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
 from shareq.coordinator.group.share_group import ShareGroup
@@ -123,6 +124,15 @@ class GroupReplay(RuleBasedStateMachine):
     @invariant()
     def replay_gives_the_live_state(self) -> None:
         assert durable(self.world.log.loaded().share_group(GROUP)) == durable(self.world.shard.share_group(GROUP))
+
+    @invariant()
+    def compaction_changes_nothing(self) -> None:
+        """Whatever of the log has been cleaned, replaying it raises nothing and gives the same group."""
+        live = durable(self.world.shard.share_group(GROUP))
+        for upto, tombstones_are_over in ((1, True), (2, False), (2, True)):
+            end = len(self.world.log.encoded) * upto // 2
+            shard = self.world.log.compacted(latest_value, end, tombstones_are_over)
+            assert durable(shard.share_group(GROUP)) == live
 
     @invariant()
     def what_must_hold(self) -> None:

@@ -1,0 +1,263 @@
+"""Dying, failing and running out of disk at every operation of a pass, in both crash models.
+
+Whatever happens, the log says the same as before, takes appends, and the next pass does what this one did not.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+
+import pytest
+
+from shareq.broker.log.cleaner.survivors import Rule, latest_value, share_state
+from shareq.broker.log.recovery import CorruptLogError
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import Record
+from tests.support.cleaner import COMPACTED, append, clean, fill, state_of, transient_files
+from tests.support.log_world import DATA, TOPIC, LogWorld, read_all
+from tests.support.mem_fs import CrashModel, SimulatedCrash
+
+FOLDER = f"{DATA}/{TOPIC}-0"
+
+
+def dirty_world(rule: Rule, seed: int = 0) -> LogWorld:
+    """Two clean segments of an earlier pass, and many dirty ones, with deletions, several keys and merged segments."""
+    world = LogWorld(COMPACTED, flush_every_message=True, seed=seed, rule=rule)
+    kinds = (b"\0\0", b"\0\1") if rule is share_state else (b"",)
+    world.cleaner = world.cleaner.__class__(enable=False)
+    for number in range(12):
+        append(world, (kinds[0] + b"once%d" % number, b"x" * 20))
+    world.cleaner = world.cleaner.__class__()
+    clean(world)
+    assert world.logs.cleaner.passes == 1
+    world.cleaner = world.cleaner.__class__(enable=False)
+    for number in range(22):
+        kind = kinds[number % 7 % len(kinds)]
+        value = None if number % 11 == 5 and kind == kinds[0] else b"v%d" % number
+        append(world, (kind + b"k%d" % (number % 3), value), (kinds[-1] + b"l%d" % (number % 4), b"w%d" % number))
+    world.cleaner = world.cleaner.__class__()
+    return world
+
+
+def contents(world: LogWorld, rule: Rule) -> tuple[int, int, dict[bytes, list[bytes | None]]]:
+    log = world.log
+    return log.log_start_offset, log.log_end_offset, state_of(read_all(log, max_bytes=300), rule)
+
+
+def keys_and_values(records: list[Record]) -> list[tuple[int, bytes | None, bytes | None]]:
+    return [(record.offset, record.key, record.value) for record in records]
+
+
+def half_done(world: LogWorld) -> list[str]:
+    """Transient files but those that nobody minds until the next start."""
+    return [path for path in transient_files(world) if not path.endswith(".deleted")]
+
+
+class Outcome:
+    """What a pass without trouble makes of the dirty log."""
+
+    def __init__(self, rule: Rule, prepare: Callable[[], LogWorld]) -> None:
+        world = prepare()
+        self.before = contents(world, rule)
+        self.steps = world.fs.steps
+        clean(world)
+        assert world.logs.cleaner.passes == 2
+        assert contents(world, rule) == self.before
+        self.last_step = world.fs.steps
+        self.records = keys_and_values(read_all(world.log))
+        self.bases = [segment.base_offset for segment in world.log.segments]
+
+
+@pytest.fixture(scope="module", params=[latest_value, share_state], ids=["latest_value", "share_state"])
+def case(request: pytest.FixtureRequest) -> tuple[Rule, Outcome]:
+    rule: Rule = request.param
+    return rule, Outcome(rule, lambda: dirty_world(rule))
+
+
+@pytest.mark.parametrize("model", list(CrashModel))
+def test_dying_at_every_disk_operation(case: tuple[Rule, Outcome], model: CrashModel) -> None:
+    rule, good = case
+    assert good.last_step - good.steps > 25
+    for step in range(good.steps + 1, good.last_step + 1):
+        world = dirty_world(rule, seed=step)
+        world.fs.crash_at = step
+        with pytest.raises(SimulatedCrash):
+            clean(world)
+        world.crash(model)
+        world.start()
+        assert transient_files(world) == []
+        assert contents(world, rule) == good.before
+        clean(world)
+        assert keys_and_values(read_all(world.log)) == good.records
+        fill(world, 3)
+        after = contents(world, rule)
+        world.restart()
+        assert contents(world, rule) == after
+
+
+@pytest.mark.parametrize("model", list(CrashModel))
+def test_dying_again_during_recovery(case: tuple[Rule, Outcome], model: CrashModel) -> None:
+    """A start that finishes a swap may die at every operation, too."""
+    rule, good = case
+    died = 0
+    for step in range(good.steps + 10, good.last_step + 1, 3):
+        for later in range(1, 12):
+            world = dirty_world(rule, seed=step * 100 + later)
+            world.fs.crash_at = step
+            with pytest.raises(SimulatedCrash):
+                clean(world)
+            world.crash(model)
+            world.fs.crash_at = world.fs.steps + later
+            try:
+                world.start()
+            except SimulatedCrash:
+                died += 1
+            else:
+                break
+            world.crash(model)
+            world.start()
+            assert contents(world, rule) == good.before
+    assert died > 10
+
+
+def failing(step: int) -> Callable[[str, str], OSError | None]:
+    """A disk on which one operation fails: the one that comes then."""
+    left = [step]
+
+    def fail(kind: str, path: str) -> OSError | None:
+        left[0] -= 1
+        return OSError(errno.EIO, "input/output error", path) if left[0] == 0 else None
+
+    return fail
+
+
+def test_an_io_error_at_every_disk_operation(case: tuple[Rule, Outcome], caplog: pytest.LogCaptureFixture) -> None:
+    """The log stays as it is or is cleaned, goes on, and is tried again; one line tells of it."""
+    rule, good = case
+    left_alone = 0
+    for step in range(1, good.last_step - good.steps + 1):
+        world = dirty_world(rule, seed=step)
+        world.fs.fail = failing(step)
+        caplog.clear()
+        clean(world)
+        world.fs.fail = None
+        assert contents(world, rule) == good.before
+        errors = [record for record in caplog.records if record.levelname == "ERROR"]
+        assert len(errors) == len(world.logs.cleaner.uncleanable) <= 1
+        left_alone += len(errors)
+        assert world.log.refusal is ErrorCode.NONE
+        if step % 2:
+            world.clock.advance(6 * 60_000)
+            clean(world)
+            assert world.logs.cleaner.uncleanable == []
+            assert keys_and_values(read_all(world.log)) == good.records
+            assert half_done(world) == []
+        world.crash(CrashModel.PROCESS_KILL)
+        world.start()
+        assert transient_files(world) == []
+        assert contents(world, rule) == good.before
+        clean(world)
+        assert keys_and_values(read_all(world.log)) == good.records
+    assert left_alone > 10
+
+
+def test_every_disk_operation_fails_from_some_time_on(case: tuple[Rule, Outcome]) -> None:
+    """Not even what the pass wants to undo can be undone; then power goes, or the disk recovers."""
+    rule, good = case
+    for step in range(1, good.last_step - good.steps + 1, 2):
+        for recovers in (False, True):
+            world = dirty_world(rule, seed=step)
+            steps = world.fs.steps
+
+            def fail(kind: str, path: str, first: int = steps + step, world: LogWorld = world) -> OSError | None:
+                return OSError(errno.EIO, "input/output error", path) if world.fs.steps >= first else None
+
+            world.fs.fail = fail
+            clean(world)
+            assert contents(world, rule) == good.before
+            world.fs.fail = None
+            if recovers:
+                world.clock.advance(6 * 60_000)
+                clean(world)
+                assert keys_and_values(read_all(world.log)) == good.records
+                assert half_done(world) == []
+            world.crash(CrashModel.POWER_LOSS)
+            world.start()
+            assert contents(world, rule) == good.before
+
+
+@pytest.mark.parametrize("room", [0, 100, 300])
+def test_a_full_disk(case: tuple[Rule, Outcome], room: int) -> None:
+    rule, good = case
+    world = dirty_world(rule)
+    world.fs.space_left = room
+    clean(world)
+    assert world.logs.cleaner.uncleanable == [(TOPIC, 0)]
+    assert contents(world, rule) == good.before
+    assert transient_files(world) == []
+    world.fs.space_left = None
+    world.clock.advance(6 * 60_000)
+    clean(world)
+    assert keys_and_values(read_all(world.log)) == good.records
+
+
+def test_a_failed_sync_of_what_was_written_leaves_the_log_as_it_is(case: tuple[Rule, Outcome]) -> None:
+    rule, good = case
+    world = dirty_world(rule)
+    world.fs.held_syncs = []
+    world.logs.cleaner.look_soon()
+    while not world.fs.held_syncs:
+        world.clock.advance(1)
+    fill_offset = world.log.log_end_offset
+    assert fill_offset == good.before[1]
+    world.fs.fail = lambda kind, path: OSError(errno.EIO, "sync failed", path) if kind == "sync" else None
+    world.fs.held_syncs.pop(0)()
+    world.fs.fail = None
+    world.fs.held_syncs = None
+    assert world.logs.cleaner.uncleanable == [(TOPIC, 0)]
+    assert contents(world, rule) == good.before
+    assert transient_files(world) == []
+
+
+def test_nothing_is_replaced_before_what_replaces_it_is_on_stable_storage(case: tuple[Rule, Outcome]) -> None:
+    rule, good = case
+    world = dirty_world(rule)
+    files = set(world.fs.paths())
+    world.fs.held_syncs = []
+    world.logs.cleaner.look_soon()
+    world.clock.advance(5_000)
+    assert len(world.fs.held_syncs) == 1
+    assert files < set(world.fs.paths())
+    assert contents(world, rule) == good.before
+    world.fs.held_syncs.pop()()
+    world.fs.held_syncs = None
+    world.clock.advance(5_000)
+    assert keys_and_values(read_all(world.log)) == good.records
+
+
+def test_a_damaged_swap_file_stops_the_start_and_nothing_is_touched() -> None:
+    world = dirty_world(latest_value)
+    swap_step = 0
+    while not swap_step:
+        world.fs.crash_at = world.fs.steps + 1_000
+        before = len(world.fs.history)
+        clean(world)
+        history = world.fs.history[before:]
+        swap_step = next(
+            at for at, (kind, path) in enumerate(history) if kind == "rename" and path.endswith(".log.cleaned")
+        )
+    world = dirty_world(latest_value)
+    world.fs.crash_at = world.fs.steps + swap_step + 3  # the rename, the folder's sync, and in the middle of the next
+    with pytest.raises(SimulatedCrash):
+        clean(world)
+    (swap,) = [path for path in transient_files(world) if path.endswith(".log.swap")]
+    world.crash(CrashModel.PROCESS_KILL)
+    world.fs.content(swap)[16] = 7  # the magic byte
+    files = world.fs.paths()
+    with pytest.raises(CorruptLogError, match=r"\.log\.swap: damaged at byte 0"):
+        world.start()
+    assert world.fs.paths() == files
+    world.fs.content(swap)[16] = 2
+    world.start()
+    assert transient_files(world) == []
