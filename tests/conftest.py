@@ -15,6 +15,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="ours",
         help="which broker the interop tests run against: shareq, or Apache Kafka as the judge of the tests",
     )
+    parser.addoption(
+        "--side-by-side",
+        action="store_true",
+        help="tests of Apache Kafka's tools: run Apache Kafka as well, instead of comparing with its transcripts",
+    )
+    parser.addoption(
+        "--update-transcripts",
+        action="store_true",
+        help="with --broker=apache: write down what Apache Kafka's tools print, to compare with",
+    )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -70,8 +70,10 @@ class ConfigAdmin:
         after = apply_alterations(current, alterations, TOPIC_KEYS.keys.get, self._configs.topic(name).get)
         if isinstance(after, ApiError):
             return after
-        error = self.check_new_topic(name, after)
-        if not error and self._metadata.topic(name) is None:
+        missing = self._metadata.topic(name) is None
+        # An internal topic's own rules come with the topic.
+        error = self.check_new_topic("" if missing else name, after)
+        if not error and missing:
             error = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
         return error or self._store(ResourceName(TOPIC, name), current, after, validate_only)
 

@@ -35,7 +35,13 @@ class ToolResult(NamedTuple):
     """How a command-line tool ended, and what it printed."""
 
     code: int
-    output: str
+    out: str
+    err: str
+
+    @property
+    def output(self) -> str:
+        """Standard output, then standard error."""
+        return self.out + self.err
 
 
 def why_no_java() -> str | None:
@@ -62,7 +68,9 @@ class JavaDriver:
     def __init__(self, timeout_s: float = 90) -> None:
         self._timeout_s = timeout_s
         command = ["java", "-Xmx256M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{_compiled()}:{class_path()}", "Driver"]
+        command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]  # but what the tools themselves log is their output
+        command += [f"-Dorg.slf4j.simpleLogger.log.{name}=error" for name in ("org.apache.kafka.tools", "kafka.admin")]
+        command += ["-cp", f"{_compiled()}:{class_path()}", "Driver"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def call(self, do: str, **arguments: object) -> dict[str, Any]:  # JSON, of a shape that `do` decides
@@ -88,7 +96,7 @@ class JavaDriver:
         """Run a command-line tool by its main class, without the `org.apache.kafka.tools.` in front."""
         name = main_class if main_class.startswith("kafka.") else f"org.apache.kafka.tools.{main_class}"
         answer = self.call("tool", main=name, args=list(arguments))
-        return ToolResult(answer["code"], answer["output"])
+        return ToolResult(answer["code"], answer["out"], answer["err"])
 
     def consumer(self, bootstrap: str, group: str, topic: str, **settings: object) -> JavaShareConsumer:
         """A share consumer that has subscribed; setting names with `_` for `.`."""

@@ -9,6 +9,7 @@ import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +32,7 @@ import org.apache.kafka.common.utils.Exit;
  * {"do": "callbacks", "name": C}    {"callbacks": [[partition, [offsets], null or error class], ...]} since the last time
  * {"do": "lockTimeout", "name": C}                                  {"ms": null or N}
  * {"do": "close", "name": C}                                        {}
- * {"do": "tool", "main": class, "args": [...]}                      {"code": N, "output": standard output and error}
+ * {"do": "tool", "main": class, "args": [...]}    {"code": N, "out": standard output, "err": standard error}
  * </pre>
  *
  * An exception is answered as {"error": class name, "message": text}. The end of the input ends the process.
@@ -61,7 +62,29 @@ public final class Driver {
         private static final long serialVersionUID = 1;
     }
 
-    private static Integer exitCode; // of the running tool's first exit: some tools catch ExitCalled and exit again
+    /** What a tool prints, until it ends itself: some catch ExitCalled and go on, which a process could not. */
+    private static final class Captured extends ByteArrayOutputStream {
+        @Override
+        public synchronized void write(int b) {
+            if (exitCode == null) {
+                super.write(b);
+            }
+        }
+
+        @Override
+        public synchronized void write(byte[] bytes, int from, int length) {
+            if (exitCode == null) {
+                super.write(bytes, from, length);
+            }
+        }
+
+        String text() {
+            return toString(StandardCharsets.UTF_8);
+        }
+    }
+
+    private static volatile Integer exitCode; // of the running tool's first exit
+    private static final List<Runnable> shutdownHooks = new ArrayList<>();
 
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = System.out;
@@ -70,6 +93,7 @@ public final class Driver {
             exitCode = exitCode == null ? (Integer) code : exitCode;
             throw new ExitCalled();
         });
+        Exit.setShutdownHookAdder((name, hook) -> shutdownHooks.add(hook));
         Driver driver = new Driver();
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = commands.readLine(); line != null; line = commands.readLine()) {
@@ -136,22 +160,28 @@ public final class Driver {
 
     private static void tool(JsonNode command, ObjectNode answer) throws Exception {
         String[] arguments = JSON.convertValue(command.get("args"), String[].class);
-        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        Captured printed = new Captured();
+        Captured complained = new Captured();
         PrintStream out = System.out;
         PrintStream err = System.err;
         exitCode = null;
-        try (PrintStream captured = new PrintStream(output, true, StandardCharsets.UTF_8)) {
-            System.setOut(captured);
-            System.setErr(captured);
+        shutdownHooks.clear();
+        try (PrintStream newOut = new PrintStream(printed, true, StandardCharsets.UTF_8);
+             PrintStream newErr = new PrintStream(complained, true, StandardCharsets.UTF_8)) {
+            System.setOut(newOut);
+            System.setErr(newErr);
             Class.forName(command.get("main").asText()).getMethod("main", String[].class).invoke(null, (Object) arguments);
+            shutdownHooks.forEach(Runnable::run);
         } catch (InvocationTargetException error) {
-            if (exitCode == null) {
-                throw error.getCause() instanceof Exception cause ? cause : error;
+            if (exitCode == null) { // what the virtual machine does with it
+                System.err.print("Exception in thread \"main\" ");
+                error.getCause().printStackTrace();
+                exitCode = 1;
             }
         } finally {
             System.setOut(out);
             System.setErr(err);
         }
-        answer.put("code", exitCode == null ? 0 : exitCode).put("output", output.toString(StandardCharsets.UTF_8));
+        answer.put("code", exitCode == null ? 0 : exitCode).put("out", printed.text()).put("err", complained.text());
     }
 }

@@ -323,3 +323,10 @@ def test_the_share_state_topic_stays_compacted(world: World, change: tuple[str, 
     assert "must be compact for __share_group_state" in str(row.error_message)
     assert alter(world, TOPIC, "__share_group_state", ("cleanup.policy", SET, "compact")).error_code == ErrorCode.NONE
     assert alter(world, TOPIC, "__share_group_state", ("segment.bytes", SET, "2000000")).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("change", [("segment.bytes", SET, "2000000"), ("cleanup.policy", SET, "delete")])
+def test_the_share_state_topic_before_it_is_there(world: World, change: tuple[str, int, str | None]) -> None:
+    """It is missing like any other topic; its policy is no reason to refuse what does not touch it."""
+    row = alter(world, TOPIC, "__share_group_state", change)
+    assert row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

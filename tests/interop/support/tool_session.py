@@ -1,0 +1,145 @@
+"""A scenario's commands against one broker, written down as a transcript."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from confluent_kafka import Producer
+
+from tests.interop.support import admin
+from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.java_driver import JavaDriver, JavaShareConsumer, ToolResult
+from tests.interop.support.transcript import Names, Step, View, command_line, tidy
+from tests.support.apache_kafka import java_tool
+
+# Script in Apache Kafka's bin folder -> main class, and the option for the broker's address.
+SCRIPTS: Final = {
+    "kafka-configs.sh": "kafka.admin.ConfigCommand",
+    "kafka-console-consumer.sh": "consumer.ConsoleConsumer",
+    "kafka-console-share-consumer.sh": "consumer.ConsoleShareConsumer",
+    "kafka-dump-log.sh": "DumpLogSegments",
+    "kafka-get-offsets.sh": "GetOffsetShell",
+    "kafka-groups.sh": "GroupsCommand",
+    "kafka-share-consumer-perf-test.sh": "ShareConsumerPerformance",
+    "kafka-share-groups.sh": "consumer.group.ShareGroupCommand",
+    "kafka-topics.sh": "TopicCommand",
+    "kafka-verifiable-producer.sh": "VerifiableProducer",
+    "kafka-verifiable-share-consumer.sh": "VerifiableShareConsumer",
+}
+"""`kafka-verifiable-share-consumer.sh` is this project's name: that class has no script."""
+_WITHOUT_ADDRESS: Final = {"kafka-dump-log.sh"}
+
+
+class Session:
+    """Runs tools and keeps what they say. `folder` is for the files that options name."""
+
+    def __init__(self, broker: BrokerUnderTest, java: JavaDriver, folder: Path) -> None:
+        self.broker = broker
+        self.java = java
+        self.steps: list[Step] = []
+        self._folder = folder
+        self.names = Names({f"127.0.0.1:{broker.port}": "BROKER", str(folder): "FILES", str(broker.folder): "BROKER"})
+
+    # -- tools
+
+    def run(self, script: str, *arguments: str, view: View | None = None, differs: str | None = None) -> None:
+        """Run a tool and write its output down. `differs` names one of `DIFFERENCES`."""
+        result = self.unrecorded(script, *arguments)
+        out, err = self.names.replace(result.out), self.names.replace(result.err)
+        lines = tidy(out, err, result.code)
+        command = self.names.replace(command_line(script, arguments))
+        self.steps.append(Step(command, tuple(lines if view is None else view(lines)), differs))
+
+    def apart(self, script: str, *arguments: str, view: View) -> None:
+        """The same in a process of its own, for a tool that finishes its work in the virtual machine's own hooks."""
+        done = java_tool(
+            f"org.apache.kafka.tools.{SCRIPTS[script]}", "--bootstrap-server", self.broker.bootstrap, *arguments
+        )
+        lines = tidy(self.names.replace(done.stdout), self.names.replace(done.stderr), done.returncode)
+        self.steps.append(Step(command_line(script, arguments), tuple(view(lines))))
+
+    def unrecorded(self, script: str, *arguments: str) -> ToolResult:
+        """Run a tool."""
+        address = () if script in _WITHOUT_ADDRESS else ("--bootstrap-server", self.broker.bootstrap)
+        return self.java.tool(SCRIPTS[script], *address, *arguments)
+
+    def share_groups(self, *arguments: str, view: View | None = None, differs: str | None = None) -> None:
+        self.run("kafka-share-groups.sh", *arguments, view=view, differs=differs)
+
+    def configs(self, *arguments: str, view: View | None = None, differs: str | None = None) -> None:
+        self.run("kafka-configs.sh", *arguments, view=view, differs=differs)
+
+    def write(self, script: str, arguments: Sequence[str], lines: Sequence[str], differs: str | None = None) -> None:
+        """Write a command down whose output was made ready elsewhere."""
+        self.steps.append(Step(command_line(script, arguments), tuple(lines), differs))
+
+    def file(self, name: str, text: str) -> str:
+        """A file that an option may name."""
+        path = self._folder / name
+        path.write_text(text)
+        return str(path)
+
+    # -- what the tools find
+
+    def topic(self, name: str, partitions: int = 1, **configs: str) -> None:
+        """Create a topic; its id is shown as `<id of NAME>`."""
+        admin.create_topic(self.broker.bootstrap, name, partitions, **configs)
+        described = self.unrecorded("kafka-topics.sh", "--describe", "--topic", name).out
+        self.names.fixed[described.split("TopicId: ")[1].split()[0]] = f"<id of {name}>"
+
+    def produce(self, topic: str, values: Iterable[tuple[int, bytes]], *, time_ms: int = 0) -> None:
+        """Write (partition, value) records, all in one batch a partition. `time_ms` is their timestamp; 0: now."""
+        failures: list[object] = []
+        settings = {"bootstrap.servers": self.broker.bootstrap, "linger.ms": 50, **admin.QUIET}
+        producer = Producer(settings)
+        for partition, value in values:
+            producer.produce(
+                topic,
+                value,
+                key=b"key-" + value,
+                partition=partition,
+                timestamp=time_ms,
+                on_delivery=lambda error, _: failures.append(error) if error else None,
+            )
+        assert producer.flush(30) == 0
+        assert not failures, failures[:3]
+
+    def read_from_start(self, *groups: str) -> None:
+        for group in groups:
+            admin.read_from_start(self.broker.bootstrap, group)
+
+    @contextmanager
+    def member(self, group: str, topic: str, client_id: str, **settings: object) -> Iterator[JavaShareConsumer]:
+        """A share consumer that leaves at the end. It takes part as soon as it has polled."""
+        config = {"client_id": client_id, "share_acknowledgement_mode": "explicit", **settings}
+        consumer = self.java.consumer(self.broker.bootstrap, group, topic, **config)
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+    def finish(self, group: str, topic: str, records: int) -> None:
+        """Let a group accept so many records."""
+        arguments = ("--group", group, "--topic", topic, "--max-messages", str(records), "--timeout-ms", "20000")
+        result = self.unrecorded("kafka-console-share-consumer.sh", *arguments)
+        assert f"Processed a total of {records} messages" in result.err, result
+
+    def until_members(self, group: str, partitions: int) -> None:
+        """Wait until the members of a group have so many partitions in all."""
+        self.until(lambda: sum(self.partitions_of(group)) == partitions)
+
+    def partitions_of(self, group: str) -> list[int]:
+        """How many partitions each member has."""
+        printed = self.unrecorded("kafka-share-groups.sh", "--describe", "--group", group, "--members").out
+        return [int(line.split()[4]) for line in printed.splitlines() if line.startswith(group)]
+
+    def until(self, true: Callable[[], bool], timeout_s: float = 20) -> None:
+        """Ask again and again. AssertionError when it takes too long."""
+        deadline = time.monotonic() + timeout_s
+        while not true():
+            assert time.monotonic() < deadline, f"not true within {timeout_s} s"
+            time.sleep(0.02)
