@@ -51,10 +51,10 @@ def _describe(
     if group.topics is None:
         topics = ctx.broker.group_administration.topics_with_offsets(group.group_id)
         return topics.chain(lambda topics: _describe_topics(ctx, group.group_id, topics))
-    named: dict[str, list[int]] = {}
+    named: dict[str, dict[int, None]] = {}  # in order, each partition once
     for topic in group.topics:
-        named.setdefault(topic.topic_name, []).extend(topic.partitions)
-    return _describe_topics(ctx, group.group_id, named)
+        named.setdefault(topic.topic_name, {}).update(dict.fromkeys(topic.partitions))
+    return _describe_topics(ctx, group.group_id, {name: list(partitions) for name, partitions in named.items()})
 
 
 def _describe_topics(

@@ -35,7 +35,7 @@ def not_described(group_id: str, error: ErrorCode, message: str | None = None) -
 
 def listed(groups: Iterable[Group], states: Collection[str] = (), types: Collection[str] = ()) -> list[ListedGroup]:
     """The groups in one of the states and of one of the types, whatever the case; an empty filter lets all pass."""
-    wanted_states = {state.lower() for state in states}
+    wanted_states = {state.strip().lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
     return [
         ListedGroup(group.group_id, group.protocol_type, group.state_name, group.kind.value)

@@ -116,7 +116,9 @@ def test_listing(admin: Admin) -> None:
     for version in range(6):
         assert admin.listed(version) == ["Empty" if version > 3 else "", "share" if version > 4 else ""]
     assert admin.listed(4, ["EMPTY"]) == ["Empty", ""]
+    assert admin.listed(4, [" empty "]) == ["Empty", ""]
     assert admin.listed(4, ["Stable", "nonsense"]) == []
+    assert admin.listed(5, [""]) == admin.listed(5, [], [" share "]) == admin.listed(5, [], [""]) == []
     assert admin.listed(5, ["empty"], ["Share"]) == ["Empty", "share"]
     assert admin.listed(5, [], ["classic", "nonsense"]) == []
 
@@ -160,6 +162,10 @@ def test_describing(admin: Admin) -> None:
     assert admin.described(version=0) == {at: (start, -1) for at, (start, _) in rows.items()}
     assert admin.described({}) == {}
     asked = {admin.topic: [1], admin.other: [0], "no-such-topic": [0]}
+    twice = DescribeShareGroupOffsetsRequestTopic(admin.topic, [1, 1])
+    request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(admin.group, [twice, twice])])
+    (group,) = admin.client.call(request, 1, DescribeShareGroupOffsetsResponse).groups
+    assert [one.partition_index for topic in group.topics for one in topic.partitions] == [1]
     nothing = {f"{admin.other}-0": (-1, -1), "no-such-topic-0": (-1, -1)}
     assert admin.described(asked) == {f"{admin.topic}-1": (10, 0), **nothing}
 

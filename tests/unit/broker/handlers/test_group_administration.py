@@ -322,6 +322,17 @@ def test_what_is_not_known_is_no_error() -> None:
     assert admin.describe("g", {}) == {}
 
 
+def test_a_partition_named_twice_is_answered_once() -> None:
+    admin = Admin()
+    admin.altered({"t": {0: 3}})
+    twice = DescribeShareGroupOffsetsRequestTopic("t", [0, 0])
+    request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", [twice, twice])])
+    (group,) = admin.client.call(request, 1, DescribeShareGroupOffsetsResponse).groups
+    assert [(topic.topic_name, [one.partition_index for one in topic.partitions]) for topic in group.topics] == [
+        ("t", [0])
+    ]
+
+
 def test_an_offset_beyond_the_log_has_a_negative_lag() -> None:
     admin = Admin()
     admin.altered({"t": {0: 1000}})

@@ -77,6 +77,8 @@ def test_list_filters_by_state_and_type_whatever_the_case() -> None:
     assert world.shard.list_groups().response == [empty, stable]
     assert world.shard.list_groups(states=["STABLE"]).response == [stable]
     assert world.shard.list_groups(states=["empty", "stable"], types=["Share"]).response == [empty, stable]
+    assert world.shard.list_groups(states=[" Stable "]).response == [stable]
+    assert world.shard.list_groups(states=[""]).response == []
     assert world.shard.list_groups(types=["consumer"]).response == []
     assert world.shard.list_groups(states=["Dead"]).response == []
 
