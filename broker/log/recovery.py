@@ -90,6 +90,7 @@ class _Opening:
         self._log_start_offset = log_start_offset
         names = self._finish_cleaning(self._fs.list_dir(folder))
         self._snapshots = list_offsets(names, SNAPSHOT_SUFFIX)
+        self._txn_indexes = set(list_offsets(names, TXN_INDEX_SUFFIX))
         self._sweep(names)
         self.segments = [Segment.found(pool, folder, base, interval_bytes) for base in list_offsets(names, LOG_SUFFIX)]
         self._drop_deleted()
@@ -236,13 +237,12 @@ class _Opening:
 
     def _known_aborted(self, scanned: Set[Segment]) -> dict[Segment, list[AbortedTransaction]]:
         """The aborted transactions of every segment that has no marker, or a file that can be believed."""
-        with_file = set(list_offsets(self._fs.list_dir(self._folder), TXN_INDEX_SUFFIX))
         known: dict[Segment, list[AbortedTransaction]] = {}
         for segment, end_offset in self._with_ends():
             entries: list[AbortedTransaction] | None = []
             if segment in scanned:
                 entries = None if segment in self._markers_seen else []
-            elif segment.base_offset in with_file:
+            elif segment.base_offset in self._txn_indexes:
                 entries = segment.load_aborted(end_offset)
             if entries is not None:
                 known[segment] = entries
