@@ -206,7 +206,12 @@ class ShareModel:
         fetch.walk([group for group in self.groups if at <= group.first <= until], at)
         if taken:
             self._move_gap(max(taken) + 1)
-        for first, last in aborted if taken else ():
+            self._leave_out(aborted, taken)
+        return taken
+
+    def _leave_out(self, aborted: Sequence[tuple[int, int]], taken: dict[int, int]) -> None:
+        """Whatever is acquired of the aborted ranges is archived."""
+        for first, last in aborted:
             for offset, cell in self.cells().items():
                 if first <= offset <= last and cell.state == ACQUIRED:
                     if offset not in taken:  # somebody has had it since before the group read committed records only
@@ -214,7 +219,6 @@ class ShareModel:
                     self._explode_partly(offset, first, last)
                     cell.archive()
                     taken.pop(offset, None)
-        return taken
 
     def _explode_at_start(self, offset: int) -> None:
         """What is given back above the start offset is archived below it."""
