@@ -119,7 +119,11 @@ def begin_alter_offsets(
             topics[topic.topic_id] = TopicPartitions(name, so_far | {partition})
     records: tuple[CoordinatorRecord, ...] = ()
     if topics:
-        partitions = (group.state_partitions or StatePartitions()).with_initializing(topics)
+        before = group.state_partitions or StatePartitions()
+        partitions = before.with_initializing(topics)
+        # A deletion that was cut off has the whole topic to delete; what is altered is perhaps only a part of it.
+        unfinished = {t: name for t, name in before.deleting.items() if not _covers(partitions, t, metadata)}
+        partitions = replace(partitions, deleting={**partitions.deleting, **unfinished})
         records = (state_partitions_record(group.group_id, partitions),)
     return CoordinatorResult(AlterOffsetsPlan(Outcome(), tuple(initialize), frozenset(unknown), topics), records)
 
@@ -156,11 +160,13 @@ def begin_delete_offsets(
             refused[name] = Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic does not exist.")
         elif partitions is None:
             continue
+        elif topic.topic_id in partitions.deleting:
+            delete[name] = _keys(group.group_id, _whole_topics({topic.topic_id: name}, metadata))
+            if topic.topic_id in partitions.initialized:
+                moving[topic.topic_id] = name
         elif topic.topic_id in partitions.initialized:
             moving[topic.topic_id] = name
             delete[name] = _keys(group.group_id, {topic.topic_id: partitions.initialized[topic.topic_id]})
-        elif topic.topic_id in partitions.deleting:
-            delete[name] = _keys(group.group_id, _whole_topics({topic.topic_id: name}, metadata))
         else:
             refused[name] = Outcome(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The share group has no offsets of the topic to delete."
@@ -180,6 +186,13 @@ def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes
         return CoordinatorResult(None)
     left = {t: name for t, name in partitions.deleting.items() if t not in deleted_topic_ids}
     return CoordinatorResult(None, (state_partitions_record(group.group_id, replace(partitions, deleting=left)),))
+
+
+def _covers(partitions: StatePartitions, topic_id: bytes, metadata: MetadataImage) -> bool:
+    """Whether every partition of the topic has state, or is to have it: then nothing of it is left to delete."""
+    topic = metadata.topic_by_id(topic_id)
+    known = united(partitions.initializing, partitions.initialized).get(topic_id)
+    return topic is None or (known is not None and len(known.partitions) == topic.partitions)
 
 
 def _existing(topics: TopicsById, metadata: MetadataImage) -> TopicsById:

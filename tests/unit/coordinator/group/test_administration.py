@@ -225,6 +225,31 @@ def test_deleting_offsets_takes_two_stages() -> None:
     assert world.group.state_partitions == replace(partitions, deleting={})
 
 
+def test_altering_a_part_of_a_topic_does_not_forget_that_the_rest_is_to_be_deleted() -> None:
+    """The deletion was cut off: of partitions 0 and 2 there may be state that nobody else knows of."""
+    world = emptied("t", t=3)
+    world.log.run(world.shard.begin_delete_offsets(GROUP, ["t"]))
+    plan = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
+    world.log.run(world.shard.finish_alter_offsets(GROUP, plan, ()))
+    partitions = world.group.state_partitions
+    assert partitions is not None
+    assert (partitions.initialized[T].partitions, partitions.deleting) == ({1}, {T: "t"})
+    plan = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {0: 1, 2: 1}}, 0))
+    assert world.group.state_partitions is not None
+    assert not world.group.state_partitions.deleting
+
+
+def test_deleting_what_was_altered_in_a_topic_that_is_being_deleted_takes_all_of_it() -> None:
+    world = emptied("t", t=3)
+    world.log.run(world.shard.begin_delete_offsets(GROUP, ["t"]))
+    altered = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
+    world.log.run(world.shard.finish_alter_offsets(GROUP, altered, ()))
+    plan = world.log.run(world.shard.begin_delete_offsets(GROUP, ["t"]))
+    assert plan.delete == {"t": keys(T, 0, 1, 2)}
+    assert not world.group.initialized
+    assert world.log.run(world.shard.begin_delete_group(GROUP)).delete == keys(T, 0, 1, 2)
+
+
 def test_deleting_offsets_again_retries_the_whole_topic() -> None:
     world = emptied("t", t=2)
     world.log.run(world.shard.begin_delete_offsets(GROUP, ["t"]))
