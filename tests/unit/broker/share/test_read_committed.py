@@ -174,6 +174,15 @@ def test_a_full_window_waits_for_the_writes_that_are_under_way() -> None:
     assert partition.start_offset == 10
 
 
+def test_an_aborted_batch_across_the_start_offset() -> None:
+    """As after an alteration of offsets into the middle of a batch. (There Apache Kafka 4.3.1 fails the fetch.)"""
+    partition = share_partition(start=2)
+    assert fetch(partition, spans((0, 4), (5, 5)), aborted=[(0, 4)]) == [(5, 5, 1)]
+    assert states(partition) == "2-4 Archived(1), 5 Acquired(1) m1"
+    settle(partition, 5, 5, GAP)
+    assert partition.start_offset == 6
+
+
 # The isolation level changes while records are out.
 
 
