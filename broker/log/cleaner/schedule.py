@@ -2,8 +2,8 @@
 
 It looks for dirty logs every `log.cleaner.backoff.ms`, and at once when a segment of a compacted log is sealed and on
 stable storage. One pass runs at a time, in steps of a millisecond or two with a pause after each. A step takes at least
-four times what was appended to the log since the last one: however busy the broker, a pass comes to its end before the
-log has grown by half of what the pass reads.
+eight times what was appended to the log since the last one, and more when segments of other logs wait: however busy the
+broker, a pass comes to its end before the log has grown by an eighth of what the pass reads.
 
     DATA/cleaner-offset-checkpoint    up to where logs are clean; without it, they are cleaned again from their start
 
@@ -36,7 +36,9 @@ logger = logging.getLogger(__name__)
 CHECKPOINT_FILE: Final = "cleaner-offset-checkpoint"
 RETRY_MS: Final = 5 * 60 * 1000
 PAUSE_MS: Final = 1
-GROWTH_FACTOR: Final = 4
+GROWTH_FACTOR: Final = 8
+WAITING_BYTES: Final = 32 * 1024  # more in a step for each segment that waits, up to
+MOST_FOR_WAITING: Final = 256 * 1024
 ROLL_BYTES: Final = 4 * 1024 * 1024  # of a coordinator's active segment
 
 TopicPartition = tuple[str, int]
@@ -92,6 +94,7 @@ class LogCleaner:
         self._pass: CleaningPass | None = None
         self._steps: Iterator[Step] = iter(())
         self._size_seen = 0
+        self._waiting = 0  # segments that were sealed since the pass began
         self._stopped = False
         self.passes = 0  # that came to their end
 
@@ -123,7 +126,8 @@ class LogCleaner:
         self._end_pass()
 
     def look_soon(self) -> None:
-        """Something may have become worth cleaning."""
+        """Something may have become worth cleaning: a segment was sealed."""
+        self._waiting += 1
         if not self._look_is_due and self._pass is None and not self._stopped:
             self._look_is_due = True
             self._env.clock.call_soon(self._look)
@@ -210,6 +214,7 @@ class LogCleaner:
         self._pass = CleaningPass(self._host.pool, chosen, rule, room, self._env.clock.wall_ms())
         self._steps = self._pass.run()
         self._size_seen = log.size_bytes
+        self._waiting = 0
         self._go_on()
 
     def _go_on(self) -> None:
@@ -218,7 +223,8 @@ class LogCleaner:
         if current is None:
             return
         grown, self._size_seen = current.log.size_bytes - self._size_seen, current.log.size_bytes
-        due, done = GROWTH_FACTOR * grown, 0
+        due = max(GROWTH_FACTOR * grown, min(self._waiting * WAITING_BYTES, MOST_FOR_WAITING))
+        done = 0
         while True:
             step = self._step(current)
             if step is None:

@@ -1,0 +1,436 @@
+"""When logs are cleaned, which one, up to where, and what ends a pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from shareq.broker.environment import Environment
+from shareq.broker.log.cleaner.schedule import PAUSE_MS, CleanerSettings
+from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES
+from shareq.broker.log.manager import LogManager
+from shareq.broker.log.partition_log import Origin, PartitionLog
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+from tests.support.cleaner import COMPACTED, append, clean, fill, transient_files
+from tests.support.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of, read_all
+from tests.support.mem_fs import CrashModel
+
+MINUTE = 60_000
+NEVER = CleanerSettings(enable=False)
+PER_SEGMENT = 8  # batches of `fill` in one segment
+
+
+def offsets(world: LogWorld) -> list[int]:
+    return [record.offset for record in read_all(world.log)]
+
+
+def checkpoint(world: LogWorld) -> str:
+    return bytes(world.fs.content(f"{DATA}/cleaner-offset-checkpoint")).decode()
+
+
+# When.
+
+
+def test_a_sealed_segment_is_cleaned_at_once_not_after_the_backoff() -> None:
+    world = LogWorld(COMPACTED)
+    fill(world, PER_SEGMENT)
+    world.clock.advance(100)
+    assert world.logs.cleaner.passes == 0
+    fill(world, 1, start=PER_SEGMENT)
+    world.clock.advance(100)
+    assert world.logs.cleaner.passes == 1
+    assert world.logs.cleaner.clean_until(world.log) == PER_SEGMENT
+    assert checkpoint(world) == f"0\n1\n{TOPIC} 0 {PER_SEGMENT}\n"
+
+
+def test_the_active_segment_is_never_cleaned() -> None:
+    world = LogWorld(replace(COMPACTED, segment_bytes=10**6))
+    fill(world, 50)
+    world.clock.advance(MINUTE)
+    assert offsets(world) == list(range(50))
+
+
+def test_a_segment_that_is_not_on_stable_storage_supersedes_nothing() -> None:
+    world = LogWorld(COMPACTED)
+    world.fs.held_syncs = []
+    fill(world, 3 * PER_SEGMENT)
+    world.clock.advance(MINUTE)
+    assert world.logs.cleaner.passes == 0
+    world.fs.held_syncs.pop(0)()  # of the first sealed segment; the next sync begins now
+    world.clock.advance(MINUTE)
+    assert world.logs.cleaner.busy
+    assert offsets(world) == list(range(3 * PER_SEGMENT))
+    while world.fs.held_syncs:
+        world.fs.held_syncs.pop(0)()
+        world.clock.advance(MINUTE)
+    assert len(offsets(world)) == 5 + PER_SEGMENT
+
+
+def test_little_dirt_is_left_until_it_is_worth_it() -> None:
+    world = LogWorld(replace(COMPACTED, min_cleanable_dirty_ratio=0.6))
+    append(world, *[(b"once%d" % at, b"x") for at in range(60)])  # nothing of it ever goes
+    fill(world, 1)
+    world.clock.advance(MINUTE)
+    assert world.logs.cleaner.passes == 1
+    clean_bytes = world.log.segments[0].size
+    dirty = []
+    while world.logs.cleaner.passes == 1:
+        fill(world, 1)
+        world.clock.advance(MINUTE)
+        dirty.append(sum(segment.size for segment in world.log.segments[1:-1]))
+    assert dirty[-2] / (dirty[-2] + clean_bytes) < 0.6
+
+
+def test_records_younger_than_min_compaction_lag_stay() -> None:
+    world = LogWorld(replace(COMPACTED, min_compaction_lag_ms=10 * MINUTE))
+    fill(world, 2 * PER_SEGMENT)
+    world.clock.advance(9 * MINUTE)
+    fill(world, 2 * PER_SEGMENT, start=2 * PER_SEGMENT)
+    world.clock.advance(59_000)
+    assert world.logs.cleaner.passes == 0
+    world.clock.advance(MINUTE)
+    assert world.logs.cleaner.clean_until(world.log) == 2 * PER_SEGMENT
+    assert offsets(world)[:6] == [11, 12, 13, 14, 15, 16]
+
+
+def test_max_compaction_lag_forces_a_pass_and_rolls_the_active_segment_for_it() -> None:
+    world = LogWorld(replace(COMPACTED, max_compaction_lag_ms=10 * MINUTE, min_cleanable_dirty_ratio=1.0))
+    fill(world, PER_SEGMENT + 3)
+    world.clock.advance(9 * MINUTE)
+    assert world.logs.cleaner.passes == 0
+    world.clock.advance(3 * MINUTE)
+    assert world.log.active_segment is not None
+    assert world.log.active_segment.size == 0
+    assert world.logs.cleaner.clean_until(world.log) == PER_SEGMENT + 3
+    assert offsets(world) == list(range(6, 11))
+
+
+def test_segment_ms_rolls_a_compacted_log_that_nobody_appends_to() -> None:
+    world = LogWorld(replace(COMPACTED, segment_bytes=10**6, segment_ms=10 * MINUTE))
+    fill(world, 20)
+    world.clock.advance(9 * MINUTE)
+    assert len(offsets(world)) == 20
+    world.clock.advance(2 * MINUTE)
+    assert offsets(world) == list(range(15, 20))
+
+
+def test_restarts_do_not_make_a_segment_young_again() -> None:
+    world = LogWorld(replace(COMPACTED, segment_bytes=10**6, segment_ms=10 * MINUTE))
+    fill(world, 20)
+    for _ in range(11):
+        world.clock.advance(MINUTE)
+        world.restart()
+    world.clock.advance(MINUTE)
+    assert offsets(world) == list(range(15, 20))
+
+
+def test_a_segment_ms_that_is_lowered_counts_for_the_active_segment() -> None:
+    world = LogWorld(replace(COMPACTED, segment_bytes=10**6))
+    fill(world, 20)
+    world.clock.advance(11 * MINUTE)
+    world.settings = replace(world.settings, segment_ms=10 * MINUTE)
+    world.logs.reload_settings()
+    world.clock.advance(MINUTE)
+    assert offsets(world) == list(range(15, 20))
+
+
+def test_what_is_not_compacted_is_not_touched() -> None:
+    world = LogWorld(replace(COMPACTED, compact=False, delete=True, segment_ms=MINUTE))
+    fill(world, 3 * PER_SEGMENT)
+    bases = [segment.base_offset for segment in world.log.segments]
+    world.clock.advance(10 * MINUTE)
+    assert [segment.base_offset for segment in world.log.segments] == bases
+    assert offsets(world) == list(range(3 * PER_SEGMENT))
+
+
+def test_the_cleaner_can_be_off() -> None:
+    world = LogWorld(COMPACTED)
+    world.cleaner = NEVER
+    fill(world, 3 * PER_SEGMENT)
+    world.clock.advance(MINUTE)
+    assert offsets(world) == list(range(3 * PER_SEGMENT))
+    world.cleaner = CleanerSettings()
+    world.clock.advance(MINUTE)
+    assert len(offsets(world)) < 3 * PER_SEGMENT
+
+
+def test_after_the_backoff_it_looks_again() -> None:
+    world = LogWorld(COMPACTED)
+    world.cleaner = CleanerSettings(backoff_ms=5_000)
+    world.restart()  # from here on it waits that long
+    world.settings = replace(world.settings, min_cleanable_dirty_ratio=1.0)
+    world.logs.reload_settings()
+    fill(world, 3 * PER_SEGMENT)
+    world.clock.advance(6_000)
+    assert world.logs.cleaner.passes == 0
+    world.settings = replace(world.settings, min_cleanable_dirty_ratio=0.5)
+    world.logs.reload_settings()
+    world.clock.advance(5_000)
+    assert world.logs.cleaner.passes == 1
+
+
+# Coordinators' topics.
+
+
+def coordinator_logs(world: LogWorld) -> LogManager:
+    env = Environment(world.clock, world.rng, world.fs)
+    logs = LogManager(env, "other", lambda _topic: world.settings, coordinator_topics=(TOPIC,))
+    logs.open_all(world.topics)
+    return logs
+
+
+def test_a_coordinators_active_segment_is_sealed_when_most_of_the_log_is_in_it() -> None:
+    """With segments of 100 MiB its log would else be read for seconds at a start."""
+    world = LogWorld(replace(COMPACTED, segment_bytes=100 << 20))
+    logs = coordinator_logs(world)
+    log = logs.get(TOPIC, 0)
+
+    def write(count: int) -> None:
+        for _ in range(count):
+            batch = batch_of(b"x" * 100_000, key=b"state")
+            log.append(batch, origin=Origin.COORDINATOR, now_wall_ms=world.clock.wall_ms())
+            world.tick()
+
+    write(40)
+    world.clock.advance(MINUTE)
+    assert log.size_bytes > 4_000_000
+    write(3)
+    world.clock.advance(MINUTE)
+    assert log.size_bytes < 110_000
+    assert len(log.segments) == 2
+    logs.close(clean=True)
+
+
+# Which, and up to where.
+
+
+def test_the_dirtiest_log_is_cleaned_first_and_then_the_others() -> None:
+    world = LogWorld(COMPACTED)
+    world.cleaner = NEVER
+    other = world.logs.get(TOPIC, 1)
+    append(world, *[(b"once%d" % at, b"x") for at in range(60)])
+    fill(world, 2 * PER_SEGMENT)
+    for at in range(3 * PER_SEGMENT):
+        other.append(batch_of(b"v", key=b"k"), origin=Origin.COORDINATOR, now_wall_ms=world.clock.wall_ms() + at)
+        world.tick()
+    world.cleaner = CleanerSettings()
+    first_done = None
+    world.logs.cleaner.look_soon()
+    while world.logs.cleaner.passes < 2:
+        world.clock.advance(1)
+        if world.logs.cleaner.passes == 1 and first_done is None:
+            first_done = [log.partition for log in (world.log, other) if world.logs.cleaner.clean_until(log) >= 0]
+    assert first_done is not None
+    assert world.logs.cleaner.clean_until(world.log) > 0
+    assert world.logs.cleaner.clean_until(other) > 0
+
+
+def test_a_log_with_more_keys_than_memory_takes_several_passes() -> None:
+    world = LogWorld(replace(COMPACTED, min_cleanable_dirty_ratio=0.0))
+    world.cleaner = NEVER
+    fill(world, 10 * PER_SEGMENT, keys=20)
+    world.cleaner = CleanerSettings(memory_bytes=7 * SUBJECT_BYTES)
+    world.clock.advance(MINUTE)
+    assert world.logs.cleaner.passes > 3
+    assert len(offsets(world)) == 20 + PER_SEGMENT  # the active segment is whole
+
+
+def test_a_pass_goes_on_where_the_last_one_ended_also_after_a_restart() -> None:
+    world = LogWorld(COMPACTED)
+    fill(world, 3 * PER_SEGMENT)
+    world.clock.advance(MINUTE)
+    until = world.logs.cleaner.clean_until(world.log)
+    world.restart()
+    assert world.logs.cleaner.clean_until(world.log) == until
+    world.clock.advance(MINUTE)
+    assert world.logs.cleaner.passes == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", f"0\n1\n{TOPIC} 0 99999\n".encode()])
+def test_a_checkpoint_that_cannot_be_means_all_is_dirty(content: bytes) -> None:
+    world = LogWorld(COMPACTED)
+    fill(world, 3 * PER_SEGMENT)
+    world.clock.advance(MINUTE)
+    before = offsets(world)
+    world.tick()
+    world.crash(CrashModel.PROCESS_KILL)
+    world.fs.write_atomic(f"{DATA}/cleaner-offset-checkpoint", content)
+    world.start()
+    world.clock.advance(MINUTE)
+    assert world.logs.cleaner.passes == 1
+    assert offsets(world) == before
+
+
+def test_nothing_of_an_open_transaction_is_judged_nor_what_comes_after() -> None:
+    world = LogWorld(COMPACTED)
+    fill(world, PER_SEGMENT)
+    append(world, (b"k0", b"open"), producer_id=7, base_sequence=0, transactional=True)
+    fill(world, 3 * PER_SEGMENT)
+    world.clock.advance(MINUTE)
+    assert world.logs.cleaner.clean_until(world.log) == PER_SEGMENT
+    assert offsets(world)[5:] == list(range(PER_SEGMENT, 4 * PER_SEGMENT + 1))
+
+
+# What ends a pass.
+
+
+def busy_world() -> LogWorld:
+    """In the middle of a pass: its segment is written and not yet on stable storage."""
+    world = LogWorld(COMPACTED)
+    world.cleaner = NEVER
+    fill(world, 4 * PER_SEGMENT)
+    world.cleaner = CleanerSettings()
+    world.fs.held_syncs = []
+    world.logs.cleaner.look_soon()
+    world.clock.advance(50)
+    assert world.logs.cleaner.busy
+    assert len(transient_files(world)) == 1
+    return world
+
+
+def release_syncs(world: LogWorld) -> None:
+    while world.fs.held_syncs:
+        world.fs.held_syncs.pop(0)()
+    world.fs.held_syncs = None
+    world.clock.advance(50)
+
+
+def test_a_topic_deleted_in_the_middle_of_a_pass(caplog: pytest.LogCaptureFixture) -> None:
+    world = busy_world()
+    world.topics.images[TOPIC] = TopicImage(TOPIC, bytes(16), 3)
+    world.logs.delete_topic(TOPIC, TOPIC_ID)
+    release_syncs(world)
+    world.clock.advance(MINUTE)
+    assert not world.logs.cleaner.busy
+    assert [record for record in caplog.records if record.levelname in ("ERROR", "WARNING")] == []
+    assert not [path for path in world.fs.paths() if TOPIC in path]
+    fill(world, 2)
+    assert offsets(world) == [0, 1]
+    assert world.logs.cleaner.clean_until(world.log) == -1
+    world.restart()
+    assert offsets(world) == [0, 1]
+
+
+def test_a_deleted_topics_checkpoint_is_not_inherited_by_one_of_its_name() -> None:
+    world = LogWorld(COMPACTED)
+    fill(world, 3 * PER_SEGMENT)
+    world.clock.advance(MINUTE)
+    assert TOPIC in checkpoint(world)
+    world.topics.images[TOPIC] = TopicImage(TOPIC, bytes(16), 3)
+    world.logs.delete_topic(TOPIC, TOPIC_ID)
+    assert TOPIC not in checkpoint(world)
+
+
+def test_a_log_cut_at_its_front_in_the_middle_of_a_pass() -> None:
+    world = busy_world()
+    assert world.log.truncate_prefix(PER_SEGMENT + 2) is ErrorCode.NONE
+    release_syncs(world)
+    assert offsets(world)[0] >= PER_SEGMENT + 2
+    world.clock.advance(MINUTE)
+    assert world.logs.cleaner.uncleanable == []
+    assert transient_files(world) == []
+    world.restart()
+    assert world.log.log_start_offset == PER_SEGMENT + 2
+
+
+def test_a_topic_that_is_not_compacted_any_more_in_the_middle_of_a_pass() -> None:
+    world = busy_world()
+    world.settings = replace(world.settings, compact=False, delete=True)
+    world.logs.reload_settings()
+    release_syncs(world)
+    assert not world.logs.cleaner.busy
+    assert transient_files(world) == []
+    assert offsets(world) == list(range(4 * PER_SEGMENT))
+
+
+def test_a_broker_that_stops_in_the_middle_of_a_pass() -> None:
+    world = busy_world()
+    world.fs.held_syncs = None
+    world.restart()
+    assert transient_files(world) == []
+    assert offsets(world) == list(range(4 * PER_SEGMENT))
+    world.clock.advance(MINUTE)
+    assert len(offsets(world)) == 5 + PER_SEGMENT
+
+
+def test_appends_and_reads_go_on_between_the_steps_of_a_pass() -> None:
+    world = LogWorld(replace(COMPACTED, segment_bytes=400_000, index_interval_bytes=4096))
+    world.cleaner = NEVER
+    payload = b"x" * 1000
+    for number in range(1200):
+        append(world, (b"k%d" % (number % 10), payload))
+    world.cleaner = CleanerSettings()
+    world.logs.cleaner.look_soon()
+    steps = 0
+    while world.logs.cleaner.passes == 0:
+        world.clock.advance(PAUSE_MS)
+        steps += 1
+        append(world, (b"new%d" % steps, b"v"))
+        assert read_all(world.log, start=world.log.high_watermark - 1)
+    assert steps > 20
+    found = {record.key for record in read_all(world.log)}
+    assert {b"k%d" % at for at in range(10)} | {b"new%d" % at for at in range(1, steps + 1)} == found
+
+
+def test_a_pass_keeps_up_with_a_log_that_grows_fast() -> None:
+    """A step takes eight times what was appended since: the pass ends before the log has grown by an eighth of it."""
+    world = LogWorld(replace(COMPACTED, segment_bytes=400_000, index_interval_bytes=4096))
+    payload = b"x" * 10_000
+    most = 0
+    for number in range(600):
+        for _ in range(10):  # 100 kB in a tick
+            world.append(batch_of(payload, key=b"k%d" % (number % 10)))
+        world.tick()
+        world.clock.advance(PAUSE_MS)
+        most = max(most, len(world.log.segments))
+    assert world.logs.cleaner.passes > 50
+    assert most <= 4
+
+
+def test_what_it_may_read_in_a_second() -> None:
+    world = LogWorld(replace(COMPACTED, segment_bytes=400_000, index_interval_bytes=4096))
+    world.cleaner = NEVER
+    for number in range(450):
+        append(world, (b"k%d" % (number % 10), b"x" * 1000))
+    world.cleaner = CleanerSettings(bytes_per_second=100_000.0)
+    world.logs.cleaner.look_soon()
+    before = world.clock.now_ms()
+    while world.logs.cleaner.passes == 0:
+        world.clock.advance(100)
+    assert 7_000 < world.clock.now_ms() - before < 10_000  # 400 kB, read twice
+
+
+def test_a_damaged_segment_is_left_alone_until_the_next_start(caplog: pytest.LogCaptureFixture) -> None:
+    """What is behind the damage would be lost."""
+    world = LogWorld(COMPACTED)
+    world.cleaner = NEVER
+    fill(world, 4 * PER_SEGMENT)
+    segment = world.log.segments[1]
+    world.fs.content(segment.log_path)[100] ^= 1
+    files = {path: bytes(world.fs.content(path)) for path in world.fs.paths() if path.endswith(".log")}
+    world.cleaner = CleanerSettings()
+    world.clock.advance(60 * MINUTE)
+    assert world.logs.cleaner.uncleanable == [(TOPIC, 0)]
+    errors = [record.message for record in caplog.records if record.levelname == "ERROR"]
+    assert len(errors) == 1
+    assert "left alone until the next start" in errors[0]
+    assert segment.log_path in errors[0]
+    assert {path: bytes(world.fs.content(path)) for path in files} == files
+
+
+def test_others_are_cleaned_while_one_cannot_be() -> None:
+    world = LogWorld(COMPACTED)
+    world.cleaner = NEVER
+    other: PartitionLog = world.logs.get(TOPIC, 1)
+    fill(world, 4 * PER_SEGMENT)
+    for _ in range(4 * PER_SEGMENT):
+        other.append(batch_of(b"v", key=b"k"), origin=Origin.COORDINATOR, now_wall_ms=world.clock.wall_ms())
+        world.tick()
+    world.fs.content(world.log.segments[1].log_path)[100] ^= 1
+    world.cleaner = CleanerSettings()
+    world.clock.advance(MINUTE)
+    assert world.logs.cleaner.uncleanable == [(TOPIC, 0)]
+    assert world.logs.cleaner.clean_until(other) > 0
+    clean(world)
