@@ -75,6 +75,18 @@ def _below_an_empty_window(situation: Situation, difference: Difference) -> bool
     )
 
 
+def _start_offset_survives(situation: Situation, difference: Difference) -> bool:
+    mine, other, view = difference.ours, difference.theirs, situation.view
+    return (
+        isinstance(situation.step, Fetch)
+        and isinstance(mine, Mapping)
+        and isinstance(other, Mapping)
+        and view.setup.begins == "latest"
+        and difference.partition in view.reread - view.written
+        and min(mine, default=0) < min(other, default=view.log_end[difference.partition])
+    )
+
+
 def _waits_for_the_start_offset(situation: Situation, difference: Difference) -> bool:
     """Another partition's records come for the first time; what is added here was released by this very request."""
     step, ours, view = situation.step, situation.ours, situation.view
@@ -126,8 +138,15 @@ JUSTIFIED: Final = (
     Justified(
         "initial start offset is persisted",
         "what share.auto.offset.reset resolved to is written down at the first acquire; Apache Kafka keeps -1 until "
-        "the first acknowledgement, resolves it again after a restart, and skips records with `latest`",
+        "the first acknowledgement, and resolves it again whenever it reads the state",
         _initial_start_offset,
+    ),
+    Justified(
+        "initial start offset survives a reload",
+        "as above: with `latest`, records that were acquired but never acknowledged come again; Apache Kafka has "
+        "skipped them",
+        _start_offset_survives,
+        diverges=True,
     ),
     Justified(
         "acknowledging from below the start offset, with nothing in flight there",

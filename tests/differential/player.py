@@ -36,6 +36,7 @@ from tests.differential.steps import (
 from tests.differential.wire import Connection
 
 UNKNOWN_TOPIC_ID = bytes(range(16))
+BETWEEN_DROPS_S = 0.03
 
 
 class Plays(Protocol):
@@ -95,7 +96,9 @@ class Player:
             case Acknowledge():
                 return await self._acknowledge(step)
             case Drop():
-                await asyncio.gather(*(self.members[member].close() for member in step.members))
+                for member in step.members:  # what one brings about is through before the next
+                    await self.members[member].close()
+                    await asyncio.sleep(BETWEEN_DROPS_S)
                 return Answer()
             case Pause():
                 await asyncio.sleep(step.ms / 1000)

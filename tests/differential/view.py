@@ -60,6 +60,8 @@ class View:
     log_start: list[int] = field(default_factory=lambda: [0] * PARTITIONS)
     begun: set[int] = field(default_factory=set)
     """Partitions of which something has been acquired since the group began."""
+    reread: set[int] = field(default_factory=set)
+    """Those whose state has been read again before anything of it was written."""
     loaded: set[int] = field(default_factory=set)
     """Partitions that some fetch has made the broker load."""
     written: set[int] = field(default_factory=set)
@@ -182,7 +184,7 @@ class View:
         for member in members:
             self._session_ended(member)
         if not self.sessions:
-            self.loaded.clear()  # the group is forgotten, and read again when it is needed
+            self._forgotten()  # and read again when it is needed
 
     def _locks_ran_out(self) -> None:
         for partition, held in enumerate(self.held):
@@ -190,9 +192,13 @@ class View:
 
     def _restarted(self) -> None:
         self.sessions.clear()
-        self.loaded.clear()
+        self._forgotten()
         for held in self.held:
             held.clear()
+
+    def _forgotten(self) -> None:
+        self.loaded.clear()
+        self.reread |= self.begun - self.written
 
     def _altered(self) -> None:
         self.loaded.clear()

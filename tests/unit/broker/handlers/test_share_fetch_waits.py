@@ -8,7 +8,15 @@ import pytest
 
 from shareq.protocol.errors import ErrorCode
 from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import FetchOptions, ShareClient, acquired_of, append, fetch_errors, from_the_start
+from tests.support.share_client import (
+    ACCEPT,
+    FetchOptions,
+    ShareClient,
+    acquired_of,
+    append,
+    fetch_errors,
+    from_the_start,
+)
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -117,6 +125,20 @@ def test_a_topic_deleted_and_created_again_ends_the_wait_too() -> None:
     answer = member.heartbeat()
     assert member.assigned(answer) == {"t": [0]}
     assert acquired_of(member.fetch((new.topic_id, 0), forgotten=[(old.topic_id, 0)])) == [(0, 0, 1)]
+
+
+def test_a_negative_max_records_loads_the_share_partition_and_brings_nothing() -> None:
+    """As in Apache Kafka 4.3.1, where only 0 leaves everything as it is: an acknowledgement then finds the leader."""
+    world = BrokerWorld()
+    place = (world.create_topic("t").topic_id, 0)
+    append(world, "t", 1)
+    from_the_start(world)
+    member = ShareClient(world)
+    member.join("t")
+    member.fetch(place, max_records=0)
+    assert member.acknowledge(place, (0, 0, ACCEPT)) == UNKNOWN
+    assert acquired_of(member.fetch(max_records=-1, max_wait_ms=1_000)) == []
+    assert member.acknowledge(place, (0, 0, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
 
 
 def test_errors_are_told_though_no_records_are_asked_for() -> None:
