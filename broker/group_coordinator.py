@@ -113,18 +113,29 @@ class GroupCoordinatorService:
             partition.shard.topics_changed((topic.name,))
 
     def topic_deleted(self, topic: TopicImage) -> None:
-        """Forget the topic's share partitions in all groups; with the groups' own topic, all groups."""
+        """Forget the topic's share partitions in all groups; with the states' topic all of them, with the groups' own
+        topic all groups.
+        """
         if topic.name == CONSUMER_OFFSETS:
             self.partitions.resign()
+        elif topic.name == SHARE_GROUP_STATE:
+            self._forget_states()
         self._forget({topic.topic_id: topic.name})
 
     def finish_deletions(self) -> None:
         """Forget topics that metadata does not know: a crash came between their deletion and ours."""
+        if self._broker.metadata.topic(SHARE_GROUP_STATE) is None:
+            self._forget_states()
         known = self._broker.metadata.topic_by_id
         states = [topic for partition in self.partitions for topic in partition.shard.topics_with_state().items()]
         gone = {topic_id: name for topic_id, name in states if known(topic_id) is None}
         if gone:
             self._forget(gone)
+
+    def _forget_states(self) -> None:
+        for partition in self.partitions:
+            shard = partition.shard
+            partition.schedule(shard.states_lost, lambda _error: None)
 
     def _forget(self, topics: Mapping[bytes, str]) -> None:
         for partition in self.partitions:

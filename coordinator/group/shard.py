@@ -15,7 +15,7 @@ from shareq.coordinator.group.describe import described, listed, not_described
 from shareq.coordinator.group.heartbeat import Client, HeartbeatPlan, Surroundings, refusal
 from shareq.coordinator.group.records import replay_share_group_record, state_partitions_record
 from shareq.coordinator.group.sessions import MemberSessions
-from shareq.coordinator.group.share_group import Activity, Group, GroupKind, ShareGroup, TopicsById
+from shareq.coordinator.group.share_group import Activity, Group, GroupKind, ShareGroup, StatePartitions, TopicsById
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -240,6 +240,15 @@ class GroupCoordinatorShard:
                 if left != group.state_partitions:
                     records.append(state_partitions_record(group.group_id, left))
         return CoordinatorResult(None, tuple(records))
+
+    def states_lost(self) -> CoordinatorResult[None]:
+        """There is no share state any more, of anything: groups begin anew with their next heartbeats."""
+        gone = [
+            group.group_id
+            for group in self._groups.values()
+            if isinstance(group, ShareGroup) and group.state_partitions is not None and group.state_partitions.topics()
+        ]
+        return CoordinatorResult(None, tuple(state_partitions_record(each, StatePartitions()) for each in gone))
 
     # CoordinatorShard
 

@@ -20,6 +20,7 @@ from shareq.protocol.generated.read_share_group_state import (
     ReadStateData,
 )
 from shareq.protocol.records.batch import RecordData, build_batch
+from tests.support.mem_fs import SimulatedCrash
 from tests.support.mock_transport import DATA, BrokerWorld
 from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
 
@@ -139,16 +140,27 @@ def test_a_known_record_in_an_unknown_version_stops_the_start(topic: str) -> Non
 # Internal topics that somebody removed
 
 
-def test_the_state_topic_may_be_removed_when_share_groups_are_off() -> None:
-    """KIP-932: after a downgrade it is unused. What was in it is gone, and a group of another name works."""
-    world, _, place = half_done()
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_the_state_topic_may_be_removed_when_share_groups_are_off(end: str) -> None:
+    """KIP-932: after a downgrade it is unused. What was in it is gone: the group begins anew."""
+    world, member, place = half_done()
     restart_with(world, OFF)
-    assert delete_topic(world, "__share_group_state") is ErrorCode.NONE
+    if end == "stop":
+        assert delete_topic(world, "__share_group_state") is ErrorCode.NONE
+    else:
+        world.db.after_commit = die
+        with pytest.raises(SimulatedCrash):
+            delete_topic(world, "__share_group_state")
+        world.db.after_commit = None
+        world.crash()
     restart_with(world, ON)
-    other = ShareClient(world, group="h")
-    from_the_start(world, "h")
-    assert other.join("t") == {"t": [0]}
-    assert other.acquire(place) == [(0, 9, 1)]
+    member.reconnect()
+    assert member.heartbeat().error_code == ErrorCode.NONE
+    assert member.acquire(place) == [(0, 9, 1)]
+
+
+def die(_changes: object) -> None:
+    raise SimulatedCrash
 
 
 def delete_topic(world: BrokerWorld, name: str) -> ErrorCode:
@@ -158,18 +170,16 @@ def delete_topic(world: BrokerWorld, name: str) -> ErrorCode:
 
 
 def test_a_state_topic_that_is_removed_at_work_is_made_anew() -> None:
-    """What was in it is gone; what comes is kept."""
+    """What was in it is gone, and what comes is kept: the group begins anew with its next heartbeat."""
     world, member, place = half_done(ONE_SHARD)
     assert delete_topic(world, "__share_group_state") is ErrorCode.NONE
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # forgotten
-    other = ShareClient(world, group="h")
-    from_the_start(world, "h")
-    assert other.join("t") == {"t": [0]}
-    assert other.acquire(place) == [(0, 9, 1)]
-    assert other.acknowledge(place, (0, 6, ACCEPT)) is ErrorCode.NONE
+    assert member.heartbeat().error_code == ErrorCode.NONE
+    assert member.acquire(place) == [(0, 9, 1)]
+    assert member.acknowledge(place, (0, 6, ACCEPT)) is ErrorCode.NONE
     world.restart()
-    other.reconnect()
-    assert other.acquire(place) == [(7, 9, 1)]
+    member.reconnect()
+    assert member.acquire(place) == [(7, 9, 1)]
 
 
 def test_a_group_topic_that_is_removed_at_work_takes_the_groups_with_it() -> None:
