@@ -141,9 +141,9 @@ class ShareFetch:
 
     def _on_expiry(self) -> None:
         self._timer = None
-        self._expired = True
         if not self.pending.done:
-            self._manager.counters.expired_fetches += 1
+            self._manager.counters.expired_fetches += not self._expired  # else there was nothing to wait for
+            self._expired = True
             self._attempt(last=True)
 
     def _complete(self, fetched: list[FetchedPartition]) -> bool:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Steps = Generator[None, None, None]
+Logs = dict[tuple[str, int], "PartitionLog"]
 
 SLICE: Final = 100  # rows between two pauses: well below a millisecond
 
@@ -58,7 +59,8 @@ def take(into: Snapshot, broker: Broker, listeners: Sequence[Listener], started_
         for api_key, requests in broker.dispatcher.requests.items()
     ]
     yield
-    yield from _take_logs(into, broker)
+    logs: Logs = {}
+    yield from _take_logs(into, broker, logs)
     made, now_ns = vars(broker), broker.env.clock.now_ns()
     if "group_coordinator" in made:
         into.rebalances = broker.group_coordinator.rebalances
@@ -77,13 +79,14 @@ def take(into: Snapshot, broker: Broker, listeners: Sequence[Listener], started_
     leaders = broker.share_partitions if "share_partitions" in made else None
     if leaders is not None:
         _take_shares(into, broker, leaders)
-    yield from _take_share_partitions(into, broker, states, leaders)
+    yield from _take_share_partitions(into, broker, states, leaders, logs)
 
 
-def _take_logs(into: Snapshot, broker: Broker) -> Steps:
+def _take_logs(into: Snapshot, broker: Broker, by_name: Logs) -> Steps:
     topics: dict[str, list[int]] = {}
     for logs in _slices(list(broker.logs.logs())):
         for log in logs:
+            by_name[log.topic, log.partition] = log
             into.logs.append(
                 LogRow(
                     log.topic,
@@ -144,7 +147,11 @@ def _take_shares(into: Snapshot, broker: Broker, leaders: SharePartitionManager)
 
 
 def _take_share_partitions(
-    into: Snapshot, broker: Broker, states: ShareCoordinatorService | None, leaders: SharePartitionManager | None
+    into: Snapshot,
+    broker: Broker,
+    states: ShareCoordinatorService | None,
+    leaders: SharePartitionManager | None,
+    logs: Logs,
 ) -> Steps:
     """Those that have a state, and those that are or were led: their state may be kept elsewhere."""
     shards: dict[SharePartitionKey, ShareCoordinatorShard | None] = {}
@@ -153,7 +160,6 @@ def _take_share_partitions(
     for partition in states.partitions if states is not None else ():
         shards.update(dict.fromkeys(partition.shard.share_partitions(), partition.shard))
         yield
-    logs = {(log.topic, log.partition): log for log in broker.logs.logs()}
     for some in _slices(list(shards.items())):
         for key, shard in some:
             counters = leaders.counters.partitions.get(key, _NOTHING) if leaders is not None else _NOTHING

@@ -1,0 +1,75 @@
+"""What one scrape of the metrics costs, and how long it holds up the broker: `python -m bench.metrics [PARTITIONS]`.
+
+A broker without sockets leads so many share partitions (default 10,000) of one group, each with records in flight. The
+text is made in slices; between two of them everything else has its turn, so the longest slice is what a client waits.
+CPU time, so that whatever else runs on the machine does not show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import platform
+import time
+
+from shareq.broker.internal_topics import ensure
+from shareq.broker.metrics.exposition import scrape
+from shareq.broker.share.record_state import AcquireMode
+from shareq.broker.share.values import BatchSpan
+from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.coordinator.share.keys import SharePartitionKey
+from tests.support.mock_transport import BrokerWorld
+from tests.support.share_partition import spans
+
+GROUP = "flights-workers"
+REPEATS = 5
+
+
+def world_with(share_partitions: int) -> BrokerWorld:
+    """A broker that leads them all."""
+    world = BrokerWorld()
+    broker = world.broker
+    topic = world.create_topic("flights", share_partitions)
+    ensure(broker.metadata, broker.config, SHARE_GROUP_STATE)
+    read: list[BatchSpan] = list(spans((0, 9)))
+    for partition in range(share_partitions):
+        key = SharePartitionKey(GROUP, topic.topic_id, partition)
+        broker.share_coordinator.initialize(key, 0, 0)
+        world.clock.run_until_idle()
+        leader = broker.share_partitions.get_or_load(key, topic.name)
+        world.clock.run_until_idle()
+        assert leader.is_active
+        assert leader.core.acquire("member", AcquireMode.BATCH_OPTIMIZED, 10, 10, 0, read, world.clock.now_ms())
+    return world
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("partitions", nargs="?", type=int, default=10_000)
+    partitions = parser.parse_args().partitions
+    world = world_with(partitions)
+    print(f"Python {platform.python_version()}, {platform.machine()}, {partitions:,} share partitions")
+    gc.freeze()  # as the process does when it begins to listen
+    for _ in range(REPEATS):
+        slices, size = measure(world)
+        print(
+            f"{sum(slices) / 1e3:.3f} s in {len(slices):,} slices: median {slices[len(slices) // 2]:.2f} ms, "
+            f"99 % below {slices[len(slices) * 99 // 100]:.2f} ms, longest {slices[-1]:.2f} ms; {size / 1e6:.1f} MB"
+        )
+
+
+def measure(world: BrokerWorld) -> tuple[list[float], int]:
+    """Milliseconds of CPU of each slice of one scrape, ascending, and the text's size in bytes."""
+    slices: list[float] = []
+    size = 0
+    began = time.process_time()
+    for piece in scrape(world.broker, [], 0):
+        size += len(piece)
+        ended = time.process_time()
+        slices.append((ended - began) * 1e3)
+        began = ended
+    return sorted(slices), size
+
+
+if __name__ == "__main__":
+    main()

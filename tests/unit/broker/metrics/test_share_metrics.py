@@ -1,0 +1,366 @@
+"""What a scrape tells of share groups, after things that clients did over frames."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.internal_topics import ensure
+from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from shareq.protocol.generated.share_acknowledge import (
+    AcknowledgementBatch,
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+)
+from shareq.protocol.primitives import ZERO_UUID
+from tests.support.metrics import Scraped, scraped
+from tests.support.mock_transport import BrokerWorld
+from tests.support.share_client import (
+    ACCEPT,
+    REJECT,
+    RELEASE,
+    RENEW,
+    Place,
+    ShareClient,
+    append,
+    configure,
+    fetch_errors,
+    from_the_start,
+)
+
+LOCK_MS = 15_000
+PARTITION = {"group": "g", "topic": "t", "partition": "0"}
+GROUPS = "kafka_server_group_coordinator_metrics"
+STATES = "kafka_server_share_coordinator_metrics"
+SHARE_GROUP = "kafka_server_share_group_metrics"
+SHARE_PARTITION = "kafka_server_share_partition_metrics"
+SESSIONS = "kafka_server_share_session_cache"
+TOPIC = "kafka_server_broker_topic_metrics"
+
+
+class Work:
+    """Topic t of two partitions with ten records each; group g begins at the first, and gives up after two tries."""
+
+    def __init__(self, **properties: str) -> None:
+        self.world = BrokerWorld({name.replace("_", "."): value for name, value in properties.items()})
+        topic_id = self.world.create_topic("t", 2).topic_id
+        self.first: Place = (topic_id, 0)
+        self.second: Place = (topic_id, 1)
+        from_the_start(self.world)
+        configure(self.world, share_record_lock_duration_ms=str(LOCK_MS), share_delivery_count_limit="2")
+        for partition in (0, 1):
+            append(self.world, "t", 10, partition=partition)
+        self.one, self.two = ShareClient(self.world, "one"), ShareClient(self.world, "two")
+        self.one.join("t")
+
+    def scrape(self) -> Scraped:
+        return scraped(self.world)
+
+    def renew(self, first: int, last: int) -> None:
+        topic_id, partition = self.first
+        batch = AcknowledgementBatch(first, last, [RENEW])
+        topics = [AcknowledgeTopic(topic_id, [AcknowledgePartition(partition, [batch])])]
+        request = ShareAcknowledgeRequest("g", "one", self.one.session_epoch, True, topics)
+        answer = self.one.connection.call(request, 2, ShareAcknowledgeResponse)
+        assert answer.error_code == ErrorCode.NONE
+        assert answer.responses[0].partitions[0].error_code == ErrorCode.NONE
+        self.one.session_epoch += 1
+
+
+def test_groups_by_state_and_rebalances() -> None:
+    world = BrokerWorld()
+    world.create_topic("t")
+    one, two = ShareClient(world, "one"), ShareClient(world, "two", group="h")
+    assert scraped(world).value(f"{GROUPS}_group_count", protocol="share") == 0
+    one.join("t")
+    two.join("t")
+    joined = scraped(world)
+    assert joined.value(f"{GROUPS}_group_count", protocol="share") == 2
+    assert joined.value(f"{GROUPS}_share_group_count", state="stable") == 2
+    assert joined.value("shareq_share_group_members", group="g") == 1
+    assert joined.value(f"{GROUPS}_share_group_rebalance_total") == 2
+    one.heartbeat()
+    two.leave()
+    left = scraped(world)
+    assert left.value(f"{GROUPS}_share_group_count", state="stable") == 1
+    assert left.value(f"{GROUPS}_share_group_count", state="empty") == 1
+    assert left.value(f"{GROUPS}_share_group_count", state="dead") == 0
+    assert left.value("shareq_share_group_members", group="h") == 0
+    assert left.value(f"{GROUPS}_share_group_rebalance_total") == 2
+    one.connection.call(DeleteGroupsRequest(["h"]), 2, DeleteGroupsResponse)
+    assert scraped(world).value(f"{GROUPS}_group_count", protocol="share") == 1
+
+
+def test_a_rebalance_for_partitions_that_were_initialised_later() -> None:
+    """The second phase of a heartbeat may raise the epoch, too."""
+    world = BrokerWorld()
+    world.create_topic("t")
+    member = ShareClient(world)
+    member.join("t", "u")
+    world.create_topic("u")
+    world.clock.advance(10_000)
+    assert member.assigned(member.heartbeat("t", "u")) == {"t": [0], "u": [0]}
+    group = world.broker.group_coordinator
+    epochs = [each.group_epoch for partition in group.partitions for each in partition.shard.share_groups()]
+    assert scraped(world).value(f"{GROUPS}_share_group_rebalance_total") == group.rebalances == epochs[0] - 1
+
+
+def test_three_share_sessions() -> None:
+    work = Work()
+    members = [work.one, work.two, ShareClient(work.world, "three")]
+    for member in members:
+        member.fetch(work.first, work.second)
+    opened = work.scrape()
+    assert opened.value(f"{SESSIONS}_share_sessions_count") == 3
+    assert opened.value(f"{SESSIONS}_share_partitions_count") == 6
+    members[2].connection.disconnect()
+    work.two.fetch(epoch=-1)
+    ended = work.scrape()
+    assert ended.value(f"{SESSIONS}_share_sessions_count") == 1
+    assert ended.value(f"{SESSIONS}_share_partitions_count") == 2
+    assert ended.value(f"{SESSIONS}_share_session_evictions_total") == 1
+
+
+def test_five_renews() -> None:
+    work = Work()
+    work.one.acquire(work.first)
+    work.renew(0, 4)
+    assert work.scrape().value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="renew") == 5
+
+
+def test_acknowledgements_by_type() -> None:
+    work = Work()
+    work.one.acquire(work.first)
+    work.one.acknowledge(work.first, (0, 2, ACCEPT), (3, 3, RELEASE), (4, 5, REJECT))
+    told = work.scrape()
+    counts = {
+        kind: told.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type=kind)
+        for kind in ("accept", "release", "reject", "renew")
+    }
+    assert counts == {"accept": 3, "release": 1, "reject": 2, "renew": 0}
+
+
+def test_ten_records_in_flight() -> None:
+    work = Work()
+    work.one.acquire(work.first)
+    told = work.scrape()
+    assert told.value(f"{SHARE_PARTITION}_in_flight_message_count", **PARTITION) == 10
+    assert told.value(f"{SHARE_PARTITION}_in_flight_batch_count", **PARTITION) == 1
+    assert told.value(f"{SHARE_PARTITION}_in_flight_batch_message_count_sum", **PARTITION) == 10
+    assert told.value(f"{SHARE_PARTITION}_in_flight_batch_message_count_count", **PARTITION) == 1
+    assert told.value("shareq_share_partition_deliveries_total", **PARTITION) == 10
+    assert told.value("shareq_share_partition_start_offset", **PARTITION) == 0
+    assert told.value("shareq_share_partition_lag", **PARTITION) == 10
+    other = {**PARTITION, "partition": "1"}
+    assert told.value(f"{SHARE_PARTITION}_in_flight_message_count", **other) == 0
+
+
+def test_locks_that_run_out_and_dead_letters() -> None:
+    work = Work()
+    work.one.acquire(work.first)
+    work.world.clock.advance(LOCK_MS + 1)
+    once = work.scrape()
+    assert once.value(f"{SHARE_PARTITION}_acquisition_lock_timeout_total", **PARTITION) == 10
+    assert once.value("shareq_share_partition_dead_letters_total", **PARTITION) == 0
+    work.one.acquire()
+    work.one.acknowledge(work.first, (0, 3, RELEASE))
+    work.world.clock.advance(LOCK_MS + 1)
+    twice = work.scrape()
+    assert twice.value(f"{SHARE_PARTITION}_acquisition_lock_timeout_total", **PARTITION) == 16
+    assert twice.value("shareq_share_partition_dead_letters_total", **PARTITION) == 10
+    assert twice.value("shareq_share_partition_redeliveries_total", **PARTITION) == 10
+    assert twice.value("shareq_share_partition_lag", **PARTITION) == 0
+
+
+def test_counters_outlive_the_members() -> None:
+    """The last member's going drops the share partitions from memory."""
+    work = Work()
+    work.one.acquire(work.first)
+    work.one.acknowledge(work.first, (0, 5, ACCEPT))
+    work.one.connection.disconnect()
+    work.world.clock.run_until_idle()
+    gone = work.scrape()
+    assert gone.value("shareq_share_partition_deliveries_total", **PARTITION) == 10
+    assert gone.value("shareq_share_session_released_records_total") == 4
+    assert gone.value(f"{SHARE_PARTITION}_in_flight_message_count", **PARTITION) == 0
+    assert gone.value("shareq_share_partition_start_offset", **PARTITION) == 6
+    assert gone.value("shareq_share_partition_lag", **PARTITION) == 4
+    work.two.join("t")
+    work.two.acquire(work.first)
+    back = work.scrape()
+    assert back.value("shareq_share_partition_deliveries_total", **PARTITION) == 14
+    assert back.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="accept") == 6
+
+
+def test_lag_grows_without_anybody_consuming() -> None:
+    work = Work()
+    work.one.acquire(work.first)
+    work.one.acknowledge(work.first, (0, 9, ACCEPT))
+    work.world.restart()
+    append(work.world, "t", 7)
+    told = scraped(work.world)
+    assert told.value("shareq_share_partition_start_offset", **PARTITION) == 0  # a state write does not move it itself
+    assert told.value("shareq_share_partition_lag", **PARTITION) == 7
+
+
+def test_a_group_that_has_not_begun_has_no_lag() -> None:
+    work = Work()
+    told = work.scrape()
+    assert PARTITION in told.labels_of("shareq_share_partition_deliveries_total")
+    assert told.labels_of("shareq_share_partition_lag") == []
+    assert told.labels_of("shareq_share_partition_start_offset") == []
+
+
+def test_a_deleted_group_leaves_its_sums() -> None:
+    work = Work()
+    work.one.acquire(work.first)
+    work.one.acknowledge(work.first, (0, 9, ACCEPT))
+    work.one.connection.disconnect()
+    work.two.join("t")
+    work.two.leave()
+    work.one.reconnect()
+    work.one.leave()
+    deleted = work.two.connection.call(DeleteGroupsRequest(["g"]), 2, DeleteGroupsResponse)
+    assert [each.error_code for each in deleted.results] == [ErrorCode.NONE]
+    told = work.scrape()
+    assert told.labels_of("shareq_share_partition_deliveries_total") == []
+    assert told.labels_of(f"{SHARE_GROUP}_topic_partitions_acquire_time_seconds_count") == []
+    assert told.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="accept") == 10
+
+
+@pytest.mark.parametrize("topic", ["t", SHARE_GROUP_STATE])
+def test_a_deleted_topic_leaves_its_sums(topic: str) -> None:
+    work = Work()
+    work.one.acquire(work.first)
+    work.one.acknowledge(work.first, (0, 9, ACCEPT))
+    work.world.broker.metadata.delete_topics([topic])
+    work.world.clock.run_until_idle()
+    told = work.scrape()
+    assert told.labels_of("shareq_share_partition_deliveries_total") == []
+    assert told.value(f"{SHARE_GROUP}_record_acknowledgements_total", ack_type="accept") == 10
+
+
+def test_state_writes() -> None:
+    """One for each partition that a request acknowledges on."""
+    work = Work()
+    work.one.acquire(work.first, work.second)
+    before = work.scrape().value(f"{STATES}_write_total")
+    assert before == 2  # the start offsets
+    work.one.acknowledge(work.first, (0, 4, ACCEPT))
+    work.one.acknowledge(work.first, (5, 5, ACCEPT), (7, 7, REJECT))
+    told = work.scrape()
+    assert told.value(f"{STATES}_write_total") == before + 2
+    assert told.value(f"{STATES}_write_latency_seconds_count") == before + 2
+    assert told.value("shareq_share_coordinator_waiting_operations") == 0
+
+
+def test_the_latency_of_state_writes() -> None:
+    work = Work(log_flush_interval_messages="1")
+    work.one.acquire(work.first)
+    work.world.fs.held_syncs = held = []
+    work.one.send_acknowledge(work.first, (0, 9, ACCEPT))
+    work.world.clock.advance(200)
+    assert work.scrape().value("shareq_share_coordinator_waiting_operations") == 1
+    work.world.fs.held_syncs = None
+    for sync in held:
+        sync()
+    assert work.one.acknowledge_answer() is ErrorCode.NONE
+    told = work.scrape()
+    assert told.value(f"{STATES}_write_latency_seconds_sum") == 0.2
+    assert told.value(f"{STATES}_write_latency_seconds_bucket", le="0.1") == 1
+    assert told.value(f"{STATES}_write_latency_seconds_bucket", le="0.3") == 2
+    assert told.value(f"{STATES}_write_latency_max_seconds") == 0.2
+    work.world.clock.advance(60_000)
+    assert work.scrape().value(f"{STATES}_write_latency_max_seconds") == 0
+
+
+def test_coordinator_partitions() -> None:
+    world = BrokerWorld({"share.coordinator.state.topic.num.partitions": "3"})
+    assert scraped(world).value(f"{STATES}_num_partitions", state="active") == 0
+    world.create_topic("t", 20)
+    ShareClient(world).join("t")
+    told = scraped(world)
+    assert told.value(f"{STATES}_num_partitions", state="active") == 3
+    assert told.value(f"{STATES}_num_partitions", state="failed") == 0
+    assert told.value(f"{STATES}_partition_load_time_seconds_count") == 3
+    assert told.value(f"{GROUPS}_num_partitions", state="active") == 50
+    assert told.value(f"{GROUPS}_partition_load_time_seconds_count") == 1
+
+
+def test_a_coordinator_partition_whose_log_is_lost() -> None:
+    world = BrokerWorld({"share.coordinator.state.topic.num.partitions": "1"})
+    assert ensure(world.broker.metadata, world.broker.config, SHARE_GROUP_STATE).code is ErrorCode.NONE
+    topic_id = world.create_topic("t").topic_id
+    ShareClient(world).join("t")
+    world.broker.share_coordinator.partitions.get(0).resign()
+    told = scraped(world)
+    assert told.value(f"{STATES}_num_partitions", state="active") == 0
+    assert told.value(f"{STATES}_num_partitions", state="failed") == 1
+    assert topic_id != ZERO_UUID
+
+
+def test_share_fetches_and_acknowledgements_by_topic() -> None:
+    work = Work()
+    work.one.acquire(work.first, work.second)  # twice: the start offsets are written first
+    work.one.fetch(acks={work.first: [(0, 0, ACCEPT)]})
+    work.one.acknowledge(work.first, (5, 60, ACCEPT))
+    told = work.scrape()
+    assert told.value(f"{TOPIC}_total_share_fetch_requests_total", topic="t") == 2
+    assert told.value(f"{TOPIC}_failed_share_fetch_requests_total", topic="t") == 0
+    assert told.value(f"{TOPIC}_total_share_acknowledgement_requests_total", topic="t") == 2
+    assert told.value(f"{TOPIC}_failed_share_acknowledgement_requests_total", topic="t") == 1
+    errors = {"request": "ShareAcknowledge", "error": "INVALID_REQUEST"}
+    assert told.value("kafka_network_request_metrics_errors_total", **errors) == 1
+
+
+def test_a_share_fetch_that_fails() -> None:
+    work = Work()
+    stranger = ShareClient(work.world, "s", group="nobody")
+    answer = stranger.fetch(work.first, (b"\1" * 16, 0))
+    assert len(fetch_errors(answer)) == 2
+    told = work.scrape()
+    assert told.value(f"{TOPIC}_total_share_fetch_requests_total", topic="t") == 1
+    assert told.value(f"{TOPIC}_failed_share_fetch_requests_total", topic="t") == 1
+    assert told.labels_of(f"{TOPIC}_total_share_fetch_requests_total") == [{"topic": "t"}]
+    assert told.labels_of(f"{SHARE_GROUP}_request_topic_partitions_fetch_ratio_count") == [], "made up groups"
+    assert {labels["group"] for labels in told.labels_of("shareq_share_partition_deliveries_total")} == {"g"}
+    assert told.value(f"{SHARE_GROUP}_partition_load_time_seconds_count") == 1
+
+
+def test_share_fetches_that_wait_in_vain() -> None:
+    work = Work()
+    work.one.acquire(work.first)
+    work.one.send_fetch(max_wait_ms=500)
+    work.world.clock.run_until_idle()
+    waiting = {"delayed_operation": "ShareFetch"}
+    purgatory = "kafka_server_delayed_operation_purgatory_num_delayed_operations"
+    assert work.scrape().value(purgatory, **waiting) == 1
+    work.world.clock.advance(500)
+    work.one.fetch_answer()
+    told = work.scrape()
+    assert told.value("kafka_server_delayed_share_fetch_metrics_expires_total") == 1
+    assert told.value(purgatory, **waiting) == 0
+
+
+def test_share_fetches_of_full_partitions() -> None:
+    """Both partitions are at their limit of record locks for half of the waiting time."""
+    work = Work()
+    configure(work.world, share_partition_max_record_locks="100")
+    append(work.world, "t", 90)
+    work.one.acquire(work.first)
+    ratio = f"{SHARE_GROUP}_request_topic_partitions_fetch_ratio"
+    wait = f"{SHARE_GROUP}_topic_partitions_acquire_time_seconds"
+    before = work.scrape()
+    assert before.value(f"{ratio}_count", group="g") == before.value(f"{ratio}_sum", group="g")
+    assert before.value(f"{wait}_sum", group="g") == 0
+    work.one.send_fetch(work.second, forgotten=[work.first], max_wait_ms=0)
+    work.one.fetch_answer()
+    work.one.send_fetch(work.first, forgotten=[work.second], max_wait_ms=LOCK_MS * 2)
+    work.world.clock.advance(LOCK_MS + 1)
+    work.one.fetch_answer()
+    told = work.scrape()
+    assert told.value(f"{ratio}_count", group="g") == before.value(f"{ratio}_count", group="g") + 2
+    assert told.value(f"{wait}_sum", group="g") == pytest.approx(LOCK_MS / 1000, abs=0.01)
