@@ -1,6 +1,7 @@
 """Where our broker makes Apache Kafka's tools print something else than Apache Kafka does: every case, and why.
 
-A difference turns the output on Apache Kafka, and where it must, ours, into what has to be equal all the same.
+A difference turns the output on Apache Kafka, and where it must, ours, into what has to be equal all the same. The list
+for people is in docs/kafka-tools.md.
 """
 
 from __future__ import annotations

@@ -1,0 +1,41 @@
+"""docs/kafka-tools.md: what it shows was printed, and every known difference is told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.interop.support.differences import DIFFERENCES
+from tests.interop.support.transcript import FOLDER, Step, parse
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "kafka-tools.md"
+
+
+def shown() -> list[Step]:
+    """The commands in the document and the output below them."""
+    steps: list[tuple[str, list[str]]] = []
+    for block in re.findall(r"^```console\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                steps.append((line[2:], []))
+            elif line:
+                steps[-1][1].append(line)
+    return [Step(command, tuple(lines)) for command, lines in steps]
+
+
+def test_every_example_is_in_a_transcript() -> None:
+    printed = {step for file in FOLDER.glob("*.txt") for step in parse(file.read_text())}
+    examples = shown()
+    assert len(examples) >= 10
+    assert [example for example in examples if example not in printed] == []
+
+
+def test_every_transcript_is_linked() -> None:
+    linked = set(re.findall(r"transcripts/([\w-]+)\.txt\)", DOCUMENT.read_text()))
+    assert linked == {file.stem for file in FOLDER.glob("*.txt")}
+
+
+def test_every_known_difference_is_told() -> None:
+    chapter = DOCUMENT.read_text().split("## Known differences")[1].split("\n## ")[0]
+    told = {" ".join(item.split()) for item in chapter.split("\n* ")[1:]}
+    assert told == {difference.why for difference in DIFFERENCES.values()}
