@@ -28,6 +28,7 @@ SCENARIOS: dict[str, Scenario] = {
     "share-groups-resetting": share_groups.resetting,
     "share-groups-deleting-offsets": share_groups.deleting_offsets,
     "share-groups-deleting-groups": share_groups.deleting_groups,
+    "share-groups-lasting": share_groups.lasting,
     "share-groups-wrong-arguments": share_groups.wrong_arguments,
     "configs-of-groups": configs.of_groups,
     "configs-of-brokers": configs.of_brokers,

@@ -172,6 +172,35 @@ def deleting_groups(run: Session) -> None:
     run.share_groups("--describe", "--group", "one")
 
 
+def lasting(run: Session) -> None:
+    """What is told of groups after their topics grew or went, and after the broker was stopped or killed."""
+    run.topic("orders", 2)
+    run.topic("returns")
+    for topic in ("orders", "returns"):
+        run.produce(topic, ((0, b"%d" % number) for number in range(10)))
+        reset = ("--reset-offsets", "--group", "packers", "--topic", topic, "--to-earliest", "--execute")
+        run.share_groups(*reset)
+    run.finish("packers", "orders", 10)
+    describe = ("--describe", "--group", "packers")
+    for kill in (False, True):
+        run.broker.restart(kill=kill)
+        # Describing waits until the group is loaded; Apache Kafka lists what it has so far.
+        for arguments in (describe, (*describe, "--state", "--verbose"), ("--list", "--state")):
+            run.share_groups(*arguments)
+    run.run("kafka-topics.sh", "--alter", "--topic", "orders", "--partitions", "3")
+    run.share_groups(*describe)
+    run.run("kafka-topics.sh", "--delete", "--topic", "returns")
+    run.share_groups(*describe)
+    run.share_groups("--reset-offsets", "--group", "packers", "--all-topics", "--to-latest", "--dry-run")
+    run.share_groups("--delete-offsets", "--group", "packers", "--topic", "returns", differs="own words")
+    run.topic("returns")
+    run.share_groups(*describe)
+    run.share_groups("--delete", "--group", "packers")
+    run.broker.restart(kill=True)
+    run.share_groups(*describe)
+    run.share_groups("--list")
+
+
 WRONG = (
     (),
     ("--list", "--describe"),
