@@ -67,10 +67,15 @@ class MetricsEndpoint:
         """One connection: one request, one answer."""
         client = asyncio.current_task()
         assert client is not None, "asyncio.start_server makes a task for each connection"
+        if len(self._clients) >= MAX_CONNECTIONS:
+            logger.warning("metrics: a connection was refused, %d are open", len(self._clients))
+            writer.transport.abort()
+            return
         self._clients.add(client)
         try:
             await self._answer(reader, writer)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.CancelledError) as error:
+            # The task ends here, also when `close` cancels it: asyncio's streams would log that as an error.
             logger.debug("metrics: a client was cut off: %r", error)
             writer.transport.abort()
         finally:
@@ -78,17 +83,13 @@ class MetricsEndpoint:
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        method = "GET"
-        if len(self._clients) > MAX_CONNECTIONS:
-            answer = Answer("503 Service Unavailable", b"too many connections\n")
+        try:
+            async with asyncio.timeout(HEAD_TIMEOUT_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            method, answer = "GET", Answer("431 Request Header Fields Too Large", b"the request is too large\n")
         else:
-            try:
-                async with asyncio.timeout(HEAD_TIMEOUT_S):
-                    head = await reader.readuntil(b"\r\n\r\n")
-            except asyncio.LimitOverrunError:
-                answer = Answer("431 Request Header Fields Too Large", b"the request is too large\n")
-            else:
-                method, answer = await self._handle(head)
+            method, answer = await self._handle(head)
         async with asyncio.timeout(ANSWER_TIMEOUT_S):
             writer.write(_head_of(answer))
             if method != "HEAD":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from shareq.broker.internal_topics import ensure
@@ -260,7 +262,8 @@ def test_state_writes() -> None:
 def test_the_latency_of_state_writes() -> None:
     work = Work(log_flush_interval_messages="1")
     work.one.acquire(work.first)
-    work.world.fs.held_syncs = held = []
+    held: list[Callable[[], None]] = []
+    work.world.fs.held_syncs = held
     work.one.send_acknowledge(work.first, (0, 9, ACCEPT))
     work.world.clock.advance(200)
     assert work.scrape().value("shareq_share_coordinator_waiting_operations") == 1

@@ -1,0 +1,226 @@
+"""The HTTP server of the metrics: what it answers, and what it does not let happen."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pytest
+
+from shareq.broker.metrics import endpoint
+from shareq.broker.metrics.endpoint import MetricsEndpoint
+
+BODY = b"shareq_x 1.0\n"
+
+
+class Site:
+    """An endpoint on a free port; `scrape` may be replaced."""
+
+    def __init__(self) -> None:
+        self.scrape: Callable[[], Iterator[bytes]] = lambda: iter((b"", BODY[:5], BODY[5:]))
+        self.endpoint = MetricsEndpoint(self._scrape, "text/test")
+        self.bound = socket.create_server(("127.0.0.1", 0))
+        self.address: tuple[str, int] = self.bound.getsockname()
+
+    def _scrape(self) -> Iterator[bytes]:
+        return self.scrape()
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection(*self.address)
+
+    async def ask(self, request: bytes) -> tuple[str, dict[str, str], bytes]:
+        """Status, headers and body of the answer; the connection is closed behind it."""
+        reader, writer = await self.connect()
+        writer.write(request)
+        answer = await asyncio.wait_for(reader.read(), 5)
+        writer.close()
+        head, _, body = answer.partition(b"\r\n\r\n")
+        status, *lines = head.decode().split("\r\n")
+        headers = dict(line.split(": ", 1) for line in lines)
+        return status.removeprefix("HTTP/1.1 "), headers, body
+
+    async def get(self, path: str) -> tuple[str, dict[str, str], bytes]:
+        return await self.ask(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    site = Site()
+    await site.endpoint.start(site.bound)
+    yield site
+    await site.endpoint.close()
+    await site.endpoint.close()
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/metrics?name[]=x"])
+async def test_a_scrape(site: Site, path: str) -> None:
+    status, headers, body = await site.get(path)
+    assert (status, body) == ("200 OK", BODY)
+    assert headers == {"Content-Type": "text/test", "Content-Length": str(len(BODY)), "Connection": "close"}
+
+
+async def test_a_scrape_of_http_1_0(site: Site) -> None:
+    status, _, body = await site.ask(b"GET /metrics HTTP/1.0\r\n\r\n")
+    assert (status, body) == ("200 OK", BODY)
+
+
+async def test_health(site: Site) -> None:
+    status, _, body = await site.get("/-/healthy")
+    assert (status, body) == ("200 OK", b"shareq is up\n")
+
+
+async def test_head_has_no_body(site: Site) -> None:
+    status, headers, body = await site.ask(b"HEAD /metrics HTTP/1.1\r\n\r\n")
+    assert (status, headers["Content-Length"], body) == ("200 OK", str(len(BODY)), b"")
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics/", "/metricsx", "/favicon.ico", "http://x/metrics"])
+async def test_other_paths_are_not_there(site: Site, path: str) -> None:
+    status, _, body = await site.get(path)
+    assert status == "404 Not Found"
+    assert b"/metrics" in body
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "get"])
+async def test_other_methods_are_refused(site: Site, method: str) -> None:
+    status, headers, _ = await site.ask(f"{method} /metrics HTTP/1.1\r\n\r\n".encode())
+    assert (status, headers["Allow"]) == ("405 Method Not Allowed", "GET, HEAD")
+
+
+@pytest.mark.parametrize(
+    "request_", [b"GET /metrics\r\n\r\n", b"\r\n\r\n", b"GET /metrics HTTP/2\r\n\r\n", b"\x00\x01\xff\xfe \r\n\r\n"]
+)
+async def test_what_is_no_http_is_refused(site: Site, request_: bytes) -> None:
+    status, _, _ = await site.ask(request_)
+    assert status == "400 Bad Request"
+
+
+@pytest.mark.parametrize("size", [endpoint.MAX_HEAD_BYTES, 1_000_000])
+async def test_a_large_head_is_refused(site: Site, size: int) -> None:
+    reader, writer = await site.connect()
+    writer.write(b"GET /metrics HTTP/1.1\r\nX: " + b"x" * size)
+    line = await asyncio.wait_for(reader.readline(), 5)
+    assert line == b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+    writer.close()
+
+
+async def test_who_says_nothing_is_cut_off(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "HEAD_TIMEOUT_S", 0.05)
+    reader, writer = await site.connect()
+    writer.write(b"GET /metrics HTTP/1.1\r\n")
+    assert await asyncio.wait_for(reader.read(), 5) == b""
+    writer.close()
+
+
+async def test_who_goes_away_does_no_harm(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    for sent in (b"", b"GET /met"):
+        _, writer = await site.connect()
+        writer.write(sent)
+        writer.close()
+        await writer.wait_closed()
+    assert (await site.get("/metrics"))[0] == "200 OK"
+    assert not caplog.records
+
+
+async def test_only_so_many_connections(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    others = [await site.connect() for _ in range(endpoint.MAX_CONNECTIONS)]
+    while len(site.endpoint._clients) < endpoint.MAX_CONNECTIONS:
+        await asyncio.sleep(0)
+    reader, writer = await site.connect()
+    assert await asyncio.wait_for(reader.read(), 5) == b""
+    writer.close()
+    assert [record.message for record in caplog.records] == ["metrics: a connection was refused, 8 are open"]
+    for reader, writer in others:
+        writer.write(b"GET /metrics HTTP/1.1\r\n\r\n")
+        assert BODY in await asyncio.wait_for(reader.read(), 5)
+        writer.close()
+    assert (await site.get("/metrics"))[0] == "200 OK"
+
+
+async def test_others_have_their_turn_between_two_pieces(site: Site) -> None:
+    turns = 0
+    at_piece: list[int] = []
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def scrape() -> Iterator[bytes]:
+        for _ in range(10):
+            at_piece.append(turns)
+            yield b"x\n"
+
+    site.scrape = scrape
+    task = asyncio.create_task(others())
+    await site.get("/metrics")
+    task.cancel()
+    assert len(set(at_piece)) == 10
+
+
+async def test_one_scrape_at_a_time(site: Site) -> None:
+    under_way = most = 0
+
+    def scrape() -> Iterator[bytes]:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        for _ in range(5):
+            yield b"x\n"
+        under_way -= 1
+
+    site.scrape = scrape
+    answers = await asyncio.gather(*(site.get("/metrics") for _ in range(4)))
+    assert [body for _, _, body in answers] == [b"x\n" * 5] * 4
+    assert most == 1
+
+
+async def test_who_does_not_take_its_answer_is_cut_off_and_keeps_nobody(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "ANSWER_TIMEOUT_S", 1.0)
+    large = b"x" * 20_000_000
+    answers = [BODY, large]
+    site.scrape = lambda: iter((answers.pop(),))
+    slow = socket.create_connection(site.address)
+    slow.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+    while len(answers) > 1:
+        await asyncio.sleep(0)
+    assert (await site.get("/metrics"))[2] == BODY
+    while site.endpoint._clients:
+        await asyncio.sleep(0.01)
+    received = 0
+    slow.settimeout(5)
+    while chunk := slow.recv(1 << 20):
+        received += len(chunk)
+    assert received < len(large), "shorter than its Content-Length: nobody takes it for complete"
+    slow.close()
+
+
+async def test_a_scrape_that_fails_is_told_and_logged(site: Site, caplog: pytest.LogCaptureFixture) -> None:
+    def scrape() -> Iterator[bytes]:
+        yield b"x\n"
+        raise RuntimeError("a counter is broken")
+
+    site.scrape = scrape
+    status, _, body = await site.get("/metrics")
+    assert status == "500 Internal Server Error"
+    assert b"log" in body
+    assert [record.message for record in caplog.records] == ["metrics: a scrape failed"]
+    site.scrape = lambda: iter((BODY,))
+    assert (await site.get("/metrics"))[0] == "200 OK"
+
+
+async def test_closing_cuts_off_who_is_being_served() -> None:
+    site = Site()
+    await site.endpoint.start(site.bound)
+    reader, writer = await site.connect()
+    while not site.endpoint._clients:
+        await asyncio.sleep(0)
+    await site.endpoint.close()
+    assert await asyncio.wait_for(reader.read(), 5) == b""
+    writer.close()
+    with pytest.raises(ConnectionRefusedError):
+        await site.connect()

@@ -1,0 +1,223 @@
+"""A scrape as Prometheus sees it: the broker, its requests and logs; and the slices it is made of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+
+from shareq import __version__
+from shareq.broker.connection import Listener, ListenerLimits
+from shareq.broker.metrics import exposition, snapshot
+from shareq.broker.metrics.exposition import metric, scrape, text_of
+from shareq.broker.metrics.families import BOUNDS, FAMILIES, Distribution, Family, Kind
+from shareq.broker.metrics.rows import SharePartitionRow, Snapshot
+from shareq.protocol.generated.fetch import FetchResponse
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.testing.broker import child_environment
+from tests.support.metrics import Scraped, scraped
+from tests.support.mock_transport import BrokerWorld
+from tests.support.requests import fetch_request
+from tests.support.share_client import ShareClient, append, from_the_start
+
+TOPIC = "kafka_server_broker_topic_metrics"
+REQUEST = "kafka_network_request_metrics"
+
+
+def share_partition(number: int, group: str = "g") -> SharePartitionRow:
+    return SharePartitionRow(group, "t", str(number), 1, 1, 2, 1, 1, 0, 0, 5, 7)
+
+
+def test_every_metric_is_told_with_its_type_even_by_a_broker_that_did_nothing() -> None:
+    told = scraped(BrokerWorld())
+    assert {family.name: family.kind.value for family in FAMILIES}.items() <= told.types.items()
+    assert told.value("shareq_build_info", version=__version__) == 1
+
+
+def test_a_scrape_makes_nothing_that_nobody_has_used() -> None:
+    world = BrokerWorld()
+    scraped(world)
+    lazy = {"group_coordinator", "share_coordinator", "share_partitions", "share_sessions", "group_administration"}
+    assert lazy.isdisjoint(vars(world.broker))
+
+
+def test_uptime() -> None:
+    world = BrokerWorld()
+    started_ms = world.clock.now_ms()
+    world.clock.advance(2_500)
+    assert scraped(world, started_ms=started_ms).value("shareq_uptime_seconds") == 2.5
+
+
+def test_traffic_and_logs() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", 2)
+    append(world, "t", 10, batches=2)
+    append(world, "t", 5, partition=1)
+    told = scraped(world)
+    assert told.value(f"{TOPIC}_messages_in_total", topic="t") == 25
+    sizes = [told.value("kafka_log_log_size_bytes", topic="t", partition=partition) for partition in ("0", "1")]
+    assert told.value(f"{TOPIC}_bytes_in_total", topic="t") == sum(sizes) > 0
+    assert told.value(f"{TOPIC}_bytes_out_total", topic="t") == 0
+    assert told.value("kafka_log_log_log_start_offset", topic="t", partition="0") == 0
+    assert told.value("kafka_log_log_log_end_offset", topic="t", partition="0") == 20
+    assert told.value("kafka_log_log_num_log_segments", topic="t", partition="0") == 1
+    world.connect().call(fetch_request("t"), 12, FetchResponse)
+    assert scraped(world).value(f"{TOPIC}_bytes_out_total", topic="t") == sizes[0]
+
+
+def test_a_fetch_that_waits_is_counted_when_it_is_answered() -> None:
+    """It reads before it waits, and again when it is woken."""
+    world = BrokerWorld()
+    world.create_topic("t")
+    append(world, "t", 1)
+    client = world.connect()
+    client.send(fetch_request("t", max_wait_ms=500, min_bytes=100_000), 12)
+    world.clock.run_until_idle()
+    assert scraped(world).value(f"{TOPIC}_bytes_out_total", topic="t") == 0
+    world.clock.advance(500)
+    client.receive(FetchResponse)
+    told = scraped(world)
+    size = told.value("kafka_log_log_size_bytes", topic="t", partition="0")
+    assert told.value(f"{TOPIC}_bytes_out_total", topic="t") == size
+
+
+def test_share_fetches_send_bytes_too() -> None:
+    world = BrokerWorld()
+    topic_id = world.create_topic("t").topic_id
+    from_the_start(world)
+    append(world, "t", 10)
+    member = ShareClient(world)
+    member.join("t")
+    member.acquire((topic_id, 0))
+    told = scraped(world)
+    size = told.value("kafka_log_log_size_bytes", topic="t", partition="0")
+    assert told.value(f"{TOPIC}_bytes_out_total", topic="t") == size
+
+
+def test_a_write_that_fails_is_no_traffic() -> None:
+    world = BrokerWorld()
+    world.create_topic("t")
+    append(world, "t", 1)
+    before = scraped(world)
+    world.fs.space_left = 0
+    with pytest.raises(AssertionError):
+        append(world, "t", 1)
+    told = scraped(world)
+    for name in (f"{TOPIC}_messages_in_total", f"{TOPIC}_bytes_in_total"):
+        assert told.value(name, topic="t") == before.value(name, topic="t")
+    assert told.value("kafka_log_log_log_end_offset", topic="t", partition="0") == 1
+
+
+def test_a_log_that_went_offline() -> None:
+    world = BrokerWorld()
+    world.create_topic("t")
+    append(world, "t", 1)
+    world.broker.logs.get("t", 0).go_offline(OSError("the disk is gone"))
+    assert scraped(world).value("kafka_server_replica_manager_offline_replica_count") == 1
+
+
+def test_requests_by_name() -> None:
+    world = BrokerWorld()
+    client = world.connect()
+    for _ in range(3):
+        client.call(MetadataRequest(topics=None), 9, MetadataResponse)
+    told = scraped(world)
+    assert told.value(f"{REQUEST}_requests_total", request="Metadata") == 3
+    assert told.value(f"{REQUEST}_total_time_seconds_count", request="Metadata") == 3
+    assert told.value(f"{REQUEST}_total_time_seconds_bucket", request="Metadata", le="0.0001") == 3
+    assert told.labels_of(f"{REQUEST}_requests_total") == [{"request": "Metadata"}]
+
+
+def test_listeners() -> None:
+    world = BrokerWorld()
+    listener = Listener(
+        "OUTSIDE",
+        clock=world.clock,
+        handle=world.broker.handle_frame,
+        limits=ListenerLimits(),
+        room=world.broker.reply_room,
+        next_id=lambda: 1,
+    )
+    listener.bytes_in, listener.bytes_out, listener.accepted, listener.refused = 1, 2, 3, 4
+    world.broker.reply_room.hold(77)
+    told = scraped(world, [listener])
+    prefix = "kafka_server_socket_server_metrics"
+    assert told.value(f"{prefix}_incoming_byte_total", listener="OUTSIDE") == 1
+    assert told.value(f"{prefix}_outgoing_byte_total", listener="OUTSIDE") == 2
+    assert told.value(f"{prefix}_connection_creation_total", listener="OUTSIDE") == 3
+    assert told.value("shareq_connections_refused_total", listener="OUTSIDE") == 4
+    assert told.value(f"{prefix}_connection_count", listener="OUTSIDE") == 0
+    assert told.value("shareq_held_reply_bytes") == 77
+
+
+def test_any_name_can_be_a_label() -> None:
+    odd = 'a "group"\nwith \\ and ü'
+    told = Scraped(b"".join(text_of(Snapshot(share_partitions=[share_partition(0, odd)]))).decode())
+    assert told.value("shareq_share_partition_lag", group=odd, topic="t", partition="0") == 7
+
+
+@pytest.mark.parametrize("number", [0, 1, exposition.SLICE - 1, exposition.SLICE, exposition.SLICE + 1, 1_000])
+def test_many_rows_come_in_slices_under_one_head(number: int) -> None:
+    pieces = list(text_of(Snapshot(share_partitions=[share_partition(each) for each in range(number)])))
+    told = Scraped(b"".join(pieces).decode())  # which would notice a second head, or a sample that comes twice
+    assert len(told.labels_of("shareq_share_partition_lag")) == number
+    for piece in pieces:
+        samples = [line for line in piece.splitlines() if not line.startswith(b"#")]
+        assert len(samples) <= 2 * exposition.SLICE  # a summary has two lines a sample
+
+
+def test_the_snapshot_pauses_after_some_rows() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", 3 * snapshot.SLICE)
+    ShareClient(world).join("t")
+    taken = Snapshot()
+    lengths = [0, *(len(taken.share_partitions) for _ in snapshot.take(taken, world.broker, [], 0))]
+    assert lengths[-1] == 3 * snapshot.SLICE
+    assert max(after - before for before, after in pairwise(lengths)) == snapshot.SLICE
+
+
+def test_the_broker_may_change_between_two_slices() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", 3 * snapshot.SLICE)
+    world.create_topic("u")
+    append(world, "u", 1)
+    member = ShareClient(world)
+    member.join("t")
+    pieces = []
+    for number, piece in enumerate(scrape(world.broker, [], 0)):
+        pieces.append(piece)
+        if number == 3:
+            world.broker.metadata.delete_topics(["u"])
+            member.leave()
+            ShareClient(world, "other", group="h").join("t")
+        elif number == 12:
+            world.broker.metadata.delete_topics(["t"])
+        world.clock.run_until_idle()
+    assert Scraped(b"".join(pieces).decode()).value("shareq_uptime_seconds") > 0
+
+
+def test_a_number_is_no_distribution() -> None:
+    text = Family(Kind.GAUGE, "shareq_x", (), "x", lambda _snapshot: [])
+    with pytest.raises(TypeError):
+        metric(text, [((), Distribution(1, 1))])
+    with pytest.raises(TypeError):
+        metric(text._replace(kind=Kind.SUMMARY), [((), 1)])
+
+
+def test_bounds_are_written_as_prometheus_does() -> None:
+    assert BOUNDS == ("0.0001", "0.0003", "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "+Inf")
+
+
+def test_nothing_of_prometheus_is_imported_without_metrics() -> None:
+    """It would nearly double the time of a start."""
+    code = (
+        "import sys, shareq.broker.cli, shareq.broker.server, shareq.broker.group_coordinator\n"
+        "import shareq.broker.share_partitions, shareq.broker.handlers.share_fetch\n"
+        "print([name for name in sys.modules if 'prometheus' in name or name.startswith('shareq.broker.metrics.')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=child_environment()
+    )
+    assert done.stdout.strip() == "['shareq.broker.metrics.counters']"
