@@ -14,7 +14,7 @@ from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import decode_records
 from tests.simulation.audit_coordinators import check_group, check_nothing_left, share_states
-from tests.simulation.ledger import GroupLedger, InvariantBroken
+from tests.simulation.ledger import CONTROL, GroupLedger, InvariantBroken
 from tests.simulation.topics import Slot
 
 if TYPE_CHECKING:
@@ -58,8 +58,11 @@ def contents(log: PartitionLog) -> dict[int, bytes | None]:
         if isinstance(read, ErrorCode) or not read.batches:
             raise InvariantBroken(f"{log.topic}-{log.partition} cannot be read at {offset}: {read}")
         for span in read.batches:
-            data = bytes(read.records[span.position : span.position + span.size])
-            found.update({record.offset: record.value for record in decode_records(data)})
+            if span.is_control:
+                found[span.base_offset] = CONTROL
+            else:
+                data = bytes(read.records[span.position : span.position + span.size])
+                found.update({record.offset: record.value for record in decode_records(data)})
             offset = span.last_offset + 1
     return {offset: value for offset, value in found.items() if offset >= log.log_start_offset}
 

@@ -26,6 +26,9 @@ def drain(world: World) -> None:
     for producer in world.producers:
         producer.finish()
     world.settle()
+    for transactional in world.transactional:
+        transactional.finish()
+    world.settle()
     for group in world.groups:
         _drain_group(world, group)
     world.audit()
@@ -33,7 +36,8 @@ def drain(world: World) -> None:
     for group in world.groups:
         group.ledger.check_all_finished(starts)
         world.seen.update(group.ledger.seen)
-    unanswered = [batch for producer in world.producers for batch in producer.unanswered.values()]
+    unanswered: list[object] = [batch for producer in world.producers for batch in producer.unanswered.values()]
+    unanswered += [slot for transactional in world.transactional for slot in transactional.unfinished]
     if unanswered:
         raise InvariantBroken(f"never answered: {unanswered}")
     if world.rng.random() < 0.3:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.meta_db import PutConfig, ResourceName
+from shareq.coordinator.ports import IsolationLevel
 from tests.simulation.ledger import GroupLedger
 from tests.simulation.membership import MembershipLedger
 
@@ -27,6 +28,7 @@ class Group:
         self._lock_before_ms = self.lock_ms
         self._lock_changed_at = -1
         self.ledger = GroupLedger(world.topics.records, earliest=rng.random() < 0.7, limit=rng.randint(2, 5))
+        self.ledger.on_isolation(rng.random() < 0.4)
         self.membership = MembershipLedger(group_id)
         self.members: list[Member] = []
         self.cores: dict[int, object] = {}  # the leaders that were seen last, by slot
@@ -37,6 +39,7 @@ class Group:
         """Tell the broker the group's settings."""
         self._set("share.auto.offset.reset", "earliest" if self.ledger.earliest else "latest")
         self._set("share.delivery.count.limit", str(self.ledger.limit))
+        self._set("share.isolation.level", "read_committed" if self.ledger.committed else "read_uncommitted")
 
     def _set(self, name: str, value: str) -> None:
         self.world.note(f"{self.id}: {name}={value}")
@@ -46,10 +49,13 @@ class Group:
             self.world.note(f"... and was not set: {error}")
 
     def change_a_setting(self) -> None:
-        """Another delivery limit or lock duration: counts from now on."""
+        """Another delivery limit, lock duration or isolation level: counts from now on."""
         rng = self.world.rng
         self.world.seen["config changes"] += 1
-        if rng.random() < 0.5:
+        action = rng.random()
+        if action < 0.15:
+            self._set("share.isolation.level", "read_uncommitted" if self.ledger.committed else "read_committed")
+        elif action < 0.6:
             self._set("share.delivery.count.limit", str(rng.randint(2, 5)))
         else:
             self._set("share.record.lock.duration.ms", str(rng.choice(LOCKS_MS)))
@@ -60,6 +66,7 @@ class Group:
         now = self.world.broker.configs.share_group(self.id)
         if now.delivery_count_limit != self.ledger.limit:
             self.ledger.on_limit(now.delivery_count_limit)
+        self.ledger.on_isolation(now.isolation_level is IsolationLevel.READ_COMMITTED)
         if now.record_lock_duration_ms != self.lock_ms:
             self._lock_before_ms, self._lock_changed_at = self.lock_ms, self.world.clock.now_ms()
             self.lock_ms = now.record_lock_duration_ms
@@ -71,7 +78,9 @@ class Group:
     def deleted(self) -> None:
         """The group is gone with all it had; the next one of its name knows nothing."""
         self.world.seen.update(self.ledger.seen)
-        self.ledger = GroupLedger(self.world.topics.records, earliest=self.ledger.earliest, limit=self.ledger.limit)
+        before = self.ledger
+        self.ledger = GroupLedger(self.world.topics.records, earliest=before.earliest, limit=before.limit)
+        self.ledger.on_isolation(before.committed)
         self.membership = MembershipLedger(self.id)
         self.cores.clear()
 

@@ -11,15 +11,30 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 Place = tuple[int, int]  # slot (a partition of one incarnation of a topic), offset
 
 T = TypeVar("T")
 
+CONTROL: Final = b"(control)"  # stands for the record of a control batch
+
 
 class InvariantBroken(AssertionError):
     """The broker did what it must never do."""
+
+
+@dataclass(eq=False)
+class Transaction:
+    """A transaction in one slot. `commits`: what was decided, None while it is open; it never changes again."""
+
+    slot: int
+    commits: bool | None = None
+    first_offset: int | None = None  # None: nothing of it was answered yet
+
+    def begins_at(self, offset: int) -> None:
+        """A record of it is at that offset."""
+        self.first_offset = offset if self.first_offset is None else min(self.first_offset, offset)
 
 
 @dataclass
@@ -28,6 +43,8 @@ class RecordLedger:
 
     sent: dict[bytes, int] = field(default_factory=dict)  # every value that was sent, to its slot; no two are the same
     values: dict[int, dict[int, bytes]] = field(default_factory=dict)  # answered or delivered: cannot change any more
+    transactions: list[Transaction] = field(default_factory=list)
+    transaction_of: dict[bytes, Transaction] = field(default_factory=dict)  # by value
 
     def on_produced(self, slot: int, base_offset: int, values: list[bytes]) -> None:
         """The produce request was answered: these records exist from now on."""
@@ -45,9 +62,9 @@ class RecordLedger:
         if sorted(found) != list(range(log_start, end)):
             raise InvariantBroken(f"slot {slot} has offsets {sorted(found)}, not {log_start} to {end}")
         for offset, value in found.items():
-            if value is None or self.sent.get(value) != slot:
+            if value is not CONTROL and (value is None or self.sent.get(value) != slot):
                 raise InvariantBroken(f"{(slot, offset)} holds {value!r}, which nobody sent there")
-        twice = [value for value, times in Counter(found.values()).items() if times > 1]
+        twice = [value for value, times in Counter(found.values()).items() if times > 1 and value is not CONTROL]
         if twice:
             raise InvariantBroken(f"slot {slot} holds {twice} more than once")
         for offset, value in self.values.get(slot, {}).items():
@@ -59,6 +76,23 @@ class RecordLedger:
     def forget(self, slot: int) -> None:
         """The slot's topic is deleted."""
         self.values.pop(slot, None)
+        self.transactions = [transaction for transaction in self.transactions if transaction.slot != slot]
+
+    def check_committed(self, place: Place, value: bytes | None) -> None:
+        """The record was delivered to a read_committed group: it is committed, and so is everything before it."""
+        transaction = None if value is None else self.transaction_of.get(value)
+        if transaction is not None and not transaction.commits:
+            state = "open" if transaction.commits is None else "aborted"
+            raise InvariantBroken(f"{place} was delivered to a read_committed group, its transaction is {state}")
+        for other in self.transactions:
+            is_open = other.slot == place[0] and other.commits is None and other.first_offset is not None
+            if is_open and other.first_offset is not None and other.first_offset < place[1]:
+                raise InvariantBroken(f"{place} was delivered behind the transaction open at {other.first_offset}")
+
+    def is_committed(self, value: bytes) -> bool:
+        """Whether the record is in no transaction, or in one that was decided to be committed."""
+        transaction = self.transaction_of.get(value)
+        return transaction is None or bool(transaction.commits)
 
     def _at(self, place: Place, value: bytes) -> None:
         slot, offset = place
@@ -92,6 +126,8 @@ class GroupLedger:
     records: RecordLedger
     earliest: bool  # the group starts at the log start, so every record is due; else only what follows the first one
     limit: int  # deliveries of a record, as configured now
+    committed: bool = False  # isolation level read_committed, as configured now
+    was_committed: bool = False  # it has been at some time: what was aborted then never comes
     holds: dict[Place, Hold] = field(default_factory=dict)
     finished: set[Place] = field(default_factory=set)  # an ACCEPT or REJECT was answered
     maybe_finished: Counter[Place] = field(default_factory=Counter)  # those sent of which the outcome is not known
@@ -107,6 +143,11 @@ class GroupLedger:
     seen: Counter[str] = field(default_factory=Counter)
 
     # -- delivery
+
+    def on_isolation(self, committed: bool) -> None:
+        """The isolation level was changed."""
+        self.committed = committed
+        self.was_committed = self.was_committed or committed
 
     def on_limit(self, limit: int) -> None:
         """The delivery count limit was changed; what has been delivered so often already may be archived."""
@@ -127,12 +168,16 @@ class GroupLedger:
         deadline_ms: int,
         leader: object,
         certain: bool,
+        committed: bool,
     ) -> None:
         """The record is in an answer to `member_id`, for the `count`-th time.
 
         `leader` counted it; None: not known. `certain`: no failed state write can turn out to be durable after all.
+        `committed`: it was asked for by a group that reads committed records only.
         """
         self.records.on_delivered(place, value)
+        if committed and self.committed:
+            self.records.check_committed(place, value)
         if place in self.finished:
             raise InvariantBroken(f"{place} was delivered to {member_id} after an answered ACCEPT or REJECT")
         begin = self.begins.get(place[0])
@@ -277,9 +322,13 @@ class GroupLedger:
             if not delivered:
                 return []
             first = min(delivered)
-        offsets = sorted(self.records.values.get(slot, ()))
+        first = max(first, log_start)
         return [
-            offset for offset in offsets if offset >= max(first, log_start) and not self._may_be_over((slot, offset))
+            offset
+            for offset, value in sorted(self.records.values.get(slot, {}).items())
+            if offset >= first
+            and not self._may_be_over((slot, offset))
+            and (not self.was_committed or self.records.is_committed(value))
         ]
 
     def _may_be_over(self, place: Place) -> bool:

@@ -12,7 +12,7 @@ from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchReque
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import batch_headers, decode_records
 from tests.simulation.heartbeats import Heartbeats
-from tests.simulation.ledger import GroupLedger, InvariantBroken, Place
+from tests.simulation.ledger import CONTROL, GroupLedger, InvariantBroken, Place
 
 if TYPE_CHECKING:
     from tests.simulation.group import Group
@@ -117,8 +117,9 @@ class Member:
             assert isinstance(response, ShareFetchResponse)
             if life == self.life:
                 self.busy = False
-                self._on_fetched(response, sent, leaders)
+                self._on_fetched(response, sent, leaders, committed)
 
+        committed = self.group.ledger.committed
         pending = world.call("share_fetch", request, 2, self.connection)
         leaders = world.cores(self.group)  # that it asks: an answer of theirs continues their counting
         pending.on_complete(answered)
@@ -135,7 +136,9 @@ class Member:
             topic.partitions.append(share_fetch.FetchPartition(slot.partition, batches))
         return list(topics.values())
 
-    def _on_fetched(self, response: ShareFetchResponse, sent: SentAcks, leaders: Mapping[int, object]) -> None:
+    def _on_fetched(
+        self, response: ShareFetchResponse, sent: SentAcks, leaders: Mapping[int, object], committed: bool
+    ) -> None:
         if response.error_code in SESSION_LOST:
             self.session_epoch = 0
             return
@@ -150,18 +153,19 @@ class Member:
         }
         self._on_acked(sent, {index: ErrorCode(row.acknowledge_error_code) for index, row in rows.items()})
         for index, row in rows.items():
-            self._on_partition(index, row, leaders.get(index))
+            self._on_partition(index, row, leaders.get(index), committed)
 
-    def _on_partition(self, index: int, row: PartitionData, leader: object) -> None:
+    def _on_partition(self, index: int, row: PartitionData, leader: object, committed: bool) -> None:
         world = self.world
         if row.error_code != ErrorCode.NONE:
             world.note(f"{self.id} cannot fetch slot {index}: {ErrorCode(row.error_code).name}")
             world.seen["partitions that could not be fetched"] += 1
         assert row.records is not None
-        values = {}
+        values: dict[int, bytes | None] = {}
         for position, header in batch_headers(row.records):
             data = bytes(row.records[position : position + header.size])
-            values.update({record.offset: record.value for record in decode_records(data)})
+            found = decode_records(data)
+            values.update({record.offset: CONTROL if header.is_control else record.value for record in found})
         if not world.topics.is_live(index):
             return
         if world.cores(self.group).get(index) is not leader:
@@ -174,6 +178,9 @@ class Member:
                 place = (index, offset)
                 if offset not in values:
                     raise InvariantBroken(f"{place} was acquired and is not among the records of the answer")
+                self.held.append(place)
+                if values[offset] is CONTROL:
+                    continue  # no record: to be acknowledged, and that is all
                 self.group.ledger.on_delivered(
                     self.id,
                     place,
@@ -183,8 +190,8 @@ class Member:
                     deadline_ms=now + self.group.shortest_lock_ms(now),
                     leader=leader,
                     certain=certain,
+                    committed=committed,
                 )
-                self.held.append(place)
 
     # -- acknowledging
 

@@ -38,6 +38,7 @@ from tests.simulation.member import Member
 from tests.simulation.producer import Producer
 from tests.simulation.settings import SESSION_TIMEOUTS_MS, changed_settings, first_settings
 from tests.simulation.topics import TOPIC, Slot, Topics
+from tests.simulation.transactions import TransactionalProducer
 from tests.support.mem_fs import CrashModel, MemFs, SimulatedCrash
 from tests.support.virtual_clock import VirtualClock
 
@@ -91,6 +92,7 @@ class World:
             group.configure()
         self.admin = Administrator(self)
         self.producers = [Producer(self, -1), Producer(self, 17)]
+        self.transactional = [TransactionalProducer(self, 40), TransactionalProducer(self, 41)][: rng.choice((0, 1, 2))]
         for group in self.groups:
             group.members = [Member(self, group, f"{group.id}-{index}") for index in range(rng.choice((2, 3)))]
         self.actions, self.weights = self._actions()
@@ -159,7 +161,7 @@ class World:
         self.seen["passes of the cleaner"] += self.broker.logs.cleaner.passes
         self.seen["passes that were cut off"] += self.broker.logs.cleaner.busy
         self.clock.drop_everything()
-        for producer in self.producers:
+        for producer in self._all_producers():
             producer.on_broker_lost()
         for group in self.groups:
             group.ledger.on_restart()
@@ -212,11 +214,14 @@ class World:
         """Until nothing is under way."""
         self.clock.run_until_idle()
 
+    def _all_producers(self) -> list[Producer | TransactionalProducer]:
+        return [*self.producers, *self.transactional]
+
     def _actions(self) -> tuple[list[Callable[[], None]], list[float]]:
         """What may happen, with cumulated weights: seeds are about consuming, or about what surrounds it."""
         rng, faults = self.rng, self.faults
         table: tuple[tuple[Callable[[], None], float, float], ...] = (
-            (lambda: rng.choice(self.producers).act(), 25, 14),
+            (lambda: rng.choice(self._all_producers()).act(), 25, 14),
             (lambda: rng.choice(rng.choice(self.groups).members).act(), 48, 24),
             (self._somebody_heartbeats, 3, 20),
             (self._let_time_pass, 8, 10),
