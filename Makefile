@@ -11,7 +11,7 @@ WITHIN := $(RUN) scripts/within.py
 SOURCES := tests bench examples scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types imports gen-check links gen interop sim bench dist clean
+.PHONY: help demo test check lint types imports gen-check links gen interop differential sim bench dist clean
 
 help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
@@ -21,6 +21,7 @@ help:
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
 	@echo "  make interop     Apache Kafka's own clients and tools; needs Java and Maven, skips what is missing"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
+	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.3.1 (10 minutes); needs Java and Maven"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
 	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
 	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
@@ -70,6 +71,9 @@ gen: $(READY)
 
 interop: $(READY)
 	$(WITHIN) 480 $(BIN)/pytest -q -rs -m interop $(ARGS)
+
+differential: $(READY)
+	@$(RUN) -m tests.differential $(ARGS)
 
 sim: $(READY)
 	@$(RUN) -m tests.simulation $(SEEDS) $(ARGS)

@@ -1,0 +1,27 @@
+"""Fixed seeds at shareq and at Apache Kafka 4.3.1; all of them with `make differential`."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.differential.campaign import Campaign
+from tests.differential.report import Report
+from tests.differential.steps import STEPS
+from tests.support.apache_kafka import why_unavailable
+
+pytestmark = [pytest.mark.interop, pytest.mark.crash]
+
+SEEDS = range(15)
+
+
+def test_fixed_seeds_agree() -> None:
+    missing = why_unavailable()
+    if missing is not None:
+        pytest.skip(missing)
+    with Campaign(at_once=len(SEEDS)) as campaign:
+        outcomes = asyncio.run(campaign.run(SEEDS))
+    failures = Report(outcomes, STEPS, campaign.took_s).failures
+    assert not failures, "\n".join(failure.told(verbose=False) for failure in failures)
+    assert {len(one.attempts[-1].played) for one in outcomes} == {STEPS}

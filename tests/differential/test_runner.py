@@ -1,0 +1,234 @@
+"""Playing in lockstep: what counts as a mismatch, what is justified, and that a planted difference is found."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tests.differential.answers import Answer, PartitionAnswer
+from tests.differential.campaign import Campaign, Outcome
+from tests.differential.compare import differences
+from tests.differential.justified import JUSTIFIED, Situation, explained
+from tests.differential.player import Plays
+from tests.differential.report import BEGIN, END, Report, write_report
+from tests.differential.runner import Attempt, Played, RestartGate, verdict
+from tests.differential.steps import (
+    BATCH_OPTIMIZED,
+    STEPS,
+    Acknowledge,
+    AckRange,
+    Fetch,
+    ReadState,
+    Setup,
+    Step,
+    setup_of,
+)
+from tests.differential.view import View
+
+STEP = Fetch("fetch", 0, 1)
+FOUND = differences(Answer(), Answer(1))
+
+
+def attempt(ours: Answer, theirs: Answer, *, before: int = 0) -> Attempt:
+    played = [Played(STEP, Answer(), Answer())] * before + [Played(STEP, ours, theirs)]
+    return Attempt(1, played, differences(ours, theirs), Counter())
+
+
+def test_agreeing_at_once_is_agreeing() -> None:
+    assert verdict([attempt(Answer(), Answer())]) == "agreed"
+
+
+def test_a_mismatch_is_one_that_apache_kafka_repeats() -> None:
+    assert verdict([attempt(Answer(), Answer(1))] * 4) == "mismatch"
+
+
+def test_apache_kafka_may_disagree_with_itself() -> None:
+    assert verdict([attempt(Answer(), Answer(1)), attempt(Answer(), Answer(), before=3)]) == "agreed"
+
+
+def test_shareq_may_not() -> None:
+    assert verdict([attempt(Answer(1), Answer()), attempt(Answer(), Answer())]) == "ours wavers"
+
+
+def test_differences_that_are_never_the_same_decide_nothing() -> None:
+    assert verdict([attempt(Answer(), Answer(1)), attempt(Answer(), Answer(2))]) == "undecided"
+    assert verdict([attempt(Answer(), Answer(1)), attempt(Answer(), Answer(1), before=1)]) == "undecided"
+
+
+# -- justified differences
+
+
+def view_of(begins: Literal["altered", "earliest", "latest"] = "altered") -> View:
+    return View(replace(setup_of(0), begins=begins), log_end=[100, 100])
+
+
+def explains(step: Step, ours: Answer, theirs: Answer, view: View | None = None) -> list[str]:
+    """The names of the differences that hit, if they explain everything."""
+    hits, rest = explained(Situation(step, ours, theirs, view or view_of(), differences(ours, theirs)))
+    return [] if rest else [hit.name for hit in hits]
+
+
+def acquired(first: int, last: int, count: int = 1, *, partition: int = 0) -> Answer:
+    return Answer(0, {partition: PartitionAnswer(acquired=dict.fromkeys(range(first, last + 1), count))})
+
+
+def test_names_are_unique() -> None:
+    assert len({known.name for known in JUSTIFIED}) == len(JUSTIFIED)
+
+
+def test_an_unknown_topic_excuses_nothing_else() -> None:
+    step = Fetch("unknown topic", 3, 0, (0,), unknown_topic=True)
+    ours = Answer(0, {0: PartitionAnswer(100)})
+    assert explains(step, ours, Answer(-1)) == ["unknown topic id in a share fetch"]
+    assert explains(step, ours, Answer(42)) == []
+    assert explains(step, acquired(0, 1), Answer(-1)) == []
+    assert explains(replace(step, unknown_topic=False), ours, Answer(-1)) == []
+
+
+def test_an_initial_start_offset_is_persisted_only_until_something_is_written() -> None:
+    ours, theirs = Answer(0, {0: PartitionAnswer(start_offset=7)}), Answer(0, {0: PartitionAnswer(start_offset=-1)})
+    view = view_of("latest")
+    assert explains(ReadState("read state"), ours, theirs, view) == ["initial start offset is persisted"]
+    assert explains(ReadState("read state"), ours, theirs) == []
+    view.written.add(0)
+    assert explains(ReadState("read state"), ours, theirs, view) == []
+
+
+def test_records_may_be_skipped_only_after_a_reload() -> None:
+    view = view_of("latest")
+    assert explains(STEP, acquired(3, 9), acquired(6, 9), view) == []
+    view.reread.add(0)
+    assert explains(STEP, acquired(3, 9), acquired(6, 9), view) == ["initial start offset survives a reload"]
+    assert explains(STEP, acquired(6, 9), acquired(3, 9), view) == []
+
+
+def test_acknowledging_below_an_empty_window() -> None:
+    step = Acknowledge("bad ack", 0, 1, ((0, (AckRange(0, 2, (1,)),)),))
+    refused = Answer(0, {0: PartitionAnswer(ack_error=121)})
+    assert explains(step, refused, Answer(-1)) == [
+        "acknowledging from below the start offset, with nothing in flight there"
+    ]
+    assert explains(step, Answer(0, {0: PartitionAnswer(ack_error=42)}), Answer(-1)) == []
+    assert explains(step, refused, Answer(0)) == []
+
+
+def test_a_negative_batch_size_adds_the_offset_in_front() -> None:
+    step = replace(STEP, batch_size=-1, mode=BATCH_OPTIMIZED)
+    assert explains(step, acquired(5, 9), acquired(4, 9)) == ["negative BatchSize"]
+    assert explains(step, acquired(5, 9), acquired(3, 9)) == []
+    assert explains(step, acquired(5, 9), acquired(4, 9, 2)) == []
+    assert explains(replace(step, batch_size=1), acquired(5, 9), acquired(4, 9)) == []
+
+
+def test_a_shared_budget_may_go_to_either_partition_first() -> None:
+    step = Fetch("fetch, shared budget", 0, 1, (0, 1), max_records=1)
+    either = acquired(5, 9), acquired(0, 0, partition=1)
+    assert explains(step, *either) == ["which partition a shared MaxRecords goes to first"]
+    assert explains(replace(step, kind="fetch"), *either) == []
+    assert explains(step, acquired(5, 9), acquired(5, 9, 2)) == []
+
+
+def test_what_a_request_releases_may_come_with_records_that_begin() -> None:
+    step = Fetch("fetch with acks", 0, 1, acks=((1, (AckRange(2, 3, (2,)),)),))
+    first = PartitionAnswer(acquired={7: 1})
+    ours = Answer(0, {0: first, 1: PartitionAnswer(acquired={2: 2, 3: 2})})
+    view = view_of("latest")
+    assert explains(step, ours, Answer(0, {0: first}), view) == [
+        "a share fetch waits for the initial start offset to be durable"
+    ]
+    assert explains(replace(step, acks=()), ours, Answer(0, {0: first}), view) == []
+    view.begun.update((0, 1))
+    assert explains(step, ours, Answer(0, {0: first}), view) == []
+
+
+# -- restarts
+
+
+async def test_sequences_restart_together_and_do_not_wait_for_those_that_have_ended() -> None:
+    restarts: list[str] = []
+
+    async def restart() -> None:
+        restarts.append("restart")
+
+    gate = RestartGate(restart, 3)
+    waiting = [asyncio.create_task(gate.pass_through()) for _ in range(2)]
+    await asyncio.sleep(0)
+    assert restarts == []
+    await gate.leave()
+    await asyncio.gather(*waiting)
+    assert restarts == ["restart"]
+    await gate.leave()
+    assert restarts == ["restart"]
+
+
+# -- the whole of it, with shareq in the place of Apache Kafka
+
+
+@dataclass(slots=True)
+class CountsWrong:
+    """A player that tells one delivery too many from the second delivery on."""
+
+    player: Plays
+    told: list[int] = field(default_factory=list)
+
+    async def begin(self, setup: Setup) -> None:
+        await self.player.begin(setup)
+
+    async def play(self, step: Step) -> Answer:
+        answer = await self.player.play(step)
+        rows = {}
+        for number, row in answer.partitions.items():
+            wrong = {offset: count + (count >= 2) for offset, count in row.acquired.items()}
+            rows[number] = replace(row, acquired=wrong)
+        return replace(answer, partitions=rows)
+
+    async def end(self) -> None:
+        await self.player.end()
+
+
+class Planted(Campaign):
+    """With a fault in what one side is told."""
+
+    def make(self, side: Literal["ours", "theirs"], name: str) -> Plays:
+        player = super().make(side, name)
+        return CountsWrong(player) if side == "ours" else player
+
+
+def run(campaign: Campaign, seeds: list[int]) -> list[Outcome]:
+    with campaign:
+        return asyncio.run(campaign.run(seeds))
+
+
+@pytest.mark.crash
+def test_shareq_agrees_with_itself_and_a_planted_difference_is_found() -> None:
+    quiet: list[str] = []
+    outcomes = run(Campaign(8, tell=quiet.append, kinds=("ours", "ours")), [3, *range(20, 24)])
+    assert [(one.seed, one.verdict) for one in outcomes if one.verdict != "agreed"] == []
+    assert {len(one.attempts[-1].played) for one in outcomes} == {STEPS}
+
+    planted = run(Planted(8, steps=25, tell=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
+    caught = [one for one in planted if one.verdict == "mismatch"]
+    assert len(caught) >= 3
+    assert {difference.what for one in caught for difference in one.attempts[-1].found} == {"acquired"}
+    report = Report(planted, 60, 1.0)
+    text = report.failures[0].told(verbose=False)
+    assert "acquired: ours" in text
+    assert f"--from {report.failures[0].outcome.seed} --verbose" in text
+
+
+def test_the_report_replaces_what_stands_between_its_marks(tmp_path: Path) -> None:
+    document = tmp_path / "differential.md"
+    document.write_text(f"before{os.linesep}{BEGIN}\nold\n{END}\nafter")
+    outcome = Outcome(1, [attempt(Answer(), Answer())], "agreed")
+    write_report(document, Report([outcome], 60, 12.0))
+    text = document.read_text()
+    assert "old" not in text
+    assert text.startswith("before")
+    assert text.endswith(f"{END}\nafter")
+    assert "| sequences that agree | 1 |" in text
