@@ -184,18 +184,15 @@ async def test_who_does_not_take_its_answer_is_cut_off_and_keeps_nobody(
     large = b"x" * 20_000_000
     answers = [BODY, large]
     site.scrape = lambda: iter((answers.pop(),))
-    slow = socket.create_connection(site.address)
-    slow.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+    reader, slow = await asyncio.open_connection(*site.address, limit=1024)  # reads no more than that ahead
+    slow.write(b"GET /metrics HTTP/1.1\r\n\r\n")
     while len(answers) > 1:
         await asyncio.sleep(0)
     assert (await site.get("/metrics"))[2] == BODY
     while site.endpoint._clients:
         await asyncio.sleep(0.01)
-    received = 0
-    slow.settimeout(5)
-    while chunk := slow.recv(1 << 20):
-        received += len(chunk)
-    assert received < len(large), "shorter than its Content-Length: nobody takes it for complete"
+    received = await asyncio.wait_for(reader.read(), 5)
+    assert len(received) < len(large), "shorter than its Content-Length: nobody takes it for complete"
     slow.close()
 
 
