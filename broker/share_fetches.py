@@ -84,7 +84,7 @@ class ShareFetch:
         self._passed_over = False  # records that nobody gets: there may be others behind them
         isolation_level = broker.configs.share_group(params.group_id).isolation_level
         self._committed = isolation_level is IsolationLevel.READ_COMMITTED
-        self._expired = params.max_wait_ms <= 0 or params.max_records < 0
+        self._expired = params.max_wait_ms <= 0
         self._began_ns = broker.env.clock.now_ns()
         self._waited_ns: int | None = None  # until a partition was open to this fetch
         self._open = 0  # partitions that were open to the last attempt
@@ -93,15 +93,16 @@ class ShareFetch:
     def start(self) -> Pending[list[FetchedPartition]]:
         """Try at once; park when there is nothing yet."""
         params = self._params
-        nothing_wanted = params.max_records == 0 or params.max_bytes <= 0
         for wanted in self._wanted:
             if wanted.topic is None:
                 self._refused.append(FetchedPartition(wanted.topic_id, wanted.partition, wanted.error))
-            elif not nothing_wanted:
+            elif params.max_records != 0 and params.max_bytes > 0:  # a negative MaxRecords loads, too
                 key = SharePartitionKey(params.group_id, wanted.topic_id, wanted.partition)
                 self._leaders.append(self._manager.get_or_load(key, wanted.topic))
         self._expired = self._expired or not self._leaders
-        if not self._attempt(last=self._expired):
+        if params.max_records <= 0:
+            self._complete(self._errors())
+        elif not self._attempt(last=self._expired):
             self._park()
         return self.pending
 

@@ -7,6 +7,12 @@ import errno
 import pytest
 
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.read_share_group_state import (
+    PartitionData,
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateResponse,
+    ReadStateData,
+)
 from tests.support.mock_transport import BrokerWorld
 from tests.support.share_client import (
     ACCEPT,
@@ -139,6 +145,9 @@ def test_a_negative_max_records_loads_the_share_partition_and_brings_nothing() -
     assert member.acknowledge(place, (0, 0, ACCEPT)) == UNKNOWN
     assert acquired_of(member.fetch(max_records=-1, max_wait_ms=1_000)) == []
     assert member.acknowledge(place, (0, 0, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
+    wanted = ReadStateData(place[0], [PartitionData(0, -1)])
+    answer = world.connect().call(ReadShareGroupStateRequest("g", [wanted]), 0, ReadShareGroupStateResponse)
+    assert answer.results[0].partitions[0].start_offset == -1  # nobody has acquired anything: it is not written down
 
 
 def test_errors_are_told_though_no_records_are_asked_for() -> None:
