@@ -37,9 +37,10 @@ class RunningBroker(Protocol):
 
 @dataclass(slots=True)
 class Shareq:
-    """`python -m shareq.broker serve` with its defaults."""
+    """`python -m shareq.broker serve` with its defaults, but for the properties given as NAME=VALUE."""
 
     folder: Path
+    properties: tuple[str, ...] = ()
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
 
@@ -55,6 +56,7 @@ class Shareq:
     def start(self, timeout_s: float = 20) -> float:
         command = [sys.executable, "-m", "shareq.broker", "serve", "--listen", self.address]
         command += ["--data-dir", str(self.folder / "data")]
+        command += [argument for text in self.properties for argument in ("--set", text)]
         with (self.folder / "broker.log").open("ab") as log:
             started = time.perf_counter()
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -64,6 +66,12 @@ class Shareq:
                 raise RuntimeError(f"shareq did not start:\n{(self.folder / 'broker.log').read_text()[-2000:]}")
             time.sleep(0.002)
         return time.perf_counter() - started
+
+    def kill(self) -> None:
+        """As kill -9."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
 
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
