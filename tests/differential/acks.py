@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
@@ -21,6 +21,7 @@ from tests.differential.view import View
 
 _TYPES = (ACCEPT, RELEASE, REJECT, GAP)
 _WEIGHTS = (9, 7, 2, 1)
+_WEIGHTS_GIVING_BACK = (1, 16, 1, 1)
 
 Run = tuple[int, int]
 
@@ -30,7 +31,7 @@ def sound_acks(chance: Random, view: View, member: int, *, renew: bool) -> Acks:
     partitions = [partition for partition in range(PARTITIONS) if view.held_by(member, partition)]
     chance.shuffle(partitions)
     chosen = partitions[: chance.choice((1, 1, 2))]
-    return tuple((partition, _some_of(chance, runs_of(view.held_by(member, partition)), renew)) for partition in chosen)
+    return tuple((partition, _some_of(chance, view, member, partition, renew=renew)) for partition in chosen)
 
 
 def runs_of(offsets: list[int]) -> list[Run]:
@@ -44,11 +45,15 @@ def runs_of(offsets: list[int]) -> list[Run]:
     return found
 
 
-def _some_of(chance: Random, runs: list[Run], renew: bool) -> tuple[AckRange, ...]:
+def _some_of(chance: Random, view: View, member: int, partition: int, *, renew: bool) -> tuple[AckRange, ...]:
+    runs = runs_of(view.held_by(member, partition))
+    weights = _WEIGHTS_GIVING_BACK if view.setup.gives_back else _WEIGHTS
     picked = sorted(chance.sample(runs, min(len(runs), chance.choice((1, 1, 2, 4)))))
     ranges = []
     for first, last in picked:
-        if chance.random() < 0.6:  # else all of it, which may be just what was acquired
+        if chance.random() < (
+            0.3 if view.setup.gives_back else 0.6
+        ):  # else all of it, which may be just what was acquired
             first = chance.randint(first, last)
             last = chance.randint(first, last)
         if first < last and chance.random() < 0.25:
@@ -56,12 +61,12 @@ def _some_of(chance: Random, runs: list[Run], renew: bool) -> tuple[AckRange, ..
             ranges += [(first, middle), (middle + 1, last)]
         else:
             ranges.append((first, last))
-    return tuple(AckRange(first, last, _types(chance, last - first + 1, renew)) for first, last in ranges)
+    return tuple(AckRange(first, last, _types(chance, last - first + 1, weights, renew)) for first, last in ranges)
 
 
-def _types(chance: Random, offsets: int, renew: bool) -> tuple[int, ...]:
+def _types(chance: Random, offsets: int, weights: Sequence[int], renew: bool) -> tuple[int, ...]:
     def one() -> int:
-        return RENEW if renew and chance.random() < 0.7 else chance.choices(_TYPES, _WEIGHTS)[0]
+        return RENEW if renew and chance.random() < 0.7 else chance.choices(_TYPES, weights)[0]
 
     if offsets == 1 or chance.random() < 0.65:
         return (one(),)
@@ -212,7 +217,6 @@ def mistaken_acks(chance: Random, view: View, member: int) -> tuple[str, Acks]:
         (name, made) for name in [*names, "beyond the end"] if (made := MISTAKES[name](chance, view, member, partition))
     )
     acks: Acks = ((partition, tuple(ranges)),)
-    other = view.held_by(member, 1 - partition)
-    if other and chance.random() < 0.3:
-        acks += ((1 - partition, _some_of(chance, runs_of(other), renew=False)),)
+    if view.held_by(member, 1 - partition) and chance.random() < 0.3:
+        acks += ((1 - partition, _some_of(chance, view, member, 1 - partition, renew=False)),)
     return name, acks

@@ -305,12 +305,15 @@ def _pause(chance: Random, view: View) -> Step:
 
 
 def _configure(chance: Random, view: View) -> Step:
-    what = chance.choice(("limit", "limit", "locks", "renew", "wrong"))
+    what = chance.choice(("limit", "limit", "locks", "renew", "isolation", "wrong"))
     if what == "limit":
         value = chance.choice(("2", "3", "4", "5", "7", "10"))
         return Configure("delivery count limit", (("share.delivery.count.limit", value),))
     if what == "locks":
         return Configure("record locks", (("share.partition.max.record.locks", chance.choice(("100", "120", "2000"))),))
+    if what == "isolation":
+        level = chance.choice(("read_committed", "read_uncommitted"))
+        return Configure("isolation level", (("share.isolation.level", level),))
     if what == "renew":
         return Configure("renewals", (("share.renew.acknowledge.enable", chance.choice(("true", "false"))),))
     name, value = chance.choice(

@@ -198,12 +198,14 @@ def told(step: Step) -> str:
 class Setup:
     """How a sequence begins. `begins` by altered offsets has no members in the group; else all three have joined.
 
-    `restart_at` is the step before which both brokers are restarted; None: they are not.
+    `gives_back`: members release most of what they get, so that records come again and again. `restart_at` is the step
+    before which both brokers are restarted; None: they are not.
     """
 
     begins: Literal["altered", "earliest", "latest"]
     delivery_limit: int
     record_locks: int
+    gives_back: bool
     first_batches: tuple[tuple[int, ...], ...]
     restart_at: int | None
     kill: bool
@@ -227,6 +229,7 @@ def setup_of(seed: int) -> Setup:
         begins=chance.choices(ways, (7, 2, 1))[0],
         delivery_limit=chance.choice((2, 3, 3, 4, 5, 5, 7, 10)),
         record_locks=chance.choice((100, 100, 150, 2000, 2000, 2000)),
+        gives_back=chance.random() < 0.35,
         first_batches=tuple(batch_sizes(chance) for _ in range(PARTITIONS)),
         restart_at=chance.randrange(STEPS // 4, STEPS * 3 // 4) if restarts else None,
         kill=seed % 20 == 13,
