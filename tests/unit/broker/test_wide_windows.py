@@ -53,13 +53,15 @@ class Queue:
         return len(state.batches)
 
     def largest_record(self) -> int:
-        """Bytes of the largest value that the share coordinator has written."""
+        """Bytes of the largest value that the share coordinator's topic holds."""
         log = self.world.broker.logs.get("__share_group_state", 0)
         sizes: list[int] = []
-        while (offset := log.log_start_offset + len(sizes)) < log.high_watermark:
+        offset = log.log_start_offset
+        while offset < log.high_watermark:
             read = log.read(offset, 1, upto=log.high_watermark)
             assert not isinstance(read, ErrorCode)
             sizes += [len(record.value or b"") for record in decode_records(read.records)]
+            offset = read.batches[-1].last_offset + 1
         return max(sizes)
 
 
@@ -69,6 +71,10 @@ def test_every_record_may_go_another_way_than_its_neighbours() -> None:
     for first in range(1, WIDTH - STEP, STEP):
         queue.acknowledge_in_turn(first)
     assert queue.stored_ranges() == WIDTH - STEP
+    assert queue.largest_record() > MAX_BATCH_BYTES
+    size = queue.world.broker.logs.get("__share_group_state", 0).size_bytes
+    queue.world.clock.advance(25_000)  # the log is cleaned, no lock runs out
+    assert queue.world.broker.logs.get("__share_group_state", 0).size_bytes < size / 2
     assert queue.largest_record() > MAX_BATCH_BYTES
     queue.world.restart()
     assert queue.stored_ranges() == WIDTH - STEP
