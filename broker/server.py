@@ -121,8 +121,7 @@ class Server:
                 self._sockets[listener.name] = bound = _bind(address, "listen")
                 _set_buffers(bound, self._config)
             if self._metrics_wanted is not None:
-                self._metrics_socket = _bind(self._metrics_wanted, "serve metrics")
-                import_module("shareq.broker.metrics.exposition")  # now, when nobody is kept waiting by it
+                self._metrics_socket = self._bind_metrics(self._metrics_wanted)
             self._broker = self._start_broker()
             await self._listen(self._broker, _connections_with_files(_file_limit()))
             if self._metrics_socket is not None:
@@ -163,6 +162,15 @@ class Server:
         for bound in self._sockets.values():
             bound.close()
         self._sockets.clear()
+
+    def _bind_metrics(self, wanted: Address) -> socket.socket:
+        bound = _bind(wanted, "serve metrics")
+        address = _address_text(bound.getsockname())
+        if address in self.addresses:
+            bound.close()
+            raise ServeError(f"cannot serve metrics on {address}: clients of the broker connect there", usage=True)
+        import_module("shareq.broker.metrics.exposition")  # now, when nobody is kept waiting by it
+        return bound
 
     def _start_broker(self) -> Broker:
         """Lock the data folder before anything in it is opened, then recover it."""
@@ -213,22 +221,20 @@ class Server:
                 next_id=lambda: next(self._ids),
             )
             self._listeners.append(listener)
-            server = await loop.create_server(
-                listener.protocol, sock=bound, backlog=self._config.socket_listen_backlog_size
-            )
+            backlog = self._config.socket_listen_backlog_size
+            _begin_to_listen(bound, backlog, "listen")
+            server = await loop.create_server(listener.protocol, sock=bound, backlog=backlog)
             self._asyncio_servers.append(server)
             self._sweep(listener)
 
     async def _serve_metrics(self, broker: Broker, bound: socket.socket) -> None:
-        from shareq.broker.metrics.endpoint import MetricsEndpoint
+        from shareq.broker.metrics.endpoint import BACKLOG, MetricsEndpoint
         from shareq.broker.metrics.exposition import CONTENT_TYPE, scrape
 
-        address, started_ns = _address_text(bound.getsockname()), broker.env.clock.now_ns()
+        started_ns = broker.env.clock.now_ns()
         self._metrics = MetricsEndpoint(lambda: scrape(broker, self._listeners, started_ns), CONTENT_TYPE)
-        try:
-            await self._metrics.start(bound)
-        except OSError as error:  # a port of this very process is noticed here only
-            raise ServeError(f"cannot serve metrics on {address}: {_reason(error)}") from error
+        _begin_to_listen(bound, BACKLOG, "serve metrics")
+        await self._metrics.start(bound)
 
     def _sweep(self, listener: Listener) -> None:
         interval_ms = listener.sweep_interval_ms()
@@ -366,6 +372,15 @@ def _bind(wanted: Address, purpose: str) -> socket.socket:
     except OSError as error:
         raise ServeError(f"cannot {purpose} on {host}:{wanted.port}: {_reason(error)}") from error
     return bound
+
+
+def _begin_to_listen(bound: socket.socket, backlog: int, purpose: str) -> None:
+    """Two may be bound to a port; that somebody else has it is noticed by listening, and uvloop would not tell."""
+    address = _address_text(bound.getsockname())
+    try:
+        bound.listen(backlog)
+    except OSError as error:
+        raise ServeError(f"cannot {purpose} on {address}: {_reason(error)}") from error
 
 
 def _reason(error: OSError) -> str:

@@ -19,11 +19,11 @@ HEALTH_PATH: Final = "/-/healthy"
 
 MAX_HEAD_BYTES: Final = 8 * 1024  # request line and headers
 MAX_CONNECTIONS: Final = 8
+BACKLOG: Final = 16
 HEAD_TIMEOUT_S: Final = 5.0
 ANSWER_TIMEOUT_S: Final = 10.0  # to take the answer once it is made
 
 _TEXT: Final = "text/plain; charset=utf-8"
-_BACKLOG: Final = 16
 
 
 class Answer(NamedTuple):
@@ -49,8 +49,8 @@ class MetricsEndpoint:
         self._server: asyncio.Server | None = None
 
     async def start(self, bound: socket.socket) -> None:
-        """Listen on a bound socket, which is closed with the endpoint. OSError when that is not possible."""
-        self._server = await asyncio.start_server(self._serve, sock=bound, limit=MAX_HEAD_BYTES, backlog=_BACKLOG)
+        """Serve on a bound socket, which is closed with the endpoint."""
+        self._server = await asyncio.start_server(self._serve, sock=bound, limit=MAX_HEAD_BYTES, backlog=BACKLOG)
 
     async def close(self) -> None:
         """Stop listening and cut off who is being served. Harmless the second time."""
