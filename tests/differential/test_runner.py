@@ -208,11 +208,11 @@ def run(campaign: Campaign, seeds: list[int]) -> list[Outcome]:
 @pytest.mark.crash
 def test_shareq_agrees_with_itself_and_a_planted_difference_is_found() -> None:
     quiet: list[str] = []
-    outcomes = run(Campaign(8, tell=quiet.append, kinds=("ours", "ours")), [3, *range(20, 24)])
+    outcomes = run(Campaign(8, tell=quiet.append, kinds=("ours", "ours")), [3, 20, 21])
     assert [(one.seed, one.verdict) for one in outcomes if one.verdict != "agreed"] == []
     assert {len(one.attempts[-1].played) for one in outcomes} == {STEPS}
 
-    planted = run(Planted(8, steps=25, tell=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
+    planted = run(Planted(8, steps=20, tell=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
     caught = [one for one in planted if one.verdict == "mismatch"]
     assert len(caught) >= 3
     assert {difference.what for one in caught for difference in one.attempts[-1].found} == {"acquired"}
