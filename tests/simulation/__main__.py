@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
 
 from tests.simulation.runner import run_seeds, shortest
+from tests.support.provenance import commit, machine
 
 PROGRESS_S = 10
 RUNS = ("broker", "coordinator", "protocol", "tests/simulation", "tests/support")
@@ -24,7 +22,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
     parser.add_argument("--shrink", action="store_true", help="look for fewer steps that fail, too")
     options = parser.parse_args(arguments)
-    print(f"commit {commit()}; {machine()}; seeds {options.first} to {options.first + options.seeds - 1}", flush=True)
+    print(
+        f"commit {commit(*RUNS)}; {machine()}; seeds {options.first} to {options.first + options.seeds - 1}", flush=True
+    )
     seen, failed = Counter[str](), 0
     began = told = time.monotonic()
     seeds = range(options.first, options.first + options.seeds)
@@ -45,31 +45,6 @@ def main(arguments: list[str]) -> int:
         f"{crashes} crashes, {time.monotonic() - began:.0f} s"
     )
     return 1 if failed else 0
-
-
-def commit() -> str:
-    """The commit that runs, and whether what the simulation runs has been changed since."""
-    try:
-        head = _git("rev-parse", "--short", "HEAD")
-        changed = _git("status", "--porcelain", "--", *RUNS)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return f"{head} with changes" if changed else head
-
-
-def _git(*arguments: str) -> str:
-    root = Path(__file__).parents[2]
-    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
-
-
-def machine() -> str:
-    """What runs it."""
-    model = platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
-        model = names[0] if names else model
-    return f"{os.cpu_count()} cores, {model}, Python {platform.python_version()}"
 
 
 if __name__ == "__main__":
