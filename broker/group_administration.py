@@ -102,7 +102,7 @@ class GroupAdministration:
             return completed(Outcome(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
         plan = self._groups.schedule(
             group_id,
-            lambda shard: shard.begin_delete_group(group_id),
+            lambda shard: shard.share.begin_delete_group(group_id),
             lambda error: DeleteGroupPlan(_log_failed(error)),
         )
         return plan.chain(lambda plan: self._delete_group(group_id, plan))
@@ -114,7 +114,7 @@ class GroupAdministration:
         def finish(results: list[StateResult]) -> Pending[Outcome]:
             error = _first_error(results).error
             return self._groups.schedule(
-                group_id, lambda shard: shard.finish_delete_group(group_id, error), _log_failed
+                group_id, lambda shard: shard.share.finish_delete_group(group_id, error), _log_failed
             )
 
         return self._delete_states(plan.delete).chain(finish)
@@ -135,7 +135,7 @@ class GroupAdministration:
             return completed({})
         nothing: TopicsById = {}
         initialized = self._groups.schedule(
-            group_id, lambda shard: shard.initialized_partitions(group_id), lambda _error: nothing
+            group_id, lambda shard: shard.share.initialized_partitions(group_id), lambda _error: nothing
         )
         return initialized.then(
             lambda topics: {topic.topic_name: sorted(topic.partitions) for topic in topics.values()}
@@ -163,7 +163,7 @@ class GroupAdministration:
         """Give share partitions a new start offset, by topic name and partition; what was in flight is forgotten.
 
         Creates the group if need be. An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused
-        (INVALID_REQUEST). Errors for all: see `GroupCoordinatorShard.begin_alter_offsets`.
+        (INVALID_REQUEST). Errors for all: see `ShareGroups.begin_alter_offsets`.
         """
         for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
             error = ensure(self._broker.metadata, self._broker.config, topic)
@@ -182,7 +182,7 @@ class GroupAdministration:
         now = self._broker.env.clock.now_ms()
         plan = self._groups.schedule(
             group_id,
-            lambda shard: shard.begin_alter_offsets(group_id, sound, now),
+            lambda shard: shard.share.begin_alter_offsets(group_id, sound, now),
             lambda error: AlterOffsetsPlan(_log_failed(error)),
         )
         return plan.chain(lambda plan: self._alter_offsets(group_id, plan, refused))
@@ -198,7 +198,7 @@ class GroupAdministration:
             by_key = {each.key: result for each, result in zip(plan.initialize, results, strict=True)}
             failed = {key for key, result in by_key.items() if result.error is not ErrorCode.NONE}
             altered = {(plan.topics[key.topic_id].topic_name, key.partition): by_key[key] for key in by_key}
-            finished = self._finish(group_id, lambda shard: shard.finish_alter_offsets(group_id, plan, failed))
+            finished = self._finish(group_id, lambda shard: shard.share.finish_alter_offsets(group_id, plan, failed))
             return finished.then(lambda outcome: AlteredOffsets(outcome, {**unknown, **altered}))
 
         self._broker.share_partitions.state_replaced(each.key for each in plan.initialize)
@@ -208,13 +208,13 @@ class GroupAdministration:
         return gather(initialized).chain(finish)
 
     def delete_offsets(self, group_id: str, topic_names: Collection[str]) -> Pending[DeletedOffsets]:
-        """Forget whole topics. Errors: see `GroupCoordinatorShard.begin_delete_offsets`; of a topic: the states'."""
+        """Forget whole topics. Errors: see `ShareGroups.begin_delete_offsets`; of a topic: the states'."""
         if not self._groups.partitions.count:
             error = ErrorCode.GROUP_ID_NOT_FOUND if group_id else ErrorCode.INVALID_GROUP_ID
             return completed(DeletedOffsets(Outcome(error, f"Group {group_id} not found.")))
         plan = self._groups.schedule(
             group_id,
-            lambda shard: shard.begin_delete_offsets(group_id, topic_names),
+            lambda shard: shard.share.begin_delete_offsets(group_id, topic_names),
             lambda error: DeleteOffsetsPlan(_log_failed(error)),
         )
         return plan.chain(lambda plan: self._delete_offsets(group_id, plan))
@@ -231,7 +231,7 @@ class GroupAdministration:
                 for key in keys
                 if by_name[name].error is ErrorCode.NONE
             }
-            finished = self._finish(group_id, lambda shard: shard.finish_delete_offsets(group_id, gone))
+            finished = self._finish(group_id, lambda shard: shard.share.finish_delete_offsets(group_id, gone))
             return finished.then(lambda outcome: DeletedOffsets(outcome, by_name, plan.refused))
 
         deleted = [self._delete_states(keys).then(_first_error) for keys in plan.delete.values()]

@@ -16,8 +16,9 @@ from shareq.broker.persister import Persister
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.coordinator.group.describe import not_described
 from shareq.coordinator.group.heartbeat import Client, HeartbeatPlan, refusal
-from shareq.coordinator.group.records import GROUP_SERDE
+from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
+from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import group_partition_for
@@ -37,11 +38,13 @@ T = TypeVar("T")
 def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings:
     """`group.share.*` as the shard takes it. An initialisation is given as long as an offset commit is."""
     return GroupCoordinatorSettings(
-        share_max_size=config.group_share_max_size,
-        share_max_groups=config.group_share_max_groups,
-        initialize_retry_interval_ms=max(
-            config.group_share_initialize_retry_interval_ms, config.offsets_commit_timeout_ms
-        ),
+        ShareGroupLimits(
+            max_size=config.group_share_max_size,
+            max_groups=config.group_share_max_groups,
+            initialize_retry_interval_ms=max(
+                config.group_share_initialize_retry_interval_ms, config.offsets_commit_timeout_ms
+            ),
+        )
     )
 
 
@@ -78,7 +81,7 @@ class GroupCoordinatorService:
         partition = self._partition(request.group_id)
         answer: Pending[ShareGroupHeartbeatResponse] = Pending()
         plan = partition.schedule(
-            lambda: partition.shard.begin_heartbeat(request, client, self._now()),
+            lambda: partition.shard.share.begin_heartbeat(request, client, self._now()),
             lambda error: HeartbeatPlan(request.group_id, request.member_id, _failed(error)),
         )
         plan.on_complete(lambda plan: self._carry_on(partition, plan, answer))
@@ -91,7 +94,7 @@ class GroupCoordinatorService:
             return completed(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
         return self.schedule(
             group_id,
-            lambda shard: shard.describe_share_group(group_id),
+            lambda shard: shard.share.describe(group_id),
             lambda error: not_described(group_id, error, "The coordinator's log could not be written."),
         )
 
@@ -127,7 +130,7 @@ class GroupCoordinatorService:
         if self._broker.metadata.topic(SHARE_GROUP_STATE) is None:
             self._forget_states()
         known = self._broker.metadata.topic_by_id
-        states = [topic for partition in self.partitions for topic in partition.shard.topics_with_state().items()]
+        states = [topic for partition in self.partitions for topic in partition.shard.share.topics_with_state().items()]
         gone = {topic_id: name for topic_id, name in states if known(topic_id) is None}
         if gone:
             self._forget(gone)
@@ -135,7 +138,7 @@ class GroupCoordinatorService:
     def _forget_states(self) -> None:
         for partition in self.partitions:
             shard = partition.shard
-            partition.schedule(shard.states_lost, lambda _error: None)
+            partition.schedule(shard.share.states_lost, lambda _error: None)
 
     def _forget(self, topics: Mapping[bytes, str]) -> None:
         for partition in self.partitions:
@@ -191,7 +194,7 @@ class GroupCoordinatorService:
         answer: Pending[ShareGroupHeartbeatResponse],
     ) -> None:
         def operation() -> CoordinatorResult[ShareGroupHeartbeatResponse]:
-            result = partition.shard.finish_heartbeat(plan, initialized, self._now())
+            result = partition.shard.share.finish_heartbeat(plan, initialized, self._now())
             self.rebalances += any(isinstance(record.key, ShareGroupMetadataKey) for record in result.records)
             return result
 
@@ -203,7 +206,7 @@ class GroupCoordinatorService:
         return self.partitions.get(group_partition_for(group_id, self.partitions.count))
 
     def _count_share_groups(self) -> int:
-        return sum(partition.shard.count_share_groups() for partition in self.partitions)
+        return sum(partition.shard.share.count() for partition in self.partitions)
 
     def _now(self) -> int:
         return self._broker.env.clock.now_ms()

@@ -21,17 +21,17 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from shareq.coordinator.group.assignors import Assignment
+from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.share_group import (
     NO_EPOCH,
     CurrentAssignment,
-    Group,
     ShareGroup,
     ShareMember,
     StatePartitions,
     TopicPartitions,
     TopicsById,
 )
-from shareq.coordinator.record_serde import RecordTypes, TypedRecordSerde
+from shareq.coordinator.record_serde import RecordTypes
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.protocol.generated import share_group_current_member_assignment as current_assignment
 from shareq.protocol.generated import share_group_target_assignment_member as target_assignment
@@ -71,9 +71,6 @@ SHARE_GROUP_RECORD_TYPES: Final[RecordTypes] = {
         (ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue),
     )
 }
-
-GROUP_SERDE: Final = TypedRecordSerde(SHARE_GROUP_RECORD_TYPES)
-"""Serde of `__consumer_offsets`: the kinds of group there are."""
 
 _STABLE: Final = 0  # the only member state of share groups
 

@@ -1,44 +1,35 @@
 """The group coordinator's state machine: the groups of one partition of `__consumer_offsets`.
 
-One namespace of group ids for groups of every kind; a request for one kind does not find a group of another. So far
-there are share groups (KIP-932).
+One namespace of group ids for groups of every kind; a request for one kind does not find a group of another. Each kind
+has a part of its own: what is asked of it, its records, its timers. This is the frame that holds them together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from shareq.coordinator.group import administration, heartbeat
-from shareq.coordinator.group.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
-from shareq.coordinator.group.describe import described, listed, not_described
-from shareq.coordinator.group.heartbeat import Client, HeartbeatPlan, Surroundings, refusal
-from shareq.coordinator.group.records import replay_share_group_record, state_partitions_record
-from shareq.coordinator.group.sessions import MemberSessions
-from shareq.coordinator.group.share_group import Activity, Group, GroupKind, ShareGroup, StatePartitions, TopicsById
+from shareq.coordinator.group.describe import listed
+from shareq.coordinator.group.groups import Group, GroupKind
+from shareq.coordinator.group.records import replay_share_group_record
+from shareq.coordinator.group.share_group import ShareGroup
+from shareq.coordinator.group.share_groups import ShareGroupLimits, ShareGroups
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
-from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_groups import ListedGroup
-from shareq.protocol.generated.share_group_describe import DescribedGroup
-from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCoordinatorSettings:
-    """`group.share.max.size`, `group.share.max.groups` (None: no limit), `group.share.initialize.retry.interval.ms`."""
+    """The broker's settings of groups, by kind."""
 
-    share_max_size: int = 200
-    share_max_groups: int | None = None
-    initialize_retry_interval_ms: int = 30_000
+    share: ShareGroupLimits = field(default_factory=ShareGroupLimits)
 
 
 class GroupCoordinatorShard:
     """A `CoordinatorShard`: operations decide, `replay` changes. Owned by the runtime of its partition.
 
-    `settings` may be replaced at any time. `wall_ms` gives the time of day. `share_group_count` tells how many share
-    groups the broker has in all its shards; without it, those of this shard are counted.
+    `share`: the share groups. `wall_ms` gives the time of day; for `share_group_count` see `ShareGroups`.
     """
 
     def __init__(
@@ -49,73 +40,10 @@ class GroupCoordinatorShard:
         settings: GroupCoordinatorSettings,
         share_group_count: Callable[[], int] | None = None,
     ) -> None:
-        self.settings = settings
-        self._metadata = metadata
-        self._share_settings = share_settings
-        self._wall_ms = wall_ms
-        self._share_group_count = share_group_count or self.count_share_groups
         self._groups: dict[str, Group] = {}
-        self._activity: dict[str, Activity] = {}
-        self._sessions = MemberSessions()
+        self.share = ShareGroups(self._groups, metadata, share_settings, wall_ms, settings.share, share_group_count)
 
-    # Membership of share groups
-
-    def begin_heartbeat(
-        self, request: ShareGroupHeartbeatRequest, client: Client, now_ms: int
-    ) -> CoordinatorResult[HeartbeatPlan]:
-        """First phase of a ShareGroupHeartbeat. What the caller has to do with the plan, once its records are durable:
-
-        * `plan.response` is set: send it.
-        * `plan.initialize` is not empty: have the share coordinator initialise each; when all are durable, or one has
-          failed, schedule `finish_heartbeat(plan, all_succeeded, now)` and send its response. Always call it, also
-          when the connection is gone: heartbeats of the group may be waiting for it. Where the outcome takes longer
-          than a heartbeat may, call it with None, and `finish_initialization` later.
-        * `plan.waits`: keep the plan until `finish_heartbeat` was scheduled, or failed to append, for every plan of
-          this group with something to initialise, then schedule `finish_heartbeat(plan, None, now)`. To do so at once
-          is allowed: the member then learns of the partitions by a later heartbeat.
-
-        Other operations on the group may come between the phases, also on a shard that was loaded anew. The member's
-        session runs from here on. Errors are in the response: INVALID_REQUEST,
-        GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH.
-        """
-        invalid = heartbeat.request_error(request)
-        if invalid is not None:
-            return _answered(request, invalid)
-        if request.member_epoch == heartbeat.LEAVE_EPOCH:
-            return self._leave(request)
-        group = self._joinable(request)
-        if isinstance(group, ShareGroupHeartbeatResponse):
-            return _answered(request, group)
-        activity = self._activity.setdefault(request.group_id, Activity())
-        around = self._surroundings(request.group_id, now_ms)
-        result = heartbeat.begin(group, activity, request, client, around)
-        response = result.response.response
-        if response is None or response.error_code == ErrorCode.NONE:
-            self._sessions.extend((request.group_id, request.member_id), now_ms + around.settings.session_timeout_ms)
-        return result
-
-    def finish_heartbeat(
-        self, plan: HeartbeatPlan, initialized: bool | None, now_ms: int
-    ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
-        """Second phase; see `begin_heartbeat`. Errors: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID when gone meanwhile."""
-        group = self._groups.get(plan.group_id)
-        if not isinstance(group, ShareGroup):
-            return CoordinatorResult(_group_not_found(plan.group_id, group))
-        activity = self._activity.setdefault(plan.group_id, Activity())
-        around = self._surroundings(plan.group_id, now_ms)
-        if plan.member_id in group.members:
-            self._sessions.extend((plan.group_id, plan.member_id), now_ms + around.settings.session_timeout_ms)
-        return heartbeat.finish(group, activity, plan, initialized, around)
-
-    def finish_initialization(self, plan: HeartbeatPlan, initialized: bool) -> CoordinatorResult[None]:
-        """The late outcome of `plan.initialize`, after `finish_heartbeat(plan, None, now)`."""
-        group = self._groups.get(plan.group_id)
-        if not isinstance(group, ShareGroup):
-            return CoordinatorResult(None)
-        activity = self._activity.setdefault(plan.group_id, Activity())
-        return CoordinatorResult(None, heartbeat.initialization_ended(group, activity, plan.topics, initialized))
-
-    # Reading
+    # Groups of every kind
 
     def group_kind(self, group_id: str) -> GroupKind | None:
         """The kind of a group; None: there is none of that name."""
@@ -124,25 +52,7 @@ class GroupCoordinatorShard:
 
     def share_group(self, group_id: str) -> ShareGroup | None:
         """A share group's replayed state, for reading only."""
-        group = self._groups.get(group_id)
-        return group if isinstance(group, ShareGroup) else None
-
-    def share_groups(self) -> list[ShareGroup]:
-        """All share groups as they are replayed, for reading only."""
-        return [group for group in self._groups.values() if isinstance(group, ShareGroup)]
-
-    def count_share_groups(self) -> int:
-        return sum(group.kind is GroupKind.SHARE for group in self._groups.values())
-
-    def describe_share_group(self, group_id: str) -> CoordinatorResult[DescribedGroup]:
-        """One ShareGroupDescribe entry, without authorized operations. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND."""
-        if not group_id:
-            return CoordinatorResult(not_described(group_id, ErrorCode.INVALID_GROUP_ID, "The group id is empty."))
-        group = self._groups.get(group_id)
-        if not isinstance(group, ShareGroup):
-            message = _not_found_message(group_id, group)
-            return CoordinatorResult(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
-        return CoordinatorResult(described(group, self._metadata))
+        return self.share.group(group_id)
 
     def list_groups(
         self, states: Collection[str] = (), types: Collection[str] = ()
@@ -150,105 +60,16 @@ class GroupCoordinatorShard:
         """The groups of this shard; empty filters let all pass."""
         return CoordinatorResult(listed(self._groups.values(), states, types))
 
-    def initialized_partitions(self, group_id: str) -> CoordinatorResult[TopicsById]:
-        """What the group has share state of, existing topics only. Nothing for a group that does not exist."""
-        group = self.share_group(group_id)
-        topics = {} if group is None else group.initialized
-        return CoordinatorResult({t: topics[t] for t in topics if self._metadata.topic_by_id(t) is not None})
-
-    # Administration of share groups; see `administration` for the two steps
-
-    def begin_delete_group(self, group_id: str) -> CoordinatorResult[DeleteGroupPlan]:
-        """Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
-        group = self.share_group(group_id)
-        if group is None:
-            return CoordinatorResult(DeleteGroupPlan(self._no_share_group(group_id)))
-        return administration.begin_delete_group(group, self._metadata)
-
-    def finish_delete_group(self, group_id: str, error: ErrorCode) -> CoordinatorResult[Outcome]:
-        """`error`: the first that deleting the plan's share states gave. Errors: it, and those of the first step."""
-        group = self.share_group(group_id)
-        if group is None:
-            return CoordinatorResult(self._no_share_group(group_id))
-        result = administration.finish_delete_group(group, error)
-        if result.response.error is ErrorCode.NONE:
-            self._activity.pop(group_id, None)
-        return result
-
-    def begin_alter_offsets(
-        self, group_id: str, offsets: Mapping[str, Mapping[int, int]], now_ms: int
-    ) -> CoordinatorResult[AlterOffsetsPlan]:
-        """Creates the group if need be. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND (other kind), NON_EMPTY_GROUP."""
-        if not group_id:
-            return CoordinatorResult(AlterOffsetsPlan(_EMPTY_GROUP_ID))
-        group = self._groups.get(group_id) or ShareGroup(group_id)
-        if not isinstance(group, ShareGroup):
-            return CoordinatorResult(AlterOffsetsPlan(self._no_share_group(group_id)))
-        result = administration.begin_alter_offsets(group, offsets, self._metadata)
-        if result.response.initialize:
-            self._activity.setdefault(group_id, Activity()).initializing_since_ms = now_ms
-        return result
-
-    def finish_alter_offsets(
-        self, group_id: str, plan: AlterOffsetsPlan, failed: Collection[SharePartitionKey]
-    ) -> CoordinatorResult[None]:
-        """`failed`: the share partitions of the plan that could not be initialised."""
-        group = self.share_group(group_id)
-        return CoordinatorResult(None) if group is None else administration.finish_alter_offsets(group, plan, failed)
-
-    def begin_delete_offsets(self, group_id: str, topic_names: Collection[str]) -> CoordinatorResult[DeleteOffsetsPlan]:
-        """Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
-        if not group_id:
-            return CoordinatorResult(DeleteOffsetsPlan(_EMPTY_GROUP_ID))
-        group = self.share_group(group_id)
-        if group is None:
-            return CoordinatorResult(DeleteOffsetsPlan(self._no_share_group(group_id)))
-        return administration.begin_delete_offsets(group, topic_names, self._metadata)
-
-    def finish_delete_offsets(self, group_id: str, deleted_topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
-        """`deleted_topic_ids`: the topics of the plan whose share states are all gone."""
-        group = self.share_group(group_id)
-        if group is None:
-            return CoordinatorResult(None)
-        return administration.finish_delete_offsets(group, deleted_topic_ids)
-
     # News of topics
 
     def topics_changed(self, topic_names: Collection[str]) -> None:
-        """Topics were created or have grown, or are about to go: their groups look again at the next heartbeat."""
-        names = frozenset(topic_names)
-        for group in self._groups.values():
-            if isinstance(group, ShareGroup) and not names.isdisjoint(group.subscribers):
-                self._activity.setdefault(group.group_id, Activity()).metadata_stale = True
-
-    def topics_with_state(self) -> dict[bytes, str]:
-        """The topics, id to name, of which any group has share state, or is about to have or to delete some."""
-        return {
-            topic_id: name
-            for group in self._groups.values()
-            if isinstance(group, ShareGroup) and group.state_partitions is not None
-            for topic_id, name in group.state_partitions.topics().items()
-        }
+        """Topics were created or have grown, or are about to go."""
+        self.share.topics_changed(topic_names)
 
     def topics_deleted(self, topics: Mapping[bytes, str]) -> CoordinatorResult[None]:
-        """Topics, id to name, exist no longer: no group has state of them."""
+        """Topics, id to name, exist no longer."""
         self.topics_changed(topics.values())
-        records: list[CoordinatorRecord] = []
-        for group in self._groups.values():
-            if isinstance(group, ShareGroup) and group.state_partitions is not None:
-                left = group.state_partitions.without_topics(topics)
-                if left != group.state_partitions:
-                    records.append(state_partitions_record(group.group_id, left))
-        return CoordinatorResult(None, tuple(records))
-
-    def states_lost(self) -> CoordinatorResult[None]:
-        """There is no share state any more, of anything: groups begin anew with their next heartbeats."""
-        gone = [
-            group.group_id
-            for group in self._groups.values()
-            if isinstance(group, ShareGroup) and group.state_partitions is not None and group.state_partitions.topics()
-        ]
-        return CoordinatorResult(None, tuple(state_partitions_record(each, StatePartitions()) for each in gone))
+        return CoordinatorResult(None, self.share.topics_deleted(topics))
 
     # CoordinatorShard
 
@@ -258,81 +79,11 @@ class GroupCoordinatorShard:
 
     def on_loaded(self, now_ms: int) -> None:
         """Members are as they were; each has a whole session to be heard of."""
-        for group in self._groups.values():
-            if isinstance(group, ShareGroup):
-                deadline = now_ms + self._share_settings.share_group(group.group_id).session_timeout_ms
-                for member_id in group.members:
-                    self._sessions.extend((group.group_id, member_id), deadline)
+        self.share.on_loaded(now_ms)
 
     def next_deadline_ms(self) -> int | None:
-        return self._sessions.next_deadline_ms()
+        return self.share.next_deadline_ms()
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
         """Members that were not heard of are taken out of their groups."""
-        by_group: dict[str, list[str]] = {}
-        for group_id, member_id in self._sessions.overdue(now_ms):
-            by_group.setdefault(group_id, []).append(member_id)
-        records: list[CoordinatorRecord] = []
-        for group_id, member_ids in by_group.items():
-            group = self.share_group(group_id)
-            gone = [member_id for member_id in member_ids if group is not None and member_id in group.members]
-            if group is not None and gone:
-                records.extend(heartbeat.fence(group, gone, self._metadata))
-        return CoordinatorResult(None, tuple(records))
-
-    # Deciding
-
-    def _joinable(self, request: ShareGroupHeartbeatRequest) -> ShareGroup | ShareGroupHeartbeatResponse:
-        """The group of a heartbeat, a new one for a member that joins; or why there is none."""
-        group = self._groups.get(request.group_id)
-        if isinstance(group, ShareGroup):
-            return group
-        if group is not None or request.member_epoch != heartbeat.JOIN_EPOCH:
-            return _group_not_found(request.group_id, group)
-        limit = self.settings.share_max_groups
-        if limit is not None and self._share_group_count() >= limit:
-            message = f"There are as many share groups as group.share.max.groups={limit} allows."
-            return refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
-        return ShareGroup(request.group_id)
-
-    def _leave(self, request: ShareGroupHeartbeatRequest) -> CoordinatorResult[HeartbeatPlan]:
-        group = self._groups.get(request.group_id)
-        if not isinstance(group, ShareGroup):
-            return _answered(request, _group_not_found(request.group_id, group))
-        if request.member_id not in group.members:
-            message = f"Member {request.member_id} is not in the group."
-            return _answered(request, refusal(ErrorCode.UNKNOWN_MEMBER_ID, message))
-        self._sessions.end((request.group_id, request.member_id))
-        response = ShareGroupHeartbeatResponse(member_id=request.member_id, member_epoch=heartbeat.LEAVE_EPOCH)
-        plan = HeartbeatPlan(request.group_id, request.member_id, response)
-        return CoordinatorResult(plan, heartbeat.fence(group, (request.member_id,), self._metadata))
-
-    def _surroundings(self, group_id: str, now_ms: int) -> Surroundings:
-        return Surroundings(
-            metadata=self._metadata,
-            settings=self._share_settings.share_group(group_id),
-            max_group_size=self.settings.share_max_size,
-            initialize_retry_interval_ms=self.settings.initialize_retry_interval_ms,
-            now_ms=now_ms,
-            wall_ms=self._wall_ms(),
-        )
-
-    def _no_share_group(self, group_id: str) -> Outcome:
-        return Outcome(ErrorCode.GROUP_ID_NOT_FOUND, _not_found_message(group_id, self._groups.get(group_id)))
-
-
-_EMPTY_GROUP_ID = Outcome(ErrorCode.INVALID_GROUP_ID, "The group id is empty.")
-
-
-def _answered(
-    request: ShareGroupHeartbeatRequest, response: ShareGroupHeartbeatResponse
-) -> CoordinatorResult[HeartbeatPlan]:
-    return CoordinatorResult(HeartbeatPlan(request.group_id, request.member_id, response))
-
-
-def _not_found_message(group_id: str, group: Group | None) -> str:
-    return f"Group {group_id} not found." if group is None else f"Group {group_id} is not a share group."
-
-
-def _group_not_found(group_id: str, group: Group | None) -> ShareGroupHeartbeatResponse:
-    return refusal(ErrorCode.GROUP_ID_NOT_FOUND, _not_found_message(group_id, group))
+        return CoordinatorResult(None, self.share.on_deadline(now_ms))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import Final, Protocol
+from typing import Final
 
 from shareq.coordinator.group.assignors import NOTHING, Assignment
+from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.shard import InconsistentRecords
 
 FIRST_EPOCH: Final = 1
@@ -19,27 +19,6 @@ FIRST_EPOCH: Final = 1
 
 NO_EPOCH: Final = -1
 """The assignment epoch after its record's tombstone."""
-
-
-class GroupKind(Enum):
-    """The kinds of group; one namespace of group ids for all. The value is the type name ListGroups gives."""
-
-    CLASSIC = "classic"
-    CONSUMER = "consumer"
-    SHARE = "share"
-
-
-class Group(Protocol):
-    """What groups of every kind have in common."""
-
-    @property
-    def kind(self) -> GroupKind: ...
-    @property
-    def group_id(self) -> str: ...
-    @property
-    def protocol_type(self) -> str: ...
-    @property
-    def state_name(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from shareq.broker.coordinators import replay_log
 from shareq.broker.group_coordinator import group_coordinator_settings
 from shareq.broker.share_coordinator import share_coordinator_settings
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
-from shareq.coordinator.group.records import GROUP_SERDE
+from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for

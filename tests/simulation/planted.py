@@ -26,7 +26,7 @@ from shareq.broker.share.record_status import RecordStatus
 from shareq.broker.share.window import InFlightWindow
 from shareq.broker.share.writes import StateChange
 from shareq.broker.share_partitions import SharePartitionManager
-from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.group.share_groups import ShareGroups
 from shareq.coordinator.share import shard
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.coordinator.share.state_batches import StateBatch, combine
@@ -223,15 +223,15 @@ def state_changed_beside_the_log() -> AbstractContextManager[object]:
 
 
 def group_changed_beside_the_log() -> AbstractContextManager[object]:
-    original = GroupCoordinatorShard.begin_heartbeat
+    original = ShareGroups.begin_heartbeat
 
-    def begin(self: GroupCoordinatorShard, request: Any, *arguments: Any) -> Any:
-        group = self.share_group(request.group_id)
+    def begin(self: ShareGroups, request: Any, *arguments: Any) -> Any:
+        group = self.group(request.group_id)
         if group is not None and group.group_epoch % 2:
             group.group_epoch += 2
         return original(self, request, *arguments)
 
-    return replaced((GroupCoordinatorShard, "begin_heartbeat", begin))
+    return replaced((ShareGroups, "begin_heartbeat", begin))
 
 
 # -- the log

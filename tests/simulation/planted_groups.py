@@ -15,13 +15,13 @@ from shareq.broker.share_coordinator import ShareCoordinatorService
 from shareq.broker.share_partitions import SharePartitionManager
 from shareq.coordinator.group import administration, assignors, heartbeat, records
 from shareq.coordinator.group.assignors import Assignment, AssignorMember
+from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.group.records import (
     assignment_epoch_tombstone,
     group_tombstone,
     member_gone_records,
     state_partitions_record,
 )
-from shareq.coordinator.group.sessions import MemberKey, MemberSessions
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share_group import CurrentAssignment, ShareGroup
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
@@ -110,13 +110,13 @@ def nobody_expires_after_a_restart() -> AbstractContextManager[object]:
 
 
 def heartbeats_do_not_prolong_the_session() -> AbstractContextManager[object]:
-    original = MemberSessions.extend
+    original = Deadlines.set
 
-    def extend(self: MemberSessions, member: MemberKey, deadline_ms: int) -> None:
-        if member not in self._deadlines:
-            original(self, member, deadline_ms)
+    def set_once(self: Deadlines[Any], key: Any, deadline_ms: int) -> None:
+        if key not in self._deadlines:
+            original(self, key, deadline_ms)
 
-    return replaced((MemberSessions, "extend", extend))
+    return replaced((Deadlines, "set", set_once))
 
 
 def previous_epoch_is_fenced() -> AbstractContextManager[object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shareq.coordinator.group.records import GROUP_SERDE
+from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE

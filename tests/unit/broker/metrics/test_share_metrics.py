@@ -106,7 +106,7 @@ def test_a_rebalance_for_partitions_that_were_initialised_later() -> None:
     world.clock.advance(10_000)
     assert member.assigned(member.heartbeat("t", "u")) == {"t": [0], "u": [0]}
     group = world.broker.group_coordinator
-    epochs = [each.group_epoch for partition in group.partitions for each in partition.shard.share_groups()]
+    epochs = [each.group_epoch for partition in group.partitions for each in partition.shard.share.all()]
     assert scraped(world).value(f"{GROUPS}_share_group_rebalance_total") == group.rebalances == epochs[0] - 1
 
 

@@ -34,7 +34,7 @@ def keys(topic_id: bytes, *partitions: int) -> tuple[SharePartitionKey, ...]:
 def test_describe() -> None:
     world = GroupWorld()
     world.beat("a", 0, ["t"], rack="r1")
-    assert world.shard.describe_share_group(GROUP).response == DescribedGroup(
+    assert world.shard.share.describe(GROUP).response == DescribedGroup(
         group_id=GROUP,
         group_state="Stable",
         group_epoch=2,
@@ -58,16 +58,16 @@ def test_describe_leaves_out_topics_that_are_gone() -> None:
     world = GroupWorld()
     world.join("a")
     world.topics.delete("t")
-    (member,) = world.shard.describe_share_group(GROUP).response.members
+    (member,) = world.shard.share.describe(GROUP).response.members
     assert member.assignment == Assignment([])
 
 
 def test_describe_of_what_is_not_there() -> None:
     world = GroupWorld()
-    described = world.shard.describe_share_group(GROUP).response
+    described = world.shard.share.describe(GROUP).response
     assert (described.error_code, described.group_id) == (ErrorCode.GROUP_ID_NOT_FOUND, GROUP)
     assert described.error_message == "Group g not found."
-    assert world.shard.describe_share_group("").response.error_code == ErrorCode.INVALID_GROUP_ID
+    assert world.shard.share.describe("").response.error_code == ErrorCode.INVALID_GROUP_ID
 
 
 def test_list_filters_by_state_and_type_whatever_the_case() -> None:
@@ -89,18 +89,18 @@ def test_list_filters_by_state_and_type_whatever_the_case() -> None:
 def test_a_group_with_members_cannot_be_deleted() -> None:
     world = GroupWorld()
     world.join("a")
-    assert world.shard.begin_delete_group(GROUP).response.outcome.error is ErrorCode.NON_EMPTY_GROUP
-    assert world.shard.begin_delete_group("h").response.outcome.error is ErrorCode.GROUP_ID_NOT_FOUND
+    assert world.shard.share.begin_delete_group(GROUP).response.outcome.error is ErrorCode.NON_EMPTY_GROUP
+    assert world.shard.share.begin_delete_group("h").response.outcome.error is ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def test_deleting_a_group_takes_two_stages() -> None:
     world = emptied("t", "u", t=2, u=1)
-    plan = world.log.run(world.shard.begin_delete_group(GROUP))
+    plan = world.log.run(world.shard.share.begin_delete_group(GROUP))
     assert sorted(plan.delete) == sorted(keys(T, 0, 1) + keys(U, 0))
     partitions = world.group.state_partitions
     assert partitions is not None
     assert (partitions.initializing, partitions.initialized, partitions.deleting) == ({}, {}, {T: "t", U: "u"})
-    assert world.log.run(world.shard.finish_delete_group(GROUP, ErrorCode.NONE)) == Outcome()
+    assert world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE)) == Outcome()
     assert world.log.value_types() == [
         "-ShareGroupTargetAssignmentMetadataKey",
         "-ShareGroupStatePartitionMetadataKey",
@@ -113,21 +113,21 @@ def test_deleting_a_group_takes_two_stages() -> None:
 def test_a_deletion_that_failed_half_way_is_completed_by_the_next() -> None:
     """KIP-932: the group remains, with what is left to delete."""
     world = emptied("t", t=2)
-    world.log.run(world.shard.begin_delete_group(GROUP))
-    failed = world.log.run(world.shard.finish_delete_group(GROUP, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    world.log.run(world.shard.share.begin_delete_group(GROUP))
+    failed = world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.COORDINATOR_NOT_AVAILABLE))
     assert failed.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
     world.log.reload()
-    plan = world.log.run(world.shard.begin_delete_group(GROUP))
+    plan = world.log.run(world.shard.share.begin_delete_group(GROUP))
     assert plan.delete == keys(T, 0, 1)
-    world.log.run(world.shard.finish_delete_group(GROUP, ErrorCode.NONE))
+    world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE))
     assert world.shard.group_kind(GROUP) is None
 
 
 def test_a_group_that_a_member_joined_meanwhile_stays() -> None:
     world = emptied("t", t=2)
-    world.log.run(world.shard.begin_delete_group(GROUP))
+    world.log.run(world.shard.share.begin_delete_group(GROUP))
     assert world.join("b").assignment == {"t": [0, 1]}
-    outcome = world.log.run(world.shard.finish_delete_group(GROUP, ErrorCode.NONE))
+    outcome = world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE))
     assert outcome.error is ErrorCode.NON_EMPTY_GROUP
     assert not (world.group.state_partitions and world.group.state_partitions.deleting)
 
@@ -135,26 +135,26 @@ def test_a_group_that_a_member_joined_meanwhile_stays() -> None:
 def test_a_group_whose_offsets_were_altered_meanwhile_stays() -> None:
     """Otherwise its new share state would be left behind, with an epoch that fences a later group of that name."""
     world = emptied("t", t=2)
-    world.log.run(world.shard.begin_delete_group(GROUP))
-    plan = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {0: 7}}, 0))
-    outcome = world.log.run(world.shard.finish_delete_group(GROUP, ErrorCode.NONE))
+    world.log.run(world.shard.share.begin_delete_group(GROUP))
+    plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 7}}, 0))
+    outcome = world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE))
     assert outcome.error is ErrorCode.NON_EMPTY_GROUP
-    world.log.run(world.shard.finish_alter_offsets(GROUP, plan, ()))
+    world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, ()))
     assert world.group.initialized[T].partitions == {0}
 
 
 def test_a_group_without_share_state_goes_at_once() -> None:
     world = emptied("nothing", t=1)
-    plan = world.log.run(world.shard.begin_delete_group(GROUP))
+    plan = world.log.run(world.shard.share.begin_delete_group(GROUP))
     assert (plan.outcome, plan.delete, world.log.last) == (Outcome(), (), ())
-    world.log.run(world.shard.finish_delete_group(GROUP, ErrorCode.NONE))
+    world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE))
     assert world.shard.list_groups().response == []
 
 
 def test_a_deleted_group_begins_anew() -> None:
     world = emptied("t", t=1)
-    world.log.run(world.shard.begin_delete_group(GROUP))
-    world.log.run(world.shard.finish_delete_group(GROUP, ErrorCode.NONE))
+    world.log.run(world.shard.share.begin_delete_group(GROUP))
+    world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE))
     assert world.join("b").epoch == 2
     assert len(world.initialized) == 2
 
@@ -165,20 +165,20 @@ def test_a_deleted_group_begins_anew() -> None:
 def test_altering_offsets_initialises_at_the_current_group_epoch() -> None:
     """4.3.1 does not bump the epoch; the last member's leaving has fenced the leaders."""
     world = emptied("t", t=2)
-    plan = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
+    plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
     assert plan.initialize == (StateInitialization(SharePartitionKey(GROUP, T, 1), 3, 40),)
     assert world.group.group_epoch == 3
-    world.log.run(world.shard.finish_alter_offsets(GROUP, plan, ()))
+    world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, ()))
     assert world.group.initialized[T].partitions == {0, 1}
     assert not world.group.initializing
 
 
 def test_altering_offsets_creates_the_group() -> None:
     world = GroupWorld()
-    plan = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))
+    plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))
     assert {i.state_epoch for i in plan.initialize} == {1}
     assert world.log.value_types() == ["ShareGroupStatePartitionMetadataValue"]
-    world.log.run(world.shard.finish_alter_offsets(GROUP, plan, ()))
+    world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, ()))
     assert world.group.state_name == "Empty"
     assert world.join("a").assignment == {"t": [0, 1]}
     assert world.initialized == [], "a joining member does not wipe what was set"
@@ -186,20 +186,20 @@ def test_altering_offsets_creates_the_group() -> None:
 
 def test_unknown_partitions_do_not_stop_the_others() -> None:
     world = GroupWorld()
-    plan = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {0: 5, 2: 6, -1: 0}, "x": {0: 1}}, 0))
+    plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 2: 6, -1: 0}, "x": {0: 1}}, 0))
     assert plan.unknown == {("t", 2), ("t", -1), ("x", 0)}
     assert [i.key for i in plan.initialize] == list(keys(T, 0))
 
 
 def test_nothing_but_unknown_partitions_creates_no_group() -> None:
     world = GroupWorld()
-    assert world.shard.begin_alter_offsets(GROUP, {"x": {0: 1}}, 0).records == ()
+    assert world.shard.share.begin_alter_offsets(GROUP, {"x": {0: 1}}, 0).records == ()
 
 
 def test_partitions_that_could_not_be_initialised_stay_as_initialising() -> None:
     world = GroupWorld()
-    plan = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))
-    world.log.run(world.shard.finish_alter_offsets(GROUP, plan, keys(T, 1)))
+    plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))
+    world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, keys(T, 1)))
     assert world.group.initialized[T].partitions == {0}
     assert world.group.initializing[T].partitions == {1}
 
@@ -207,8 +207,11 @@ def test_partitions_that_could_not_be_initialised_stay_as_initialising() -> None
 def test_only_an_empty_groups_offsets_can_be_altered() -> None:
     world = GroupWorld()
     world.join("a")
-    assert world.shard.begin_alter_offsets(GROUP, {"t": {0: 5}}, 0).response.outcome.error is ErrorCode.NON_EMPTY_GROUP
-    assert world.shard.begin_alter_offsets("", {}, 0).response.outcome.error is ErrorCode.INVALID_GROUP_ID
+    assert (
+        world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5}}, 0).response.outcome.error
+        is ErrorCode.NON_EMPTY_GROUP
+    )
+    assert world.shard.share.begin_alter_offsets("", {}, 0).response.outcome.error is ErrorCode.INVALID_GROUP_ID
 
 
 # Delete offsets
@@ -216,52 +219,52 @@ def test_only_an_empty_groups_offsets_can_be_altered() -> None:
 
 def test_deleting_offsets_takes_two_stages() -> None:
     world = emptied("t", "u", t=2, u=1)
-    plan = world.log.run(world.shard.begin_delete_offsets(GROUP, ["t"]))
+    plan = world.log.run(world.shard.share.begin_delete_offsets(GROUP, ["t"]))
     assert plan.delete == {"t": keys(T, 0, 1)}
     partitions = world.group.state_partitions
     assert partitions is not None
     assert (set(partitions.initialized), partitions.deleting) == ({U}, {T: "t"})
-    world.log.run(world.shard.finish_delete_offsets(GROUP, [T]))
+    world.log.run(world.shard.share.finish_delete_offsets(GROUP, [T]))
     assert world.group.state_partitions == replace(partitions, deleting={})
 
 
 def test_altering_a_part_of_a_topic_does_not_forget_that_the_rest_is_to_be_deleted() -> None:
     """The deletion was cut off: of partitions 0 and 2 there may be state that nobody else knows of."""
     world = emptied("t", t=3)
-    world.log.run(world.shard.begin_delete_offsets(GROUP, ["t"]))
-    plan = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
-    world.log.run(world.shard.finish_alter_offsets(GROUP, plan, ()))
+    world.log.run(world.shard.share.begin_delete_offsets(GROUP, ["t"]))
+    plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
+    world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, ()))
     partitions = world.group.state_partitions
     assert partitions is not None
     assert (partitions.initialized[T].partitions, partitions.deleting) == ({1}, {T: "t"})
-    plan = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {0: 1, 2: 1}}, 0))
+    plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 1, 2: 1}}, 0))
     assert world.group.state_partitions is not None
     assert not world.group.state_partitions.deleting
 
 
 def test_deleting_what_was_altered_in_a_topic_that_is_being_deleted_takes_all_of_it() -> None:
     world = emptied("t", t=3)
-    world.log.run(world.shard.begin_delete_offsets(GROUP, ["t"]))
-    altered = world.log.run(world.shard.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
-    world.log.run(world.shard.finish_alter_offsets(GROUP, altered, ()))
-    plan = world.log.run(world.shard.begin_delete_offsets(GROUP, ["t"]))
+    world.log.run(world.shard.share.begin_delete_offsets(GROUP, ["t"]))
+    altered = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
+    world.log.run(world.shard.share.finish_alter_offsets(GROUP, altered, ()))
+    plan = world.log.run(world.shard.share.begin_delete_offsets(GROUP, ["t"]))
     assert plan.delete == {"t": keys(T, 0, 1, 2)}
     assert not world.group.initialized
-    assert world.log.run(world.shard.begin_delete_group(GROUP)).delete == keys(T, 0, 1, 2)
+    assert world.log.run(world.shard.share.begin_delete_group(GROUP)).delete == keys(T, 0, 1, 2)
 
 
 def test_deleting_offsets_again_retries_the_whole_topic() -> None:
     world = emptied("t", t=2)
-    world.log.run(world.shard.begin_delete_offsets(GROUP, ["t"]))
-    world.log.run(world.shard.finish_delete_offsets(GROUP, []))
+    world.log.run(world.shard.share.begin_delete_offsets(GROUP, ["t"]))
+    world.log.run(world.shard.share.finish_delete_offsets(GROUP, []))
     assert world.log.last == ()
-    plan = world.log.run(world.shard.begin_delete_offsets(GROUP, ["t"]))
+    plan = world.log.run(world.shard.share.begin_delete_offsets(GROUP, ["t"]))
     assert (plan.delete, world.log.last) == ({"t": keys(T, 0, 1)}, ())
 
 
 def test_topics_without_offsets_are_refused_one_by_one() -> None:
     world = emptied("t", t=1, u=1)
-    plan = world.shard.begin_delete_offsets(GROUP, ["t", "u", "x"]).response
+    plan = world.shard.share.begin_delete_offsets(GROUP, ["t", "u", "x"]).response
     assert plan.outcome == Outcome()
     assert plan.delete.keys() == {"t"}
     assert {name: outcome.error for name, outcome in plan.refused.items()} == {
@@ -273,21 +276,23 @@ def test_topics_without_offsets_are_refused_one_by_one() -> None:
 
 def test_a_group_that_never_had_share_state_answers_without_the_topics() -> None:
     world = emptied("nothing", t=1)
-    plan = world.shard.begin_delete_offsets(GROUP, ["t"]).response
+    plan = world.shard.share.begin_delete_offsets(GROUP, ["t"]).response
     assert (plan.outcome, plan.delete, plan.refused) == (Outcome(), {}, {})
 
 
 def test_only_an_empty_groups_offsets_can_be_deleted() -> None:
     world = GroupWorld()
     world.join("a")
-    errors = [world.shard.begin_delete_offsets(group_id, ["t"]).response.outcome.error for group_id in (GROUP, "h", "")]
+    errors = [
+        world.shard.share.begin_delete_offsets(group_id, ["t"]).response.outcome.error for group_id in (GROUP, "h", "")
+    ]
     assert errors == [ErrorCode.NON_EMPTY_GROUP, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INVALID_GROUP_ID]
 
 
 def test_the_partitions_that_describing_offsets_asks_for() -> None:
     """Unknown groups are not an error; topics that are gone are left out."""
     world = emptied("t", "u", t=2, u=1)
-    assert world.shard.initialized_partitions("h").response == {}
+    assert world.shard.share.initialized_partitions("h").response == {}
     world.topics.delete("u")
-    topics = world.shard.initialized_partitions(GROUP).response
+    topics = world.shard.share.initialized_partitions(GROUP).response
     assert {topic.topic_name: topic.partitions for topic in topics.values()} == {"t": {0, 1}}

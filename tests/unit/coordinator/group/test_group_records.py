@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from shareq.coordinator.group import records
-from shareq.coordinator.group.records import GROUP_SERDE, replay_share_group_record
+from shareq.coordinator.group.groups import Group
+from shareq.coordinator.group.records import replay_share_group_record
+from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.share_group import (
     FIRST_EPOCH,
     CurrentAssignment,
-    Group,
     ShareGroup,
     ShareMember,
     StatePartitions,

@@ -10,6 +10,7 @@ from shareq.broker.log.cleaner.survivors import latest_value
 from shareq.coordinator.group.heartbeat import HeartbeatPlan
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
 from shareq.coordinator.group.share_group import ShareGroup
+from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from tests.unit.coordinator.group.world import GROUP, GroupWorld
@@ -33,7 +34,7 @@ class GroupReplay(RuleBasedStateMachine):
         super().__init__()
         self.world = GroupWorld(
             Topics(t=2, u=1),
-            coordinator=GroupCoordinatorSettings(share_max_size=3, initialize_retry_interval_ms=10_000),
+            coordinator=GroupCoordinatorSettings(ShareGroupLimits(max_size=3, initialize_retry_interval_ms=10_000)),
         )
         self.epochs: dict[str, int] = {}
         self.plans: list[HeartbeatPlan] = []
@@ -64,7 +65,7 @@ class GroupReplay(RuleBasedStateMachine):
     def late_outcome(self, outcome: bool) -> None:
         if self.late:
             plan = self.late.pop(0)
-            self.world.log.run(self.world.shard.finish_initialization(plan, outcome))
+            self.world.log.run(self.world.shard.share.finish_initialization(plan, outcome))
 
     @rule(member=members)
     def leave(self, member: str) -> None:
@@ -93,8 +94,8 @@ class GroupReplay(RuleBasedStateMachine):
 
     @rule(error=st.sampled_from([ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE]))
     def delete_group(self, error: ErrorCode) -> None:
-        if self.world.log.run(self.world.shard.begin_delete_group(GROUP)).outcome.error is ErrorCode.NONE:
-            outcome = self.world.log.run(self.world.shard.finish_delete_group(GROUP, error))
+        if self.world.log.run(self.world.shard.share.begin_delete_group(GROUP)).outcome.error is ErrorCode.NONE:
+            outcome = self.world.log.run(self.world.shard.share.finish_delete_group(GROUP, error))
             if outcome.error is ErrorCode.NONE:
                 self.highest_epoch = 0
                 self.plans.clear()
@@ -103,17 +104,17 @@ class GroupReplay(RuleBasedStateMachine):
     @rule(offset=st.integers(0, 9), failed=st.booleans())
     def alter_offsets(self, offset: int, failed: bool) -> None:
         plan = self.world.log.run(
-            self.world.shard.begin_alter_offsets(GROUP, {"t": {0: offset, 1: offset}}, self.world.time.now_ms)
+            self.world.shard.share.begin_alter_offsets(GROUP, {"t": {0: offset, 1: offset}}, self.world.time.now_ms)
         )
         keys: list[SharePartitionKey] = [i.key for i in plan.initialize[:1]] if failed else []
         if plan.outcome.error is ErrorCode.NONE:
-            self.world.log.run(self.world.shard.finish_alter_offsets(GROUP, plan, keys))
+            self.world.log.run(self.world.shard.share.finish_alter_offsets(GROUP, plan, keys))
 
     @rule(succeeded=st.booleans())
     def delete_offsets(self, succeeded: bool) -> None:
-        plan = self.world.log.run(self.world.shard.begin_delete_offsets(GROUP, ["t", "u"]))
+        plan = self.world.log.run(self.world.shard.share.begin_delete_offsets(GROUP, ["t", "u"]))
         topic_ids = {key.topic_id for keys in plan.delete.values() for key in keys} if succeeded else set()
-        self.world.log.run(self.world.shard.finish_delete_offsets(GROUP, topic_ids))
+        self.world.log.run(self.world.shard.share.finish_delete_offsets(GROUP, topic_ids))
 
     @rule()
     def restart(self) -> None:

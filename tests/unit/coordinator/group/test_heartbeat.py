@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from shareq.coordinator.group.groups import Group, GroupKind
 from shareq.coordinator.group.heartbeat import Client
 from shareq.coordinator.group.initialization import StateInitialization
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
-from shareq.coordinator.group.share_group import Group, GroupKind
+from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
@@ -73,7 +74,7 @@ def test_a_group_of_another_kind_is_not_found() -> None:
 
 
 def test_a_full_group_takes_no_new_member() -> None:
-    world = GroupWorld(coordinator=GroupCoordinatorSettings(share_max_size=1))
+    world = GroupWorld(coordinator=GroupCoordinatorSettings(ShareGroupLimits(max_size=1)))
     epoch = world.join("a").epoch
     assert world.beat("b", 0, ["t"]).error is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert world.beat("b", 7).error is ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -82,7 +83,7 @@ def test_a_full_group_takes_no_new_member() -> None:
 
 
 def test_group_share_max_groups_limits_new_groups_only() -> None:
-    world = GroupWorld(coordinator=GroupCoordinatorSettings(share_max_groups=1))
+    world = GroupWorld(coordinator=GroupCoordinatorSettings(ShareGroupLimits(max_groups=1)))
     world.join("a")
     answer = world.beat("a", 0, ["t"], group_id="h")
     assert answer.error is ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -204,7 +205,7 @@ def test_an_initialisation_that_takes_longer_is_assigned_by_a_later_heartbeat() 
     assert world.group.initializing
     world.time.now_ms = 5000
     assert world.beat("a", 2).assignment is None
-    world.log.run(world.shard.finish_initialization(plan, True))
+    world.log.run(world.shard.share.finish_initialization(plan, True))
     answer = world.beat("a", 2)
     assert (answer.epoch, answer.assignment) == (3, {"t": [0, 1]})
 
@@ -213,7 +214,7 @@ def test_the_later_heartbeat_obeys_the_assignment_interval() -> None:
     world = GroupWorld()
     plan = world.begin("a", 0, ["t"])
     world.finish(plan, None)
-    world.log.run(world.shard.finish_initialization(plan, True))
+    world.log.run(world.shard.share.finish_initialization(plan, True))
     world.time.now_ms = 999
     answer = world.beat("a", 2)
     assert (answer.epoch, answer.assignment, world.group.group_epoch) == (2, None, 3)
@@ -223,7 +224,7 @@ def test_the_later_heartbeat_obeys_the_assignment_interval() -> None:
 
 
 def test_an_outcome_that_never_came_is_tried_again_after_the_retry_interval() -> None:
-    world = GroupWorld(coordinator=GroupCoordinatorSettings(initialize_retry_interval_ms=30_000))
+    world = GroupWorld(coordinator=GroupCoordinatorSettings(ShareGroupLimits(initialize_retry_interval_ms=30_000)))
     world.finish(world.begin("a", 0, ["t"]), None)
     for now, tried in ((29_999, False), (30_000, True)):
         world.time.now_ms = now
@@ -295,8 +296,8 @@ def test_the_group_was_deleted_between_the_phases() -> None:
     world = GroupWorld()
     plan = world.begin("a", 0, ["t"])
     world.beat("a", -1)
-    world.log.run(world.shard.begin_delete_group(GROUP))
-    world.log.run(world.shard.finish_delete_group(GROUP, ErrorCode.NONE))
+    world.log.run(world.shard.share.begin_delete_group(GROUP))
+    world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE))
     assert world.finish(plan).error is ErrorCode.GROUP_ID_NOT_FOUND
     assert world.shard.group_kind(GROUP) is None
 
@@ -553,4 +554,4 @@ def test_many_heartbeats_leave_one_deadline() -> None:
     for _ in range(1000):
         world.log.advance(5000)
         assert world.beat("a", 2).error is ErrorCode.NONE
-    assert len(world.shard._sessions._heap) == 1
+    assert len(world.shard.share._sessions._heap) == 1

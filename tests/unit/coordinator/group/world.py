@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shareq.coordinator.group.heartbeat import Client, HeartbeatPlan
 from shareq.coordinator.group.initialization import StateInitialization
-from shareq.coordinator.group.records import GROUP_SERDE
+from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
 from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.ports import ShareGroupSettings
@@ -79,13 +79,13 @@ class GroupWorld:
             rack_id=rack,
             subscribed_topic_names=None if topics is None else list(topics),
         )
-        plan = self.log.run(self.shard.begin_heartbeat(request, client, self.time.now_ms))
+        plan = self.log.run(self.shard.share.begin_heartbeat(request, client, self.time.now_ms))
         self.kinds = self.log.value_types()
         return plan
 
     def finish(self, plan: HeartbeatPlan, initialized: bool | None = True) -> Answer:
         self.initialized.extend(plan.initialize)
-        response = self.log.run(self.shard.finish_heartbeat(plan, initialized, self.time.now_ms))
+        response = self.log.run(self.shard.share.finish_heartbeat(plan, initialized, self.time.now_ms))
         self.kinds += self.log.value_types()
         return self.answer(response)
 

@@ -1,0 +1,65 @@
+"""Timers as data: what is due, and when to look next."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=tuple[str, ...])
+
+
+class Deadlines(Generic[K]):
+    """One deadline for each key, in monotonic milliseconds.
+
+    A heartbeat only moves a deadline; the heap is looked at when time comes, and not once per heartbeat. It holds for
+    every key an entry at its deadline or before.
+    """
+
+    __slots__ = ("_deadlines", "_heap", "_scheduled")
+
+    def __init__(self) -> None:
+        self._deadlines: dict[K, int] = {}
+        self._scheduled: dict[K, int] = {}
+        self._heap: list[tuple[int, K]] = []
+
+    def set(self, key: K, deadline_ms: int) -> None:
+        """The key is due at `deadline_ms`, whatever was said before."""
+        self._deadlines[key] = deadline_ms
+        scheduled = self._scheduled.get(key)
+        if scheduled is None or deadline_ms < scheduled:
+            self._schedule(key, deadline_ms)
+
+    def clear(self, key: K) -> None:
+        """The key is not due any more; harmless when it never was."""
+        self._deadlines.pop(key, None)
+
+    def due(self, now_ms: int) -> list[K]:
+        """Take out all keys whose deadline is at `now_ms` or before, the earliest first."""
+        result: list[K] = []
+        while (key := self.take(now_ms)) is not None:
+            result.append(key)
+        return result
+
+    def take(self, now_ms: int) -> K | None:
+        """Take out one key whose deadline is at `now_ms` or before, the earliest; None when there is none."""
+        while self._heap and self._heap[0][0] <= now_ms:
+            entry, key = heappop(self._heap)
+            if self._scheduled.get(key) != entry:
+                continue  # an earlier entry took its place
+            del self._scheduled[key]
+            deadline = self._deadlines.get(key)
+            if deadline is None:
+                continue
+            if deadline <= now_ms:
+                del self._deadlines[key]
+                return key
+            self._schedule(key, deadline)
+        return None
+
+    def next_ms(self) -> int | None:
+        """When something may be due; None without keys."""
+        return self._heap[0][0] if self._heap else None
+
+    def _schedule(self, key: K, deadline_ms: int) -> None:
+        self._scheduled[key] = deadline_ms
+        heappush(self._heap, (deadline_ms, key))

@@ -1,0 +1,27 @@
+"""What groups of every kind have in common: one namespace of group ids for all."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol
+
+
+class GroupKind(Enum):
+    """The kinds of group. The value is the type name ListGroups gives."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+
+
+class Group(Protocol):
+    """A group of any kind."""
+
+    @property
+    def kind(self) -> GroupKind: ...
+    @property
+    def group_id(self) -> str: ...
+    @property
+    def protocol_type(self) -> str: ...
+    @property
+    def state_name(self) -> str: ...

@@ -1,0 +1,15 @@
+"""The records of `__consumer_offsets`, of every kind of group, as bytes and back.
+
+type    of
+10-15   share groups: `shareq.coordinator.group.records`
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.coordinator.group.records import SHARE_GROUP_RECORD_TYPES
+from shareq.coordinator.record_serde import TypedRecordSerde
+
+GROUP_SERDE: Final = TypedRecordSerde({**SHARE_GROUP_RECORD_TYPES})
+"""A record of a type that is not listed is skipped, with a warning."""
