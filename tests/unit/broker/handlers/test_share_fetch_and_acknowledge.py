@@ -26,6 +26,7 @@ from tests.support.share_client import (
     fetch_errors,
     from_the_start,
 )
+from tests.support.state_rpcs import StateCaller
 
 NONE = ErrorCode.NONE
 BATCH_OPTIMIZED = 0
@@ -212,6 +213,42 @@ def test_our_own_fault_costs_the_request_and_no_other(
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
     member.session_epoch += 1
     assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
+
+
+def fenced(fence: str) -> tuple[Queue, ShareAcknowledgeRequest]:
+    """A member that holds records whose share coordinator has heard of another leader; and its acknowledgement."""
+    queue = Queue()
+    member = queue.holding()
+    state = StateCaller(queue.world.connect(), "g", queue.place[0])
+    if fence == "leader epoch":
+        assert state.read(leader_epoch=7).error == NONE
+    else:
+        assert state.initialize(1_000, 0) == NONE
+    acks = [share_acknowledge.AcknowledgementBatch(0, 4, [ACCEPT])]
+    topics = [share_acknowledge.AcknowledgeTopic(queue.place[0], [share_acknowledge.AcknowledgePartition(0, acks)])]
+    return queue, ShareAcknowledgeRequest("g", "m", member.session_epoch, False, topics)
+
+
+@pytest.mark.parametrize("fence", ["leader epoch", "state epoch"])
+def test_an_acknowledgement_by_a_fenced_leader_names_who_leads(fence: str) -> None:
+    queue, request = fenced(fence)
+    answer = queue.member.connection.call(request, 2, ShareAcknowledgeResponse)
+    (part,) = answer.responses[0].partitions
+    assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (part.current_leader.leader_id, part.current_leader.leader_epoch) == (1, 0)
+    assert [(node.node_id, node.host, node.port) for node in answer.node_endpoints] == [(1, "127.0.0.1", 9092)]
+    request.share_session_epoch += 1
+    again = queue.member.connection.call(request, 2, ShareAcknowledgeResponse).responses[0].partitions[0]
+    assert again.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "it was dropped at once"
+
+
+@pytest.mark.parametrize("fence", ["leader epoch", "state epoch"])
+def test_within_a_fetch_it_does_not(fence: str) -> None:
+    """There only the fetch's own error names the leader; without, it is 0 in epoch 0."""
+    queue, _ = fenced(fence)
+    part = only(queue.member.fetch(acks={queue.place: [(0, 4, ACCEPT)]}, max_records=0))
+    assert (part.error_code, part.acknowledge_error_code) == (NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert (part.current_leader.leader_id, part.current_leader.leader_epoch) == (0, 0)
 
 
 LISTED: list[tuple[dict[int, list[tuple[int, int]]], dict[int, ErrorCode]]] = [
