@@ -56,17 +56,20 @@ class Counts:
 class CleaningPass:
     """One pass over a log's first segments; what is below the first dirty offset was cleaned before.
 
-    `room`: how many subjects may be held in memory. When `run` is through, everything below `end_offset` is clean.
-    After an exception, or to stop it, call `give_up` once.
+    `room`: how many subjects may be held in memory. `sync`: whether names, too, have to survive a power cut. When
+    `run` is through, everything below `end_offset` is clean. After an exception, or to stop it, call `give_up` once.
     """
 
-    def __init__(self, pool: FilePool, candidate: Candidate, rule: Rule, room: int, now_wall_ms: int) -> None:
+    def __init__(
+        self, pool: FilePool, candidate: Candidate, rule: Rule, room: int, now_wall_ms: int, *, sync: bool
+    ) -> None:
         self.log = candidate.log
         self.counts = Counts()
         self._pool = pool
         self._sources = candidate.sources
         self._first_dirty = candidate.first_dirty_offset
         self._now_wall_ms = now_wall_ms
+        self._sync = sync
         self._newest = Newest(rule, room, candidate.first_dirty_offset)
         self._head = self._sources[0].segment
         self._output: _Output | None = None
@@ -191,7 +194,7 @@ class CleaningPass:
         aborted = [entry for entry in trace.kept if segment.base_offset <= entry.last_offset < end_offset]
         fs = self._pool.fs
         self._output = None
-        commit(fs, log.folder, segment, aborted)
+        commit(fs, log.folder, segment, aborted, sync=self._sync)
         segment.seal()
         log.replace_segments(old, segment, end_offset, aborted)
         if self._head is old[0]:

@@ -23,6 +23,7 @@ from shareq.broker.log.cleaner.choice import Candidate, candidate, dirtiest
 from shareq.broker.log.cleaner.swap import tidy
 from shareq.broker.log.files import FilePool, Segment
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ class CleanerHost(Protocol):
 
     def logs(self) -> Iterable[PartitionLog]:
         """The logs there are."""
+
+    def syncs_every_flush(self, settings: LogSettings) -> bool:
+        """Whether what is told to be written has to survive a power cut."""
 
     def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Write a checkpoint file. OSError when that failed."""
@@ -211,7 +215,8 @@ class LogCleaner:
         log = chosen.log
         room = self._settings().memory_bytes // SUBJECT_BYTES
         rule = self._rules.get(log.topic, latest_value)
-        self._pass = CleaningPass(self._host.pool, chosen, rule, room, self._env.clock.wall_ms())
+        sync = self._host.syncs_every_flush(log.settings)
+        self._pass = CleaningPass(self._host.pool, chosen, rule, room, self._env.clock.wall_ms(), sync=sync)
         self._steps = self._pass.run()
         self._size_seen = log.size_bytes
         self._waiting = 0

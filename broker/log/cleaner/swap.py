@@ -66,10 +66,11 @@ def discard(fs: Fs, segment: Segment) -> None:
     remove_quietly(fs, segment.path(TXN_INDEX_SUFFIX) + SWAP_SUFFIX)
 
 
-def commit(fs: Fs, folder: str, segment: Segment, aborted: Sequence[AbortedTransaction]) -> None:
+def commit(fs: Fs, folder: str, segment: Segment, aborted: Sequence[AbortedTransaction], *, sync: bool) -> None:
     """Make a `.cleaned` segment count, whose bytes are on stable storage. After an OSError it is discarded.
 
-    `aborted`: what its transaction index is to say.
+    `aborted`: what its transaction index is to say. Without `sync` it is left to the file system that a power cut does
+    not undo its name and keep what is done to the folder after that.
     """
     base = segment.base_offset
     txn_index = segment.path(TXN_INDEX_SUFFIX)
@@ -81,7 +82,8 @@ def commit(fs: Fs, folder: str, segment: Segment, aborted: Sequence[AbortedTrans
         swap = f"{folder}/{file_name(base, LOG_SUFFIX)}{SWAP_SUFFIX}"
         fs.rename(segment.log_path, swap)
         segment.suffix = SWAP_SUFFIX
-        fs.sync_dir(folder)
+        if sync:
+            fs.sync_dir(folder)
     except OSError:
         discard(fs, segment)
         raise
