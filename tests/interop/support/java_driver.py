@@ -147,5 +147,10 @@ class JavaShareConsumer:
         timeout: int | None = self.driver.call("lockTimeout", name=self.name)["ms"]
         return timeout
 
+    def metrics(self, group: str) -> Mapping[str, float]:
+        """The client's metrics of one group, by name; NaN for those without a value."""
+        metrics = self.driver.call("metrics", name=self.name, group=group)["metrics"]
+        return {name: float(value) for name, value in metrics.items()}
+
     def close(self) -> None:
         self.driver.call("close", name=self.name)

@@ -31,6 +31,7 @@ import org.apache.kafka.common.utils.Exit;
  * {"do": "commitAsync", "name": C}                                  {}
  * {"do": "callbacks", "name": C}    {"callbacks": [[partition, [offsets], null or error class], ...]} since the last time
  * {"do": "lockTimeout", "name": C}                                  {"ms": null or N}
+ * {"do": "metrics", "name": C, "group": G}                          {"metrics": {name: number, ...}} of that group
  * {"do": "close", "name": C}                                        {}
  * {"do": "tool", "main": class, "args": [...]}    {"code": N, "out": standard output, "err": standard error}
  * </pre>
@@ -123,6 +124,7 @@ public final class Driver {
                 members.get(name).callbacks = JSON.createArrayNode();
             }
             case "lockTimeout" -> answer.put("ms", members.get(name).consumer.acquisitionLockTimeoutMs().orElse(null));
+            case "metrics" -> metrics(members.get(name), command.get("group").asText(), answer.putObject("metrics"));
             case "close" -> members.remove(name).consumer.close(Duration.ofSeconds(10));
             case "tool" -> tool(command, answer);
             default -> throw new IllegalArgumentException(command.toString());
@@ -156,6 +158,14 @@ public final class Driver {
     private static void commitSync(Member member, ObjectNode partitions) {
         member.consumer.commitSync(Duration.ofSeconds(20)).forEach((where, error) ->
             partitions.put(String.valueOf(where.partition()), error.map(e -> e.getClass().getSimpleName()).orElse(null)));
+    }
+
+    private static void metrics(Member member, String group, ObjectNode metrics) {
+        member.consumer.metrics().forEach((name, metric) -> {
+            if (name.group().equals(group) && metric.metricValue() instanceof Number value) {
+                metrics.put(name.name(), String.valueOf(value.doubleValue()));
+            }
+        });
     }
 
     private static void tool(JsonNode command, ObjectNode answer) throws Exception {

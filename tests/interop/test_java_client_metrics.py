@@ -1,0 +1,85 @@
+"""What Apache Kafka's share consumer measures of itself: the broker's answers give it sensible numbers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
+from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.java_driver import Delivered, JavaDriver, JavaShareConsumer
+
+pytestmark = pytest.mark.interop
+BROKER_SETTINGS = {"group.share.min.record.lock.duration.ms": "1000"}
+Unique = Callable[[str], str]
+
+RECORDS = 120
+VALUE_BYTES = 100
+
+
+def measured(consumer: JavaShareConsumer) -> Mapping[str, float]:
+    return consumer.metrics("consumer-share-fetch-manager-metrics")
+
+
+def first_records(consumer: JavaShareConsumer) -> list[Delivered]:
+    deadline = time.monotonic() + 30
+    while not (records := consumer.poll()):
+        assert time.monotonic() < deadline, "nothing came within 30 s"
+    return records
+
+
+def all_records(consumer: JavaShareConsumer, number: int) -> list[Delivered]:
+    """Poll until so many have come, acknowledging each poll's records."""
+    got: list[Delivered] = []
+    deadline = time.monotonic() + 30
+    while len(got) < number:
+        assert time.monotonic() < deadline, f"{len(got)} of {number} records within 30 s"
+        records = consumer.poll()
+        got += records
+        consumer.acknowledge((record.partition, record.offset, "ACCEPT") for record in records)
+        assert set(consumer.commit_sync().values()) <= {None}
+    return got
+
+
+def test_metrics_of_fetches_and_acknowledgements(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
+    topic, group = unique("topic"), unique("group")
+    read_from_start(broker.bootstrap, group)
+    create_topic(broker.bootstrap, topic, 2)
+    produce(broker.bootstrap, topic, ((number % 2, b"x" * VALUE_BYTES) for number in range(RECORDS)))
+    consumer = java.consumer(broker.bootstrap, group, topic, share_acknowledgement_mode="explicit")
+    all_records(consumer, RECORDS)
+    told = measured(consumer)
+    assert told["records-consumed-total"] == RECORDS
+    assert told["acknowledgements-send-total"] == RECORDS
+    assert told["acknowledgements-error-total"] == 0
+    assert RECORDS * VALUE_BYTES <= told["bytes-consumed-total"] < 2 * RECORDS * VALUE_BYTES
+    assert 1 <= told["records-per-request-max"] <= RECORDS
+    assert 0 < told["fetch-size-max"] <= told["bytes-consumed-total"]
+    assert told["fetch-total"] >= 1
+    assert 0 <= told["fetch-latency-avg"] <= told["fetch-latency-max"] < 30_000
+    assert told["fetch-throttle-time-max"] == 0
+    for name in ("records-consumed-rate", "acknowledgements-send-rate", "fetch-rate"):
+        assert told[name] > 0, name
+    consumer.close()
+
+
+def test_acknowledgements_that_come_too_late(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
+    """Their records' locks have run out, and another member has them."""
+    topic, group = unique("topic"), unique("group")
+    read_from_start(broker.bootstrap, group)
+    configure_group(broker.bootstrap, group, {"share.record.lock.duration.ms": "1000"})
+    create_topic(broker.bootstrap, topic)
+    produce(broker.bootstrap, topic, ((0, b"%d" % number) for number in range(10)))
+    late = java.consumer(broker.bootstrap, group, topic, share_acknowledgement_mode="explicit")
+    held = first_records(late)
+    other = java.consumer(broker.bootstrap, group, topic, share_acknowledgement_mode="explicit")
+    assert {record.delivery_count for record in first_records(other)} == {2}
+    late.acknowledge((record.partition, record.offset, "ACCEPT") for record in held)
+    assert set(late.commit_sync().values()) == {"InvalidRecordStateException"}
+    told = measured(late)
+    assert told["acknowledgements-send-total"] == len(held)
+    assert told["acknowledgements-error-total"] == len(held)
+    late.close()
+    other.close()
