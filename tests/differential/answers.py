@@ -16,14 +16,15 @@ StateRow = tuple[int, int, int, int]
 class PartitionAnswer:
     """What was said of one partition.
 
-    `ack_error` is None when the answer has no row for a partition that was acknowledged, `acquired` is offset ->
-    delivery count, `start_offset`, `lag` and `batches` (normal form of the persisted state) come from offset and state
-    reads alone.
+    `ack_error` is None when the answer has no row for a partition that was acknowledged. `acquired` is offset ->
+    delivery count, `missing` what of that no record batch of the answer holds. `start_offset`, `lag` and `batches`
+    (normal form of the persisted state) come from offset and state reads alone.
     """
 
     error: int = 0
     ack_error: int | None = 0
     acquired: Mapping[int, int] = field(default_factory=dict)
+    missing: tuple[int, ...] = ()
     start_offset: int | None = None
     lag: int | None = None
     batches: tuple[StateRow, ...] | None = None
@@ -32,6 +33,7 @@ class PartitionAnswer:
         said = [f"error={self.error}"] if self.error else []
         said += [f"ack_error={self.ack_error}"] if self.ack_error != 0 else []
         said += [f"acquired={runs(self.acquired)}"] if self.acquired else []
+        said += [f"missing={self.missing}"] if self.missing else []
         said += [
             f"{each}={getattr(self, each)}"
             for each in ("start_offset", "lag", "batches")

@@ -51,13 +51,20 @@ class Campaign:
     def __enter__(self) -> Self:
         first, second = self.kinds
         self._brokers = (BrokerUnderTest(first, SETTINGS), BrokerUnderTest(second, SETTINGS))
-        for broker in self._brokers:
-            broker.start()
+        try:
+            for broker in self._brokers:
+                broker.start()
+        except BaseException:
+            self._remove()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._remove()
+
+    def _remove(self) -> None:
         for broker in self._brokers:
             broker.remove()
 

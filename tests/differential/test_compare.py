@@ -10,11 +10,13 @@ from shareq.protocol.generated.share_fetch import (
     ShareFetchableTopicResponse,
     ShareFetchResponse,
 )
+from shareq.protocol.records.batch import RecordData, build_batch
 from tests.differential.answers import Answer, PartitionAnswer, runs
 from tests.differential.compare import Difference, differences
-from tests.differential.player import fetch_answer
+from tests.differential.player import fetch_answer, held_by
 from tests.differential.steps import AckRange
 
+RECORDS = bytes(build_batch([RecordData(None, b"v")] * 7, timestamp_ms=0))  # offsets 0 to 6
 SAID = PartitionAnswer(acquired={4: 1, 5: 1, 6: 2}, start_offset=4, lag=7, batches=((4, 6, 0, 1),))
 
 
@@ -48,7 +50,7 @@ def test_whatever_is_said_differently_is_found(other: Answer, found: Difference)
 
 
 def answer_of(*acquired: AcquiredRecords, ack_error: int = 0) -> ShareFetchResponse:
-    row = PartitionData(1, acknowledge_error_code=ack_error, records=b"batches", acquired_records=list(acquired))
+    row = PartitionData(1, acknowledge_error_code=ack_error, records=RECORDS, acquired_records=list(acquired))
     return ShareFetchResponse(responses=[ShareFetchableTopicResponse(bytes(16), [row])])
 
 
@@ -65,3 +67,9 @@ def test_an_acknowledged_partition_without_a_row_is_told_from_success() -> None:
     answer = fetch_answer(answer_of(AcquiredRecords(3, 6, 2)), acks)
     assert answer.of(0).ack_error is None
     assert differences(answer, Answer(0, {1: answer.of(1)})) == (Difference(0, "ack_error", None, 0),)
+
+
+def test_acquired_offsets_without_records_are_found() -> None:
+    answer = fetch_answer(answer_of(AcquiredRecords(5, 8, 1)), ())
+    assert answer.of(1).missing == (7, 8)
+    assert held_by(RECORDS + RECORDS) == set(range(7))
