@@ -7,8 +7,8 @@ refused, equal or larger passes, -1 is not checked.
 
 Two things differ from 4.3.1. A write whose start offset is below the stored one does not move it back, and batches
 below the stored one are dropped: a delayed write cannot revive a record that was acknowledged. And a summary answers
-start offset -1 while DeliveryCompleteCount is -1: until the first acknowledgement nobody outside sees the start offset
-that the leader resolved.
+start offset -1 while DeliveryCompleteCount is -1 and there are no batches: until the first acknowledgement nobody
+outside sees the start offset that the leader resolved.
 """
 
 from __future__ import annotations
@@ -264,7 +264,8 @@ class ShareCoordinatorShard:
             SummaryResult(
                 state_epoch=state.state_epoch,
                 leader_epoch=state.leader_epoch,
-                start_offset=UNSET if count == UNSET else state.start_offset,
+                # Who counts nothing, but has written what became of records, has more to tell than where it begins.
+                start_offset=UNSET if count == UNSET and not state.batches else state.start_offset,
                 delivery_complete_count=count,
             )
         )
