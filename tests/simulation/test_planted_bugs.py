@@ -6,12 +6,12 @@ from typing import Final
 
 import pytest
 
-from tests.simulation import planted, planted_groups
+from tests.simulation import planted, planted_again, planted_groups, planted_logs
 from tests.simulation.planted import Fault
 from tests.simulation.runner import run_seed
 
 SEEDS: Final = 150  # most are caught by one of the first five
-FAULTS: Final = {**planted.FAULTS, **planted_groups.FAULTS}
+FAULTS: Final = {**planted.FAULTS, **planted_groups.FAULTS, **planted_logs.FAULTS, **planted_again.FAULTS}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)

@@ -1,0 +1,103 @@
+"""Faults to plant in compaction and in the reading of transactions; see `planted`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from shareq.broker import broker, share_fetches
+from shareq.broker.log import recovery
+from shareq.broker.log.cleaner import survivors
+from shareq.broker.log.cleaner.schedule import LogCleaner
+from shareq.broker.log.cleaner.survivors import Newest, Role
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.share_fetches import ShareFetch
+from tests.simulation.planted import BACK, DELIVERED_AFTER_ANSWER, EPOCH_LOST, LOST, Fault, replaced
+
+# -- compaction
+
+
+def last_value_per_key_of_share_states() -> AbstractContextManager[object]:
+    return replaced((broker, "share_state", survivors.latest_value))
+
+
+def tombstone_goes_before_what_it_deletes() -> AbstractContextManager[object]:
+    original = Newest.note
+
+    def note(self: Newest, records: Iterable[Any], end_offset: int) -> bool:
+        states = [record for record in records if self._rule(record.key, record.has_value)[0] is not Role.END]
+        return original(self, states, end_offset)
+
+    return replaced((Newest, "note", note))
+
+
+def cleaned_segment_is_not_synced() -> AbstractContextManager[object]:
+    def sync(self: LogCleaner, current: Any, segment: Any) -> None:
+        segment.synced = segment.size
+        self._env.clock.call_soon(lambda: self._resume(current))
+
+    return replaced((LogCleaner, "_sync", sync))
+
+
+def interrupted_swap_is_not_finished() -> AbstractContextManager[object]:
+    return replaced((recovery, "finish_interrupted", lambda _fs, _folder, _names: None))
+
+
+def cleaner_drops_changes_of_share_states() -> AbstractContextManager[object]:
+    original = Newest.keeps
+
+    def keeps(self: Newest, record: Any, ends_are_over: bool) -> bool:
+        role, _ = self._rule(record.key, record.has_value)
+        return original(self, record, ends_are_over) and not (role is Role.CHANGE and record.offset < self.end_offset)
+
+    return replaced((Newest, "keeps", keeps))
+
+
+# -- transactions
+
+
+def aborted_records_are_delivered() -> AbstractContextManager[object]:
+    return replaced((ShareFetch, "_aborted", lambda _self, _log, _read: ()))
+
+
+def open_transactions_are_read() -> AbstractContextManager[object]:
+    everything: Any = property(lambda self: self.high_watermark)
+    return replaced((PartitionLog, "last_stable_offset", everything))
+
+
+def committed_records_count_as_aborted() -> AbstractContextManager[object]:
+    def aborted_ranges(spans: Sequence[Any], _transactions: object) -> list[tuple[int, int]]:
+        return [(span.base_offset, span.last_offset) for span in spans if span.is_transactional and not span.is_control]
+
+    return replaced((share_fetches, "aborted_ranges", aborted_ranges))
+
+
+def open_transactions_are_forgotten_by_a_start() -> AbstractContextManager[object]:
+    original = PartitionLog.restore
+
+    def restore(self: PartitionLog, recovered: Any, *arguments: Any) -> None:
+        recovered.producers._open.clear()
+        original(self, recovered, *arguments)
+
+    return replaced((PartitionLog, "restore", restore))
+
+
+FAULTS: Final[dict[Fault, Sequence[str]]] = {
+    last_value_per_key_of_share_states: ("replayed", DELIVERED_AFTER_ANSWER),
+    tombstone_goes_before_what_it_deletes: ("replayed", "was deleted", BACK, "cannot be read"),
+    cleaned_segment_is_not_synced: (
+        "replayed",
+        EPOCH_LOST,
+        DELIVERED_AFTER_ANSWER,
+        BACK,
+        "is gone",
+        "gave CORRUPT_MESSAGE",
+    ),
+    interrupted_swap_is_not_finished: ("replayed", EPOCH_LOST, DELIVERED_AFTER_ANSWER, BACK, "is gone"),
+    cleaner_drops_changes_of_share_states: ("replayed", "went back"),
+    aborted_records_are_delivered: ("its transaction is aborted",),
+    open_transactions_are_read: ("its transaction is open", "behind the transaction"),
+    committed_records_count_as_aborted: (LOST,),
+    open_transactions_are_forgotten_by_a_start: ("its transaction is open", "behind the transaction"),
+}
