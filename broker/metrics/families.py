@@ -174,12 +174,25 @@ _LOGS: Final = (
         (GAUGE, "kafka_log_log_num_log_segments", "Segments of the log.", attrgetter("segments")),
         (GAUGE, "kafka_log_log_log_start_offset", "The first offset of the log.", attrgetter("start_offset")),
         (GAUGE, "kafka_log_log_log_end_offset", "The offset the next record gets.", attrgetter("end_offset")),
+        (GAUGE, "shareq_log_cleaned_offset", "Below it the log is compacted.", attrgetter("cleaned_offset")),
     ),
     _single(
         GAUGE,
         "kafka_server_replica_manager_offline_replica_count",
         "Logs that refuse everything until the next start, because an I/O error left their files in doubt.",
         attrgetter("offline_logs"),
+    ),
+    _single(
+        GAUGE,
+        "kafka_log_log_cleaner_manager_uncleanable_partitions_count",
+        "Compacted logs that the cleaner leaves alone because of an error.",
+        attrgetter("uncleanable_logs"),
+    ),
+    _single(
+        COUNTER,
+        "shareq_log_cleaner_passes_total",
+        "Passes of the log cleaner over a log.",
+        attrgetter("cleaner_passes"),
     ),
 )
 

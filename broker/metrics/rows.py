@@ -47,7 +47,7 @@ class RequestRow(NamedTuple):
 
 
 class LogRow(NamedTuple):
-    """One partition's log."""
+    """One partition's log. `cleaned_offset` is None when it was never cleaned."""
 
     topic: str
     partition: str
@@ -55,6 +55,7 @@ class LogRow(NamedTuple):
     segments: int
     start_offset: int
     end_offset: int
+    cleaned_offset: int | None
 
 
 class TopicRow(NamedTuple):
@@ -121,6 +122,8 @@ class Snapshot:
     uptime_ns: int = 0
     held_bytes: int = 0
     offline_logs: int = 0
+    uncleanable_logs: int = 0
+    cleaner_passes: int = 0
     listeners: list[ListenerRow] = field(default_factory=list)
     requests: list[RequestRow] = field(default_factory=list)
     logs: list[LogRow] = field(default_factory=list)

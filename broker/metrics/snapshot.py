@@ -84,8 +84,11 @@ def take(into: Snapshot, broker: Broker, listeners: Sequence[Listener], started_
 
 def _take_logs(into: Snapshot, broker: Broker, by_name: Logs) -> Steps:
     topics: dict[str, list[int]] = {}
+    cleaner = broker.logs.cleaner
+    into.uncleanable_logs, into.cleaner_passes = len(cleaner.uncleanable), cleaner.passes
     for logs in _slices(list(broker.logs.logs())):
         for log in logs:
+            cleaned_offset = cleaner.clean_until(log)
             by_name[log.topic, log.partition] = log
             into.logs.append(
                 LogRow(
@@ -95,6 +98,7 @@ def _take_logs(into: Snapshot, broker: Broker, by_name: Logs) -> Steps:
                     len(log.segments),
                     log.log_start_offset,
                     log.log_end_offset,
+                    cleaned_offset if cleaned_offset >= 0 else None,
                 )
             )
             into.offline_logs += log.refusal is ErrorCode.KAFKA_STORAGE_ERROR

@@ -16,10 +16,12 @@ from shareq.broker.metrics.families import BOUNDS, FAMILIES, Distribution, Famil
 from shareq.broker.metrics.rows import SharePartitionRow, Snapshot
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.generated.produce import ProduceResponse
+from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.testing.broker import child_environment
 from tests.support.metrics import Scraped, scraped
 from tests.support.mock_transport import BrokerWorld
-from tests.support.requests import fetch_request
+from tests.support.requests import TIMESTAMP_MS, fetch_request, produce_request
 from tests.support.share_client import ShareClient, append, from_the_start
 
 TOPIC = "kafka_server_broker_topic_metrics"
@@ -116,6 +118,27 @@ def test_a_log_that_went_offline() -> None:
     append(world, "t", 1)
     world.broker.logs.get("t", 0).go_offline(OSError("the disk is gone"))
     assert scraped(world).value("kafka_server_replica_manager_offline_replica_count") == 1
+
+
+def test_compacted_logs() -> None:
+    world = BrokerWorld({"log.cleaner.backoff.ms": "100"})
+    world.create_topic("c", cleanup_policy="compact", segment_bytes="1048576", min_cleanable_dirty_ratio="0")
+    world.create_topic("t")
+    append(world, "t", 1)
+    cleaned = "shareq_log_cleaned_offset"
+    assert scraped(world).labels_of(cleaned) == []
+    client = world.connect()
+    for _ in range(3):
+        values = [RecordData(b"key", b"x" * 400_000)]
+        request = produce_request(bytes(build_batch(values, timestamp_ms=TIMESTAMP_MS)), topic="c")
+        client.call(request, 9, ProduceResponse)
+    world.clock.advance(60_000)
+    told = scraped(world)
+    assert told.labels_of(cleaned) == [{"topic": "c", "partition": "0"}]
+    segments = world.broker.logs.get("c", 0).segments
+    assert told.value(cleaned, topic="c", partition="0") == segments[-1].base_offset > 0
+    assert told.value("shareq_log_cleaner_passes_total") >= 1
+    assert told.value("kafka_log_log_cleaner_manager_uncleanable_partitions_count") == 0
 
 
 def test_requests_by_name() -> None:
