@@ -125,6 +125,17 @@ def test_describe_this_broker(world: World) -> None:
     assert configs["listeners"].value == "PLAINTEXT://127.0.0.1:9092"
 
 
+def test_a_property_given_under_an_older_name_is_described_under_todays() -> None:
+    described = describe(World({"group.share.record.lock.partition.limit": "300"}), BROKER, "1", synonyms=True)[1]
+    assert "group.share.record.lock.partition.limit" not in described
+    locks = described["group.share.partition.max.record.locks"]
+    assert (locks.value, locks.config_source) == ("300", 4)
+    assert [(one.name, one.value, one.source) for one in locks.synonyms] == [
+        ("group.share.partition.max.record.locks", "300", 4),
+        ("group.share.partition.max.record.locks", "2000", 5),
+    ]
+
+
 def test_describe_all_brokers_shows_dynamic_properties_only(world: World) -> None:
     assert describe(world, BROKER, "") == (ErrorCode.NONE, {})
     alter(world, BROKER, "", ("message.max.bytes", SET, "9"))
