@@ -14,7 +14,7 @@ from shareq.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from shareq.broker.log.partition_log import PartitionLog
 
-__all__ = ["AppendInfo", "Batch", "LogHost", "OnDurable", "Origin"]
+__all__ = ["AppendInfo", "Batch", "LogHost", "OnDurable", "Origin", "Traffic"]
 
 Batch = bytes | bytearray | memoryview
 OnDurable = Callable[[ErrorCode], None]
@@ -57,3 +57,22 @@ class LogHost(Protocol):
 
     def save_log_start(self, log: PartitionLog) -> None:
         """Persist the log start offset. OSError when that failed."""
+
+
+class Traffic:
+    """Bytes and records of one log since it was opened: written to it, and read from it for consumers.
+
+    Bytes of record batches as they are stored; records are offsets, those of transaction markers among them.
+    """
+
+    __slots__ = ("bytes_in", "bytes_out", "records_in")
+
+    def __init__(self) -> None:
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.records_in = 0
+
+    def wrote(self, size: int, records: int) -> None:
+        """A write to the log succeeded."""
+        self.bytes_in += size
+        self.records_in += records

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from shareq.broker.log.admission import Admission, own_header
-from shareq.broker.log.append import AppendInfo, Batch, LogHost, OnDurable, Origin
+from shareq.broker.log.append import AppendInfo, Batch, LogHost, OnDurable, Origin, Traffic
 from shareq.broker.log.checkpoints import format_epochs, format_partition_metadata
 from shareq.broker.log.files import (
     LEADER_EPOCH_FILE,
@@ -27,7 +27,6 @@ from shareq.broker.log.recovery import RecoveredLog
 from shareq.broker.log.segment_list import SegmentList
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.log.txn_index import AbortedTransaction
-from shareq.broker.metrics.counters import Traffic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
     LENGTH_OVERHEAD,

@@ -105,22 +105,3 @@ class GroupShareFetches:
         self.answered = 0
         self.ratio_sum = 0.0
         self.waited_ns = 0
-
-
-class Traffic:
-    """Bytes and records of one log since it was opened: written to it, and read from it for consumers.
-
-    Bytes of record batches as they are stored; records are offsets, those of transaction markers among them.
-    """
-
-    __slots__ = ("bytes_in", "bytes_out", "records_in")
-
-    def __init__(self) -> None:
-        self.bytes_in = 0
-        self.bytes_out = 0
-        self.records_in = 0
-
-    def wrote(self, size: int, records: int) -> None:
-        """A write to the log succeeded."""
-        self.bytes_in += size
-        self.records_in += records
