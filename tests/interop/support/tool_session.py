@@ -88,8 +88,9 @@ class Session:
     def topic(self, name: str, partitions: int = 1, **configs: str) -> None:
         """Create a topic; its id is shown as `<id of NAME>`."""
         admin.create_topic(self.broker.bootstrap, name, partitions, **configs)
-        described = self.unrecorded("kafka-topics.sh", "--describe", "--topic", name).out
-        self.names.fixed[described.split("TopicId: ")[1].split()[0]] = f"<id of {name}>"
+        describe = ("kafka-topics.sh", "--describe", "--topic", name)
+        self.until(lambda: "TopicId: " in self.unrecorded(*describe).out)  # Apache Kafka's brokers learn of it later
+        self.names.fixed[self.unrecorded(*describe).out.split("TopicId: ")[1].split()[0]] = f"<id of {name}>"
 
     def produce(self, topic: str, values: Iterable[tuple[int, bytes]], *, time_ms: int = 0) -> None:
         """Write (partition, value) records, all in one batch a partition. `time_ms` is their timestamp; 0: now."""
