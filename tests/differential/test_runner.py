@@ -121,6 +121,8 @@ def test_acknowledging_below_an_empty_window() -> None:
 def test_a_negative_batch_size_adds_the_offset_in_front() -> None:
     step = replace(STEP, batch_size=-1, mode=BATCH_OPTIMIZED)
     assert explains(step, acquired(5, 9), acquired(4, 9)) == ["negative BatchSize"]
+    again = Answer(0, {0: PartitionAnswer(acquired=dict.fromkeys(range(5, 10), 1) | {4: 3})})
+    assert explains(step, again, acquired(4, 9)) == ["negative BatchSize"]
     assert explains(step, acquired(5, 9), acquired(3, 9)) == []
     assert explains(step, acquired(5, 9), acquired(4, 9, 2)) == []
     assert explains(replace(step, batch_size=1), acquired(5, 9), acquired(4, 9)) == []
@@ -134,17 +136,15 @@ def test_a_shared_budget_may_go_to_either_partition_first() -> None:
     assert explains(step, acquired(5, 9), acquired(5, 9, 2)) == []
 
 
-def test_what_a_request_releases_may_come_with_records_that_begin() -> None:
-    step = Fetch("fetch with acks", 0, 1, acks=((1, (AckRange(2, 3, (2,)),)),))
+def test_what_a_request_releases_may_come_with_records_of_the_other_partition() -> None:
+    step = Fetch("fetch with acks", 0, 1, acks=((1, (AckRange(2, 4, (2, 2, 1)),)),))
     first = PartitionAnswer(acquired={7: 1})
-    ours = Answer(0, {0: first, 1: PartitionAnswer(acquired={2: 2, 3: 2})})
-    view = view_of("latest")
-    assert explains(step, ours, Answer(0, {0: first}), view) == [
-        "a share fetch waits for the initial start offset to be durable"
-    ]
-    assert explains(replace(step, acks=()), ours, Answer(0, {0: first}), view) == []
-    view.begun.update((0, 1))
-    assert explains(step, ours, Answer(0, {0: first}), view) == []
+    theirs = Answer(0, {0: first})
+    name = ["what a share fetch itself releases, when another partition ends it"]
+    assert explains(step, Answer(0, {0: first, 1: PartitionAnswer(acquired={2: 2, 3: 2})}), theirs) == name
+    assert explains(step, Answer(0, {0: first, 1: PartitionAnswer(acquired={4: 2})}), theirs) == []
+    assert explains(step, Answer(0, {1: PartitionAnswer(acquired={2: 2, 3: 2})}), Answer()) == []
+    assert explains(replace(step, acks=()), Answer(0, {0: first, 1: PartitionAnswer(acquired={2: 2})}), theirs) == []
 
 
 # -- restarts
