@@ -176,10 +176,15 @@ class Administrator:
             # A group that somebody joined while it was being deleted has lost its offsets all the same.
             if error is ErrorCode.GROUP_ID_NOT_FOUND or operation.had_members or not operation.deletes_group:
                 self._close(operation)
-        elif error in LOG_FAILED and world.faults.happened:
+        elif self._may_fail(operation, error):
             world.seen["operations on groups that failed"] += 1
         else:
             raise InvariantBroken(f"{operation.what}: answered {error.name}")
+
+    def _may_fail(self, operation: Operation, error: ErrorCode) -> bool:
+        if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # a topic went meanwhile; to be deleted again
+            return operation.deletes_group and not all(map(self._world.topics.is_live, operation.offsets))
+        return error in LOG_FAILED and self._world.faults.happened
 
     def _happened(self, operation: Operation, by_slot: Mapping[int, ErrorCode | None]) -> None:
         group = operation.group

@@ -42,7 +42,7 @@ def changed_settings(rng: Random) -> dict[str, str]:
         "group.share.partition.max.record.locks": str(rng.choice((100, 2_000))),
         "group.share.max.size": rng.choice(MOST_MEMBERS),
         "group.share.assignment.interval.ms": str(rng.choice((0, 1_000))),
-        "log.cleaner.backoff.ms": str(rng.choice((50, 500, 15_000))),
+        "log.cleaner.backoff.ms": str(rng.choice((200, 1_000, 15_000))),
         "log.cleaner.min.cleanable.ratio": str(rng.choice((0, 0.5))),
         "log.cleaner.delete.retention.ms": str(rng.choice((0, 2_000, 86_400_000))),
     }

@@ -202,7 +202,6 @@ class World:
                 self.rng.choices(self.actions, cum_weights=self.weights)[0]()
                 if self.rng.random() < 0.6:
                     self.settle()
-                    self.admin.look()
                 else:
                     self.clock.run_tick()
                 self.look_inside()
@@ -213,6 +212,7 @@ class World:
     def settle(self) -> None:
         """Until nothing is under way."""
         self.clock.run_until_idle()
+        self.admin.look()
 
     def _all_producers(self) -> list[Producer | TransactionalProducer]:
         return [*self.producers, *self.transactional]
@@ -370,7 +370,6 @@ class World:
 
     def audit(self) -> None:
         """Nothing is under way: memory and disk agree."""
-        self.admin.look()
         self.look_inside()
         audit(self)
 
