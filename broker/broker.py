@@ -13,8 +13,8 @@ from shareq.broker.endpoint import Endpoint, advertised_endpoints
 from shareq.broker.environment import Environment
 from shareq.broker.fetch_sessions import FetchSessions
 from shareq.broker.fetch_wait import FetchWaits
+from shareq.broker.internal_topics import cleaner_rule_for
 from shareq.broker.leaders import LeaderMap
-from shareq.broker.log.cleaner.survivors import share_state
 from shareq.broker.log.manager import LogManager
 from shareq.broker.meta_db import MetaDb, ResourceName
 from shareq.broker.metadata import MetadataStore
@@ -64,7 +64,7 @@ class Broker:
             self.configs.flush_every_message,
             retention_check_ms=config.log_retention_check_interval_ms,
             cleaner_settings=self.configs.cleaner_settings,
-            cleaner_rules={SHARE_GROUP_STATE: share_state},
+            cleaner_rule_for=cleaner_rule_for,
             coordinator_topics=INTERNAL_TOPICS,
             release_lock=release_lock,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.config.broker_config import BrokerConfig
@@ -17,6 +17,9 @@ from shareq.broker.config.config_def import int_value
 from shareq.broker.metadata import MetadataStore, NewTopic
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.log.cleaner.survivors import Rule
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +63,13 @@ _DEFINITIONS: Final[Mapping[str, _Definition]] = {
         },
     ),
 }
+
+
+def cleaner_rule_for(topic: str) -> Rule:
+    """How the cleaner tells what stays in a topic."""
+    from shareq.broker.log.cleaner.survivors import latest_value, share_state  # not what a start needs
+
+    return share_state if topic == SHARE_GROUP_STATE else latest_value
 
 
 def partition_count(metadata: MetadataStore, config: BrokerConfig, name: str) -> int:

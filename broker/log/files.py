@@ -35,9 +35,13 @@ from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, AbortedTransaction, en
 from shareq.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, read_header
 
 __all__ = [
+    "CLEANED_SUFFIX",
+    "DELETED_SUFFIX",
     "LEADER_EPOCH_FILE",
     "PARTITION_METADATA_FILE",
+    "SWAP_SUFFIX",
     "TEMPORARY_SUFFIX",
+    "TRANSIENT_SUFFIXES",
     "FilePool",
     "Segment",
     "list_offsets",
@@ -52,6 +56,10 @@ PARTITION_METADATA_FILE: Final = "partition.metadata"
 LEADER_EPOCH_FILE: Final = "leader-epoch-checkpoint"
 
 TEMPORARY_SUFFIX: Final = ".tmp"  # what `Fs.write_atomic` writes before it renames
+CLEANED_SUFFIX: Final = ".cleaned"
+SWAP_SUFFIX: Final = ".swap"
+DELETED_SUFFIX: Final = ".deleted"
+TRANSIENT_SUFFIXES: Final = (CLEANED_SUFFIX, SWAP_SUFFIX, DELETED_SUFFIX)
 DEFAULT_OPEN_FILES: Final = 256
 KEPT_SNAPSHOTS: Final = 2
 SEALED_MAPS: Final = 32  # up to 2 MiB each, for a segment of 1 GiB

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.environment import Environment, Fs, TimerHandle
 from shareq.broker.log.checkpoints import format_offsets, parse_epochs, parse_offsets, parse_partition_metadata
 from shareq.broker.log.cleaner.schedule import CHECKPOINT_FILE as CLEANER_FILE
-from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner
+from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, latest_value_rule
 from shareq.broker.log.files import (
     DEFAULT_OPEN_FILES,
     LEADER_EPOCH_FILE,
@@ -84,7 +84,7 @@ class LogManager:
 
     `settings_for` gives a topic's effective settings; call `reload_settings` when they changed. `flush_every_message`
     says whether an append counts only once it is on stable storage (`log.flush.interval.messages=1`). `release_lock`
-    hands over the folder's lock; without it `open_all` takes the lock. `cleaner_settings`, `cleaner_rules` and
+    hands over the folder's lock; without it `open_all` takes the lock. `cleaner_settings`, `cleaner_rule_for` and
     `coordinator_topics` are what `LogCleaner` asks for.
     """
 
@@ -98,7 +98,7 @@ class LogManager:
         retention_check_ms: int = DEFAULT_RETENTION_CHECK_MS,
         max_open_files: int = DEFAULT_OPEN_FILES,
         cleaner_settings: Callable[[], CleanerSettings] = CleanerSettings,
-        cleaner_rules: Mapping[str, Rule] | None = None,
+        cleaner_rule_for: Callable[[str], Rule] = latest_value_rule,
         coordinator_topics: Collection[str] = (),
         release_lock: Callable[[], None] | None = None,
     ) -> None:
@@ -118,7 +118,7 @@ class LogManager:
         self._retention_timer: TimerHandle | None = None
         self._release_lock = release_lock
         self.cleaner = LogCleaner(
-            env, self, cleaner_settings, rules=cleaner_rules or {}, coordinator_topics=coordinator_topics
+            env, self, cleaner_settings, rule_for=cleaner_rule_for, coordinator_topics=coordinator_topics
         )
 
     # Opening and closing.

@@ -14,8 +14,15 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from shareq.broker.environment import Fs
-from shareq.broker.log.cleaner.swap import TRANSIENT_SUFFIXES, finish_interrupted
-from shareq.broker.log.files import TEMPORARY_SUFFIX, FilePool, Segment, list_offsets, remove_quietly, snapshot_path
+from shareq.broker.log.files import (
+    TEMPORARY_SUFFIX,
+    TRANSIENT_SUFFIXES,
+    FilePool,
+    Segment,
+    list_offsets,
+    remove_quietly,
+    snapshot_path,
+)
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segment import (
     INDEX_SUFFIX,
@@ -105,6 +112,8 @@ class _Opening:
         """Where the cleaner was interrupted, finish what it did or undo it; the names in the folder after that."""
         if not any(name.endswith(TRANSIENT_SUFFIXES) for name in names):
             return names
+        from shareq.broker.log.cleaner.swap import finish_interrupted  # rarely needed
+
         fault = finish_interrupted(self._fs, self._folder, names)
         if fault is not None:
             raise CorruptLogError(*fault, "in the segments that it replaces, or it has replaced them")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.log.cleaner.survivors import Role, Rule
-from shareq.broker.log.cleaner.swap import TRANSIENT_SUFFIXES
+from shareq.broker.log.files import TRANSIENT_SUFFIXES
 from shareq.broker.log.partition_log import AppendInfo, Origin
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.records.batch import Compression, Record, RecordData, build_batch

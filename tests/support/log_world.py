@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
 
 from shareq.broker.environment import Environment
 from shareq.broker.log.cleaner.schedule import CleanerSettings
-from shareq.broker.log.cleaner.survivors import Rule
+from shareq.broker.log.cleaner.survivors import Rule, latest_value
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import AppendInfo, OnDurable, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
@@ -40,7 +40,7 @@ class Topics:
 class LogWorld:
     """One data folder through any number of starts.
 
-    `settings`, `flush_every_message` and `cleaner` may be changed any time; `rules` hold from the next start on.
+    `settings`, `flush_every_message` and `cleaner` may be changed any time; `rule` is the cleaner's.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class LogWorld:
         *,
         flush_every_message: bool = False,
         seed: int = 0,
-        rule: Rule | None = None,
+        rule: Rule = latest_value,
     ) -> None:
         self.rng = Random(seed)
         self.clock = VirtualClock()
@@ -58,7 +58,7 @@ class LogWorld:
         self.settings = settings or LogSettings()
         self.flush_every_message = flush_every_message
         self.cleaner = CleanerSettings()
-        self.rules: Mapping[str, Rule] = {} if rule is None else {TOPIC: rule}
+        self.rule = rule
         self.topics = Topics({TOPIC: TopicImage(TOPIC, TOPIC_ID, 3)})
         self.logs = self.start()
 
@@ -69,7 +69,7 @@ class LogWorld:
             lambda _topic: self.settings,
             lambda: self.flush_every_message,
             cleaner_settings=lambda: self.cleaner,
-            cleaner_rules=self.rules,
+            cleaner_rule_for=lambda _topic: self.rule,
         )
         self.logs.open_all(self.topics)
         return self.logs

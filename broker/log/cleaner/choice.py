@@ -8,8 +8,8 @@ more than min.cleanable.dirty.ratio of all, or older than max.compaction.lag.ms.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from shareq.broker.log.files import Segment
 from shareq.broker.log.partition_log import PartitionLog
@@ -19,16 +19,14 @@ from shareq.protocol.errors import ErrorCode
 __all__ = ["Candidate", "Source", "candidate", "dirtiest"]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A sealed segment and where it ends (exclusive)."""
 
     segment: Segment
     end_offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A log that is worth a pass over `sources`, its first segments."""
 
     log: PartitionLog

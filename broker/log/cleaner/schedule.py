@@ -15,22 +15,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from shareq.broker.environment import Environment, TimerHandle
-from shareq.broker.log.cleaner.choice import Candidate, candidate, dirtiest
-from shareq.broker.log.cleaner.swap import tidy
 from shareq.broker.log.files import FilePool, Segment
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from shareq.broker.log.cleaner.choice import Candidate
     from shareq.broker.log.cleaner.cleaning import CleaningPass, Step
     from shareq.broker.log.cleaner.survivors import Rule
 
-__all__ = ["CHECKPOINT_FILE", "CleanerHost", "CleanerSettings", "LogCleaner"]
+__all__ = ["CHECKPOINT_FILE", "CleanerHost", "CleanerSettings", "LogCleaner", "latest_value_rule"]
 
 logger = logging.getLogger(__name__)
 
@@ -45,14 +43,20 @@ ROLL_BYTES: Final = 4 * 1024 * 1024  # of a coordinator's active segment
 TopicPartition = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class CleanerSettings:
+class CleanerSettings(NamedTuple):
     """`log.cleaner.*`. `memory_bytes` is what the keys of one pass may take, `bytes_per_second` what it may read."""
 
     enable: bool = True
     backoff_ms: int = 15_000
     memory_bytes: int = 120_795_955
     bytes_per_second: float = float("inf")
+
+
+def latest_value_rule(_topic: str) -> Rule:
+    """The rule of ordinary topics."""
+    from shareq.broker.log.cleaner.survivors import latest_value
+
+    return latest_value
 
 
 class CleanerHost(Protocol):
@@ -73,8 +77,8 @@ class CleanerHost(Protocol):
 class LogCleaner:
     """Owned by the manager; runs on the loop's thread.
 
-    `rules` are those of topics that are not cleaned by key. `coordinator_topics` are kept small: their active segment
-    is sealed when most of the log is in it.
+    `rule_for` gives a topic's rule. `coordinator_topics` are kept small: their active segment is sealed when most of
+    the log is in it.
     """
 
     def __init__(
@@ -83,13 +87,13 @@ class LogCleaner:
         host: CleanerHost,
         settings: Callable[[], CleanerSettings],
         *,
-        rules: Mapping[str, Rule],
+        rule_for: Callable[[str], Rule],
         coordinator_topics: Collection[str],
     ) -> None:
         self._env = env
         self._host = host
         self._settings = settings
-        self._rules = rules
+        self._rule_for = rule_for
         self._coordinator_topics = coordinator_topics
         self._clean_until: dict[TopicPartition, int] = {}
         self._retry_at: dict[TopicPartition, int | None] = {}
@@ -158,6 +162,8 @@ class LogCleaner:
         if self._stopped or self._pass is not None:
             return
         if self._settings().enable:
+            from shareq.broker.log.cleaner.choice import dirtiest  # nothing here is what a start needs
+
             self._roll_active_segments()
             chosen = dirtiest(list(self._candidates()))
             if chosen is not None:
@@ -177,6 +183,8 @@ class LogCleaner:
             log.roll(now, if_old=not (mostly_active and log.topic in self._coordinator_topics))
 
     def _candidates(self) -> Iterator[Candidate]:
+        from shareq.broker.log.cleaner.choice import candidate
+
         clock = self._env.clock
         for log in self._host.logs():
             key = _key(log)
@@ -195,6 +203,8 @@ class LogCleaner:
         retry_at = self._retry_at[_key(log)]
         if retry_at is None or self._env.clock.now_ms() < retry_at:
             return False
+        from shareq.broker.log.cleaner.swap import tidy
+
         tidy(self._env.fs, log.folder, log.segments)
         del self._retry_at[_key(log)]
         return True
@@ -209,12 +219,12 @@ class LogCleaner:
     # A pass.
 
     def _begin(self, chosen: Candidate) -> None:
-        from shareq.broker.log.cleaner.cleaning import CleaningPass  # not what a start needs
-        from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES, latest_value
+        from shareq.broker.log.cleaner.cleaning import CleaningPass
+        from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES
 
         log = chosen.log
         room = self._settings().memory_bytes // SUBJECT_BYTES
-        rule = self._rules.get(log.topic, latest_value)
+        rule = self._rule_for(log.topic)
         sync = self._host.syncs_every_flush(log.settings)
         self._pass = CleaningPass(self._host.pool, chosen, rule, room, self._env.clock.wall_ms(), sync=sync)
         self._steps = self._pass.run()

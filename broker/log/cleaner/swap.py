@@ -18,7 +18,15 @@ from itertools import pairwise
 from typing import Final
 
 from shareq.broker.environment import Fs
-from shareq.broker.log.files import FilePool, Segment, remove_quietly
+from shareq.broker.log.files import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    SWAP_SUFFIX,
+    TRANSIENT_SUFFIXES,
+    FilePool,
+    Segment,
+    remove_quietly,
+)
 from shareq.broker.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -30,7 +38,6 @@ from shareq.broker.log.segment import (
 from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, AbortedTransaction, entries_to_bytes
 
 __all__ = [
-    "TRANSIENT_SUFFIXES",
     "Fault",
     "commit",
     "discard",
@@ -39,11 +46,6 @@ __all__ = [
     "new_cleaned_segment",
     "tidy",
 ]
-
-CLEANED_SUFFIX: Final = ".cleaned"
-SWAP_SUFFIX: Final = ".swap"
-DELETED_SUFFIX: Final = ".deleted"
-TRANSIENT_SUFFIXES: Final = (CLEANED_SUFFIX, SWAP_SUFFIX, DELETED_SUFFIX)
 
 _INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 

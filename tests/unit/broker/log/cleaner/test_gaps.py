@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.partition_log import Found, PartitionLog
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import decode_records
@@ -160,11 +161,11 @@ def test_the_end_of_the_log_stays_though_its_last_records_went() -> None:
 
 def test_a_reader_in_the_middle_of_the_log_goes_on_after_the_swap() -> None:
     world = LogWorld(COMPACTED)
-    world.cleaner = replace(world.cleaner, enable=False)
+    world.cleaner = CleanerSettings(enable=False)
     for number in range(60):
         append(world, (b"k%d" % (number % 5), b"v%d" % number))
     before = read_all(world.log, 0, 300)[:10]
-    world.cleaner = replace(world.cleaner, enable=True)
+    world.cleaner = CleanerSettings()
     clean(world)
     after = read_all(world.log, before[-1].offset + 1)
     assert before[-1].offset == 9

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.cleaner.survivors import Rule, latest_value, share_state
 from shareq.broker.log.recovery import CorruptLogError
 from shareq.protocol.errors import ErrorCode
@@ -25,18 +26,18 @@ def dirty_world(rule: Rule, seed: int = 0) -> LogWorld:
     """Two clean segments of an earlier pass, and many dirty ones, with deletions, several keys and merged segments."""
     world = LogWorld(COMPACTED, flush_every_message=True, seed=seed, rule=rule)
     kinds = (b"\0\0", b"\0\1") if rule is share_state else (b"",)
-    world.cleaner = world.cleaner.__class__(enable=False)
+    world.cleaner = CleanerSettings(enable=False)
     for number in range(12):
         append(world, (kinds[0] + b"once%d" % number, b"x" * 20))
-    world.cleaner = world.cleaner.__class__()
+    world.cleaner = CleanerSettings()
     clean(world)
     assert world.logs.cleaner.passes == 1
-    world.cleaner = world.cleaner.__class__(enable=False)
+    world.cleaner = CleanerSettings(enable=False)
     for number in range(22):
         kind = kinds[number % 7 % len(kinds)]
         value = None if number % 11 == 5 and kind == kinds[0] else b"v%d" % number
         append(world, (kind + b"k%d" % (number % 3), value), (kinds[-1] + b"l%d" % (number % 4), b"w%d" % number))
-    world.cleaner = world.cleaner.__class__()
+    world.cleaner = CleanerSettings()
     return world
 
 
