@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="N", help="the first seed (default 0)")
     parser.add_argument("--steps", type=int, default=STEPS, help=f"steps of each (default {STEPS})")
     parser.add_argument("--at-once", type=int, default=12, metavar="N", help="sequences side by side (default 12)")
-    parser.add_argument("--verbose", action="store_true", help="tell every step of what fails, not only the last ones")
+    parser.add_argument("--verbose", action="store_true", help="tell every step, and what did not repeat itself, too")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
     options = parser.parse_args(arguments)
     missing = why_unavailable()
@@ -30,8 +30,8 @@ def main(arguments: list[str]) -> int:
     with Campaign(options.at_once, steps=options.steps, tell=lambda line: print(line, flush=True)) as campaign:
         outcomes = asyncio.run(campaign.run(seeds))
     report = Report.of(outcomes, options.steps, campaign.took_s)
-    for failed in report.failures:
-        print(failed.told(verbose=options.verbose), flush=True)
+    for each in report.disagreed if options.verbose else report.failures:
+        print(each.told(verbose=options.verbose), flush=True)
     print("\n".join(report.markdown()))
     if options.write is not None:
         write_report(options.write, report)

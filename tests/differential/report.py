@@ -69,6 +69,11 @@ class Report:
         """Seeds that do not agree, whatever the reason."""
         return [Failure(one, self.steps) for one in self.outcomes if one.verdict != "agreed"]
 
+    @property
+    def disagreed(self) -> list[Failure]:
+        """Seeds that did not agree every time, with those that never did."""
+        return [Failure(one, self.steps) for one in self.outcomes if any(attempt.found for attempt in one.attempts)]
+
     def markdown(self) -> list[str]:
         """The tables that are committed."""
         verdicts = Counter(one.verdict for one in self.outcomes)
