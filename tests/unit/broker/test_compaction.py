@@ -288,3 +288,68 @@ def test_available_records_that_are_compacted_away_are_not_waited_for() -> None:
             assert member.acknowledge(place, (first, last, 1)) is ErrorCode.NONE
     assert seen == left
     assert StateCaller(client, "g", topic.topic_id).read().start_offset >= 109
+
+
+# Retention.
+
+MINUTE = 60_000
+
+
+def timed(world: BrokerWorld, key: bytes, value: bytes) -> bytes:
+    return bytes(build_batch([RecordData(key, value)], timestamp_ms=world.clock.wall_ms()))
+
+
+def test_compact_and_delete_does_both() -> None:
+    """Old segments go whole, keys or not; of what is young enough the last value of each key stays."""
+    world = BrokerWorld()
+    world.create_topic(
+        "t", 1, internal_segment_bytes="2000", cleanup_policy="compact,delete", retention_ms=str(30 * MINUTE)
+    )
+    client = world.connect()
+    for number in range(60):
+        assert produce(client, "t", timed(world, b"k%d" % (number % 4), b"v%d" % number)).error_code == ErrorCode.NONE
+    produce(client, "t", timed(world, b"once", b"old"))
+    world.clock.advance(20 * MINUTE)
+    records = everything(client, "t")
+    assert len(records) < 40
+    assert b"once" in {record.key for record in records}
+    for number in range(60, 120):
+        assert produce(client, "t", timed(world, b"k%d" % (number % 4), b"v%d" % number)).error_code == ErrorCode.NONE
+    world.clock.advance(20 * MINUTE)
+    values = {record.key: record.value for record in everything(client, "t")}
+    # What shares a segment with younger records lives as long as they do.
+    assert values == {b"once": b"old", **{b"k%d" % (n % 4): b"v%d" % n for n in range(116, 120)}}
+    world.clock.advance(40 * MINUTE)
+    log = world.broker.logs.get("t", 0)
+    assert (log.log_start_offset, log.log_end_offset) == (121, 121)
+
+
+def test_a_share_group_that_retention_overtakes_goes_on_at_the_log_start() -> None:
+    """Apache Kafka 4.3.1: what is available below the log start is archived, the start offset follows."""
+    world = BrokerWorld()
+    topic = world.create_topic("t", 1, internal_segment_bytes="1000", retention_ms=str(30 * MINUTE))
+    place = (topic.topic_id, 0)
+    client = world.connect()
+    for number in range(20):
+        produce(client, "t", timed(world, b"k", b"old%d" % number))
+    from_the_start(world)
+    member = ShareClient(world)
+    member.join("t")
+    assert [row[:2] for row in member.acquire(place, max_records=5)] == [(0, 4)]
+    assert member.acknowledge(place, (0, 1, 1), (2, 4, 2)) is ErrorCode.NONE
+    world.clock.advance(20 * MINUTE)
+    for number in range(20):
+        produce(client, "t", timed(world, b"k", b"new%d" % number))
+    world.clock.advance(20 * MINUTE)
+    start = world.broker.logs.get("t", 0).log_start_offset
+    assert 4 < start <= 20
+    member.join("t")
+    member.reconnect()
+    seen: list[int] = []
+    while not seen or seen[-1] < 39:
+        for first, last, count in member.acquire(place):
+            assert count == 1
+            seen += range(first, last + 1)
+            assert member.acknowledge(place, (first, last, 1)) is ErrorCode.NONE
+    assert seen == list(range(start, 40))
+    assert StateCaller(client, "g", topic.topic_id).read().start_offset >= 39
