@@ -121,7 +121,7 @@ class Dispatcher:
             if api_key == ApiKey.API_VERSIONS and version not in HANDLERS[ApiKey.API_VERSIONS].served:
                 requests = self._requests_of(ApiKey.API_VERSIONS)
                 requests.failed(ErrorCode.UNSUPPORTED_VERSION)
-                requests.durations.add(connection.elapsed_ns())
+                requests.durations.add(connection.now_ns() - connection.since_ns)
                 return _unsupported_api_versions(correlation_id)
             bound = self._bind(connection, frame, api, api_key, version)
         try:
@@ -180,7 +180,7 @@ def _answer(connection: Connection, bound: BoundRoute, frame: bytes, request: Me
             answer = answer.value  # no slot, and no tick more, for what is there already
         if not isinstance(answer, Pending):
             reply = route.frame(answer, correlation_id)
-            route.requests.durations.add(connection.elapsed_ns())
+            route.requests.durations.add(connection.now_ns() - connection.since_ns)
             return reply
     except CloseConnection:
         raise
@@ -231,7 +231,7 @@ def _failure(
     if route.failed is not None:
         try:
             reply = route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), correlation_id)
-            route.requests.durations.add(context.connection.elapsed_ns())
+            route.requests.durations.add(context.connection.now_ns() - context.connection.since_ns)
             return reply
         except Exception:
             logger.exception("%s: no error answer for %s", context.connection, route)

@@ -107,6 +107,7 @@ class Connection:
     """What the broker knows of a client connection.
 
     `routes` belongs to the dispatcher: what it looked up for earlier requests of this connection.
+    `since_ns` is when the requests that are being handled were taken up, by `now_ns`.
     Everything runs on the loop's thread. Logs why it closes, once.
     """
 
@@ -119,7 +120,6 @@ class Connection:
         "_limits",
         "_missing",
         "_needed",
-        "_now_ns",
         "_on_close",
         "_out",
         "_outlet",
@@ -136,6 +136,7 @@ class Connection:
         "finishing",
         "id",
         "listener",
+        "now_ns",
         "routes",
         "since_ns",
     )
@@ -158,10 +159,10 @@ class Connection:
         self.routes: dict[int, BoundRoute] = {}
         self.closed = False
         self.finishing = False
-        self.since_ns = 0  # when the requests that are being handled were taken up
+        self.since_ns = 0
         self._handle = handle
         self._call_soon = call_soon
-        self._now_ns = now_ns
+        self.now_ns = now_ns
         self._outlet = outlet
         self._limits = limits
         self._rest: bytes | bytearray = b""  # what was read; from _at on not yet handled, beginning at a frame's size
@@ -187,10 +188,6 @@ class Connection:
     def unanswered(self) -> int:
         """Requests that were handled and whose answers have not been written."""
         return len(self._slots)
-
-    def elapsed_ns(self) -> int:
-        """How long ago the requests that are being handled were taken up."""
-        return self._now_ns() - self.since_ns
 
     @property
     def buffered_input(self) -> int:
@@ -302,7 +299,7 @@ class Connection:
     def _handle_frames(self) -> None:
         """Handle what was read as far as it goes, and write the answers that are ready."""
         self._handling = True
-        self.since_ns = self._now_ns()
+        self.since_ns = self.now_ns()
         try:
             position = self._handle_complete(self._rest, self._at)
         except CloseConnection as error:
@@ -387,7 +384,7 @@ class Connection:
 
     def _take_filled(self, slots: deque[AnswerSlot], out: list[Buffer]) -> None:
         """Move the answers whose turn it is to the output. What is alike is counted at once."""
-        now_ns = self._now_ns()
+        now_ns = self.now_ns()
         requests: Requests | None = None
         since_ns = alike = size = 0
         while slots and slots[0].filled:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from shareq.protocol.primitives import Message, Structure
@@ -13,47 +12,39 @@ from shareq.protocol.primitives import Message, Structure
 _ARRAY: Final = re.compile(r"list\[(\w+)\]( \| None)?")
 _ERROR_CODE: Final = "error_code"  # and what ends with it
 
-Collect = Callable[[Sequence[Any], list[int]], None]  # Any: elements of one class, as the schema has it
+Reader = Callable[[Message], list[int]]
 
 
-def error_reader(response_class: type[Message]) -> Callable[[Message], list[int]]:
-    """What finds all error codes of a response of that class; NONE (0) is left out."""
-    collect = _collector(response_class)
+def error_reader(response_class: type[Message]) -> Reader:
+    """What finds all error codes of a response of that class; NONE (0) is left out.
 
-    def errors(response: Message) -> list[int]:
-        found: list[int] = []
-        if collect is not None:
-            collect((response,), found)
-        return found
+    It looks at every answer, so it is made for the class once, and does nothing but loop and compare:
 
-    return errors
-
-
-def _collector(structure: type[Structure]) -> Collect | None:
-    """What adds the error codes of elements, and of arrays in them, to a list; None when they have no place for any."""
-    code_getters = [attrgetter(name) for name in structure.FIELDS if name.endswith(_ERROR_CODE)]
-    arrays = _arrays(structure)
-    if not code_getters and not arrays:
-        return None
-
-    def collect(elements: Sequence[Any], found: list[int]) -> None:
-        for code_of in code_getters:
-            found += filter(None, map(code_of, elements))
-        for array_of, collect_in_array in arrays:
-            for element in elements:
-                collect_in_array(array_of(element) or (), found)
-
-    return collect
+        def errors(e0):
+            found = []
+            for e1 in e0.responses or ():
+                for e2 in e1.partitions or ():
+                    if e2.error_code: found.append(e2.error_code)
+            return found
+    """
+    lines = ["def errors(e0):", "    found = []", *_lines(response_class, 0), "    return found"]
+    names: dict[str, Any] = {}  # Any: what exec defines
+    exec("\n".join(lines), names)  # names of our own schemas, and nothing else
+    reader: Reader = names["errors"]
+    return reader
 
 
-def _arrays(structure: type[Structure]) -> list[tuple[Callable[[Any], Sequence[Any] | None], Collect]]:
-    """The arrays of structures that have a place for an error code."""
-    arrays: list[tuple[Callable[[Any], Sequence[Any] | None], Collect]] = []
+def _lines(structure: type[Structure], depth: int) -> Iterator[str]:
+    """What looks at the element `e<depth>`, and at those of its arrays in which there may be an error."""
+    indent = "    " * (depth + 1)
+    for name in structure.FIELDS:
+        if name.endswith(_ERROR_CODE):
+            yield f"{indent}if e{depth}.{name}: found.append(e{depth}.{name})"
     annotations = structure.__init__.__annotations__
     for name in structure.FIELDS:
         array = _ARRAY.fullmatch(annotations[name])
         element = getattr(sys.modules[structure.__module__], array[1], None) if array else None
-        collect = _collector(element) if element is not None else None
-        if collect is not None:
-            arrays.append((attrgetter(name), collect))
-    return arrays
+        inside = list(_lines(element, depth + 1)) if element is not None else []
+        if inside:
+            yield f"{indent}for e{depth + 1} in e{depth}.{name} or ():"
+            yield from inside
