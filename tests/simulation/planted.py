@@ -274,6 +274,8 @@ DELIVERED_AFTER_ANSWER: Final = "after an answered ACCEPT or REJECT"
 LOST: Final = "is lost: not finished"
 BACK: Final = "became"  # an epoch that goes back
 EPOCH_LOST: Final = "was answered epoch"
+GROUP_LOST: Final = "is gone, it was at epoch"
+CORRUPT: Final = "gave CORRUPT_MESSAGE"
 NOT_PERSISTED: Final = "is acknowledged in memory"
 
 # Each with what the simulation says of it: one of these, because seeds meet the same fault in different ways.
@@ -290,16 +292,16 @@ FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     start_offset_passes_acquired_records: (DELIVERED_AFTER_ANSWER, "is finished and passed", LOST),
     gap_window_missing: (LOST,),
     initial_start_offset_not_persisted: (LOST,),
-    failed_append_not_replayed_away: ("replayed", BACK),
-    coordinator_answers_before_its_append: (DELIVERED_AFTER_ANSWER, LOST, BACK),
+    failed_append_not_replayed_away: ("replayed", BACK, GROUP_LOST),
+    coordinator_answers_before_its_append: (DELIVERED_AFTER_ANSWER, LOST, BACK, GROUP_LOST),
     update_loses_batches: (DELIVERED_AFTER_ANSWER, "is finished and passed", NOT_PERSISTED),
     older_batch_wins: (DELIVERED_AFTER_ANSWER, "is finished and passed", NOT_PERSISTED),
     snapshot_without_batches: (DELIVERED_AFTER_ANSWER, "is finished and passed"),
     state_changed_beside_the_log: ("replayed",),
     group_changed_beside_the_log: ("replayed", BACK),
-    last_batch_lost_in_recovery: ("answered or delivered was", "has offsets", EPOCH_LOST),
-    torn_batch_kept_in_recovery: ("CorruptLogError",),
-    answers_before_the_sync: ("answered or delivered was", EPOCH_LOST),
-    failed_write_answered_as_done: ("answered or delivered was", "it was", EPOCH_LOST),
+    last_batch_lost_in_recovery: ("answered or delivered was", "has offsets", EPOCH_LOST, BACK, GROUP_LOST),
+    torn_batch_kept_in_recovery: ("CorruptLogError", CORRUPT),
+    answers_before_the_sync: ("answered or delivered was", EPOCH_LOST, BACK, GROUP_LOST),
+    failed_write_answered_as_done: ("answered or delivered was", "it was", EPOCH_LOST, BACK, GROUP_LOST),
     repeated_batch_appended_again: ("more than once",),
 }

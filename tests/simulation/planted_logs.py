@@ -6,20 +6,33 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from shareq.broker import broker, share_fetches
-from shareq.broker.log import recovery
-from shareq.broker.log.cleaner import survivors
+from shareq.broker import share_fetches
+from shareq.broker.log.cleaner import swap
 from shareq.broker.log.cleaner.schedule import LogCleaner
-from shareq.broker.log.cleaner.survivors import Newest, Role
+from shareq.broker.log.cleaner.survivors import Newest, Role, latest_value
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.share_fetches import ShareFetch
-from tests.simulation.planted import BACK, DELIVERED_AFTER_ANSWER, EPOCH_LOST, LOST, Fault, replaced
+from tests.simulation.planted import (
+    BACK,
+    CORRUPT,
+    DELIVERED_AFTER_ANSWER,
+    EPOCH_LOST,
+    GROUP_LOST,
+    LOST,
+    Fault,
+    replaced,
+)
 
 # -- compaction
 
 
 def last_value_per_key_of_share_states() -> AbstractContextManager[object]:
-    return replaced((broker, "share_state", survivors.latest_value))
+    original = LogCleaner.__init__
+
+    def init(self: LogCleaner, *arguments: Any, **named: Any) -> None:
+        original(self, *arguments, **{**named, "rule_for": lambda _topic: latest_value})
+
+    return replaced((LogCleaner, "__init__", init))
 
 
 def tombstone_goes_before_what_it_deletes() -> AbstractContextManager[object]:
@@ -41,7 +54,7 @@ def cleaned_segment_is_not_synced() -> AbstractContextManager[object]:
 
 
 def interrupted_swap_is_not_finished() -> AbstractContextManager[object]:
-    return replaced((recovery, "finish_interrupted", lambda _fs, _folder, _names: None))
+    return replaced((swap, "finish_interrupted", lambda _fs, _folder, _names: None))
 
 
 def cleaner_drops_changes_of_share_states() -> AbstractContextManager[object]:
@@ -83,6 +96,8 @@ def open_transactions_are_forgotten_by_a_start() -> AbstractContextManager[objec
     return replaced((PartitionLog, "restore", restore))
 
 
+STATELESS: Final = "has no durable state"
+
 FAULTS: Final[dict[Fault, Sequence[str]]] = {
     last_value_per_key_of_share_states: ("replayed", DELIVERED_AFTER_ANSWER),
     tombstone_goes_before_what_it_deletes: ("replayed", "was deleted", BACK, "cannot be read"),
@@ -91,10 +106,11 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
         EPOCH_LOST,
         DELIVERED_AFTER_ANSWER,
         BACK,
-        "is gone",
-        "gave CORRUPT_MESSAGE",
+        GROUP_LOST,
+        CORRUPT,
+        "went back",
     ),
-    interrupted_swap_is_not_finished: ("replayed", EPOCH_LOST, DELIVERED_AFTER_ANSWER, BACK, "is gone"),
+    interrupted_swap_is_not_finished: ("replayed", EPOCH_LOST, DELIVERED_AFTER_ANSWER, BACK, GROUP_LOST, STATELESS),
     cleaner_drops_changes_of_share_states: ("replayed", "went back"),
     aborted_records_are_delivered: ("its transaction is aborted",),
     open_transactions_are_read: ("its transaction is open", "behind the transaction"),

@@ -47,7 +47,8 @@ class Producer:
         world = self.world
         if not world.topics.live:
             return
-        slot = world.rng.choice(world.topics.live)
+        waiting = [batch.slot for batch in self.unanswered.values() if not batch.under_way]
+        slot = world.rng.choice(waiting if waiting and world.rng.random() < 0.5 else world.topics.live)
         batch = self.unanswered.get(slot.index)
         if batch is None:
             batch = self._new_batch(slot)

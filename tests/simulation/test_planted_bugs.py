@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Final
 
 import pytest
@@ -10,14 +11,40 @@ from tests.simulation import planted, planted_again, planted_groups, planted_log
 from tests.simulation.planted import Fault
 from tests.simulation.runner import run_seed
 
-SEEDS: Final = 150  # most are caught by one of the first five
+SEEDS: Final = 300  # most are caught by one of the first five
 FAULTS: Final = {**planted.FAULTS, **planted_groups.FAULTS, **planted_logs.FAULTS, **planted_again.FAULTS}
+
+# Seeds to try first, of the faults that take longer to meet. What a seed lives through changes with the broker: where
+# one has come to miss its fault, all of the others are tried.
+KNOWN: Final = {
+    "failed_write_not_rolled_back": 82,
+    "refused_request_half_applied": 20,
+    "session_end_releases_everybody": 23,
+    "repeated_batch_appended_again": 61,
+    "growth_goes_unnoticed": 99,
+    "previous_epoch_is_fenced": 44,
+    "group_takes_too_many_members": 10,
+    "initialized_before_it_is_durable": 12,
+    "folder_of_a_deleted_topic_is_taken_over": 19,
+    "only_the_first_partition_is_altered": 35,
+    "alteration_is_answered_before_it_is_durable": 35,
+    "deleted_offsets_count_as_initialized": 14,
+    "lag_is_one_too_small": 14,
+    "changed_settings_are_not_looked_up": 55,
+    "last_value_per_key_of_share_states": 12,
+    "tombstone_goes_before_what_it_deletes": 45,
+    "interrupted_swap_is_not_finished": 30,
+    "what_is_archived_in_memory_alone_is_passed": 25,
+    "emptied_segment_stays_in_the_log": 203,
+    "start_does_not_finish_deletions": 12,
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_planted_fault_is_caught(fault: Fault) -> None:
+    known = [KNOWN[fault.__name__]] if fault.__name__ in KNOWN else []
     with fault():
-        failures = (run_seed(seed) for seed in range(SEEDS))
+        failures = (run_seed(seed) for seed in chain(known, range(SEEDS)))
         caught = next((outcome for outcome in failures if outcome.failure), None)
     assert caught is not None, f"{SEEDS} seeds and nobody noticed"
     assert any(words in caught.failure for words in FAULTS[fault]), caught.told()
@@ -28,3 +55,7 @@ def test_faults_are_gone_afterwards() -> None:
         with fault():
             pass
     assert run_seed(0).failure == ""
+
+
+def test_every_seed_to_try_first_is_of_a_fault() -> None:
+    assert KNOWN.keys() <= {fault.__name__ for fault in FAULTS}

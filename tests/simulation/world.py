@@ -161,8 +161,10 @@ class World:
         self.seen["passes of the cleaner"] += self.broker.logs.cleaner.passes
         self.seen["passes that were cut off"] += self.broker.logs.cleaner.busy
         self.clock.drop_everything()
-        for producer in self._all_producers():
+        for producer in self.producers:
             producer.on_broker_lost()
+        for transactional in self.transactional:
+            transactional.on_broker_lost()
         for group in self.groups:
             group.ledger.on_restart()
             for member in group.members:
@@ -215,7 +217,8 @@ class World:
         self.admin.look()
 
     def _all_producers(self) -> list[Producer | TransactionalProducer]:
-        return [*self.producers, *self.transactional]
+        """Plain ones twice: they get to act more often."""
+        return [*self.producers, *self.producers, *self.transactional]
 
     def _actions(self) -> tuple[list[Callable[[], None]], list[float]]:
         """What may happen, with cumulated weights: seeds are about consuming, or about what surrounds it."""
@@ -235,11 +238,11 @@ class World:
             (lambda: rng.choice(self.groups).change_a_setting(), 1.2, 0.8),
             (self.topics.act, 1.2, 5),
             (self.admin.act, 1.2, 9),
-            (lambda: become_calm(self, rng.choice(self.groups)), 0.4, 2),
+            (self._become_calm, 0.4, 2.5),
             (self._let_the_cleaner_work, 2, 3),
             (self._settled_audit, 1, 1),
         )
-        column = 1 + (rng.random() < 0.4)
+        column = 1 + (rng.random() < 0.35)
         total, cumulated = 0.0, []
         for row in table:
             total += float(row[column])  # type: ignore[arg-type]
@@ -248,6 +251,11 @@ class World:
 
     def _somebody_heartbeats(self) -> None:
         self.rng.choice(self.rng.choice(self.groups).members).heartbeats.act()
+
+    def _become_calm(self) -> None:
+        if self.rng.random() < 0.4:
+            self.topics.act()
+        become_calm(self, self.rng.choice(self.groups))
 
     def _die(self) -> None:
         raise SimulatedCrash
