@@ -122,6 +122,36 @@ def test_dying_again_during_recovery(case: tuple[Rule, Outcome], model: CrashMod
     assert died > 10
 
 
+@pytest.mark.parametrize("model", list(CrashModel))
+def test_no_crash_leaves_an_index_of_the_old_segment_beside_the_new_one(model: CrashModel) -> None:
+    """Batches of one size, so that the old index would lead to the start of a wrong batch, and skip others silently."""
+
+    def world_of(seed: int) -> LogWorld:
+        world = LogWorld(COMPACTED, flush_every_message=True, seed=seed)
+        world.cleaner = CleanerSettings(enable=False)
+        for number in range(26):
+            append(world, (b"odd%02d" % (number % 8) if number % 2 else b"key%02d" % number, b"v"))
+        world.cleaner = CleanerSettings()
+        return world
+
+    world = world_of(0)
+    first = world.fs.steps
+    clean(world)
+    left = [record.offset for record in read_all(world.log)]
+    assert (left[:9], world.log.segments[1].base_offset) == ([0, 2, 4, 6, 8, 10, 12, 14, 16], 16)
+    for step in range(first + 1, world.fs.steps + 1):
+        world = world_of(step)
+        world.fs.crash_at = step
+        with pytest.raises(SimulatedCrash):
+            clean(world)
+        world.crash(model)
+        world.start()
+        for offset in left:
+            result = world.log.read(offset, 1, upto=world.log.high_watermark)
+            assert not isinstance(result, ErrorCode)
+            assert result.batches[0].base_offset == offset
+
+
 def failing(step: int) -> Callable[[str, str], OSError | None]:
     """A disk on which one operation fails: the one that comes then."""
     left = [step]
