@@ -24,6 +24,7 @@ from shareq.broker.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, SHARE_G
 from shareq.coordinator.ports import TopicImage
 
 if TYPE_CHECKING:
+    from shareq.broker.classic_groups import ClassicGroupService
     from shareq.broker.group_administration import GroupAdministration
     from shareq.broker.group_coordinator import GroupCoordinatorService
     from shareq.broker.persister import Persister
@@ -122,6 +123,13 @@ class Broker:
         return GroupCoordinatorService(self, self.persister, group_coordinator_settings(self.config))
 
     @cached_property
+    def classic_groups(self) -> ClassicGroupService:
+        """Classic groups: members, rebalances."""
+        from shareq.broker.classic_groups import ClassicGroupService
+
+        return ClassicGroupService(self)
+
+    @cached_property
     def group_administration(self) -> GroupAdministration:
         """Listing, changing and deleting groups."""
         from shareq.broker.group_administration import GroupAdministration
@@ -151,6 +159,8 @@ class Broker:
             self.share_partitions.finish_waiting()
         if "share_sessions" in self.__dict__:
             self.share_sessions.stop()
+        if "group_coordinator" in self.__dict__:
+            self.group_coordinator.partitions.refuse_parked()
 
     def close(self, *, clean: bool = True) -> None:
         """Write everything out and close the files; unless `clean`, close them as they are."""

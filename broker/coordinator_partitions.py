@@ -76,6 +76,11 @@ class CoordinatorPartitions(Generic[ShardT]):
             if found is not None:
                 found.resign()
 
+    def refuse_parked(self) -> None:
+        """Whatever waits for others, or for time, is answered NOT_COORDINATOR: its clients ask again elsewhere."""
+        for partition in self:
+            partition.refuse_parked()
+
     def __iter__(self) -> Iterator[CoordinatorPartition[ShardT]]:
         """The partitions in use; the others hold nothing."""
         return iter(list(self._partitions.values()))

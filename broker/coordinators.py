@@ -3,15 +3,20 @@
 Operations of one loop tick are decided one after the other on the replayed state and share one append. Their answers
 are given when that append is durable, so nobody sees what a crash could take back. An append that fails throws the
 shard away and replays its log: the state is then exactly what was written before.
+
+A request may wait for others, or for time: it is kept here under its token until a later operation answers it
+(`LateAnswer`). With a shard that is thrown away all of them are refused; their clients look for the coordinator and ask
+again.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Generic, NamedTuple, TypeVar
+from itertools import count
+from typing import Final, Generic, NamedTuple, TypeVar, cast
 
 from shareq.broker.environment import Environment, TimerHandle
 from shareq.broker.log.manager import LogManager
@@ -22,15 +27,18 @@ from shareq.coordinator.shard import (
     CoordinatorResult,
     CoordinatorShard,
     InconsistentRecords,
+    LateAnswer,
     RecordSerde,
 )
 from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch, decode_records
 from shareq.protocol.records.compression import Compression
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Message)
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
 MAX_BATCH_BYTES: Final = 900_000  # one coordinator batch; below the 1 MiB that readers of internal topics expect
@@ -57,6 +65,14 @@ class _Waiting:
     """One operation that has been decided and waits for its records to be durable."""
 
     answer: Callable[[], None]
+    fail: Callable[[ErrorCode], None]
+
+
+@dataclass(slots=True)
+class _Parked:
+    """One request that waits for others, or for time."""
+
+    complete: Callable[[Message], None]
     fail: Callable[[ErrorCode], None]
 
 
@@ -88,6 +104,8 @@ class CoordinatorPartition(Generic[ShardT]):
         self._records_bytes = 0
         self._collected: list[_Waiting] = []  # decided, records not yet handed to the log
         self._in_flight: deque[list[_Waiting]] = deque()  # one list for each append that is not yet durable
+        self._parked: dict[int, _Parked] = {}  # by token
+        self._tokens = count(1)
         self._hooked = False
         self._generation = 0
         self._lost = not leads  # somebody else's; or the log is offline: what is durable is known at the next start
@@ -106,7 +124,16 @@ class CoordinatorPartition(Generic[ShardT]):
             return completed(failed(ErrorCode.NOT_COORDINATOR))
         pending: Pending[T] = Pending()
         result = operation()
-        waiting = _Waiting(lambda: pending.complete(result.response), lambda error: pending.complete(failed(error)))
+
+        def answer() -> None:
+            pending.complete(result.response)
+            self._answer_late(result.answers)
+
+        def fail(error: ErrorCode) -> None:
+            pending.complete(failed(error))
+            self._refuse([late.token for late in result.answers], error)
+
+        waiting = _Waiting(answer, fail)
         if result.records:
             self._collect(result.records, waiting)
         elif self._collected:
@@ -114,9 +141,48 @@ class CoordinatorPartition(Generic[ShardT]):
         elif self._in_flight:
             self._in_flight[-1].append(waiting)
         else:
-            pending.complete(result.response)
+            answer()
         self._arm()
         return pending
+
+    def schedule_waiting(
+        self, operation: Callable[[int], CoordinatorResult[None]], failed: Callable[[ErrorCode], M]
+    ) -> Pending[M]:
+        """Run an operation now whose answer may have to wait for others: the `LateAnswer` with the token it is given
+        brings it, in its own result or in a later one.
+
+        `failed` makes the answer when the append fails that it would have come with, and NOT_COORDINATOR when the shard
+        is thrown away meanwhile, or the broker stops.
+        """
+        if self._lost:
+            return completed(failed(ErrorCode.NOT_COORDINATOR))
+        pending: Pending[M] = Pending()
+        token = next(self._tokens)
+        self._parked[token] = _Parked(
+            lambda response: pending.complete(cast(M, response)), lambda error: pending.complete(failed(error))
+        )
+        try:
+            self.schedule(lambda: operation(token), lambda error: self._refuse((token,), error))
+        except BaseException:
+            del self._parked[token]
+            raise
+        return pending
+
+    def refuse_parked(self) -> None:
+        """Whatever waits for others, or for time, is answered NOT_COORDINATOR."""
+        self._refuse(list(self._parked), ErrorCode.NOT_COORDINATOR)
+
+    def _answer_late(self, answers: Iterable[LateAnswer]) -> None:
+        for late in answers:
+            parked = self._parked.pop(late.token, None)
+            if parked is not None:
+                parked.complete(late.response)
+
+    def _refuse(self, tokens: Iterable[int], error: ErrorCode) -> None:
+        for token in tokens:
+            parked = self._parked.pop(token, None)
+            if parked is not None:
+                parked.fail(error)
 
     @property
     def is_lost(self) -> bool:
@@ -135,6 +201,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self.close()
         for waiting in self._take_waiting():
             waiting.fail(ErrorCode.NOT_COORDINATOR)
+        self.refuse_parked()
 
     def close(self) -> None:
         """Stop the timer; what is under way is not answered."""
@@ -193,6 +260,7 @@ class CoordinatorPartition(Generic[ShardT]):
     def _fail(self, error: ErrorCode) -> None:
         self._generation += 1
         failed = self._take_waiting()
+        parked = list(self._parked)
         logger.error(
             "%s-%d: coordinator append failed (%s); replaying the log, %d operations refused",
             self._log.topic,
@@ -209,6 +277,7 @@ class CoordinatorPartition(Generic[ShardT]):
         surfaced = coordinator_error(error)
         for waiting in failed:
             waiting.fail(surfaced)
+        self._refuse(parked, ErrorCode.NOT_COORDINATOR)
         self._arm()
 
     def _take_waiting(self) -> list[_Waiting]:

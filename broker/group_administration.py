@@ -14,6 +14,7 @@ from shareq.broker.partition_lookup import find_log
 from shareq.broker.pending import Pending, completed, gather
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.coordinator.group.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
+from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share_group import TopicsById
 from shareq.coordinator.shard import CoordinatorResult
@@ -100,14 +101,16 @@ class GroupAdministration:
         """Delete a group with everything it has. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, the coordinators'."""
         if not self._groups.partitions.count:
             return completed(Outcome(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
+        if self._groups.partition(group_id).shard.group_kind(group_id) is not GroupKind.SHARE:
+            return self._groups.schedule(group_id, lambda shard: shard.delete_group(group_id), _log_failed)
         plan = self._groups.schedule(
             group_id,
             lambda shard: shard.share.begin_delete_group(group_id),
             lambda error: DeleteGroupPlan(_log_failed(error)),
         )
-        return plan.chain(lambda plan: self._delete_group(group_id, plan))
+        return plan.chain(lambda plan: self._delete_share_group(group_id, plan))
 
-    def _delete_group(self, group_id: str, plan: DeleteGroupPlan) -> Pending[Outcome]:
+    def _delete_share_group(self, group_id: str, plan: DeleteGroupPlan) -> Pending[Outcome]:
         if plan.outcome.error is not ErrorCode.NONE:
             return completed(plan.outcome)
 

@@ -14,8 +14,10 @@ from shareq.broker.internal_topics import ensure
 from shareq.broker.pending import Pending, completed, gather
 from shareq.broker.persister import Persister
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.describe import not_described
-from shareq.coordinator.group.heartbeat import Client, HeartbeatPlan, refusal
+from shareq.coordinator.group.groups import Client
+from shareq.coordinator.group.heartbeat import HeartbeatPlan, refusal
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
 from shareq.coordinator.group.share_groups import ShareGroupLimits
@@ -36,7 +38,7 @@ T = TypeVar("T")
 
 
 def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings:
-    """`group.share.*` as the shard takes it. An initialisation is given as long as an offset commit is."""
+    """`group.*` as the shard takes it. An initialisation is given as long as an offset commit is."""
     return GroupCoordinatorSettings(
         ShareGroupLimits(
             max_size=config.group_share_max_size,
@@ -44,7 +46,13 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
             initialize_retry_interval_ms=max(
                 config.group_share_initialize_retry_interval_ms, config.offsets_commit_timeout_ms
             ),
-        )
+        ),
+        ClassicGroupSettings(
+            min_session_timeout_ms=config.group_min_session_timeout_ms,
+            max_session_timeout_ms=config.group_max_session_timeout_ms,
+            initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
+            max_size=config.group_max_size,
+        ),
     )
 
 
@@ -78,7 +86,7 @@ class GroupCoordinatorService:
             error = ensure(self._broker.metadata, self._broker.config, topic)
             if error.code is not ErrorCode.NONE:
                 return completed(refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or ""))
-        partition = self._partition(request.group_id)
+        partition = self.partition(request.group_id)
         answer: Pending[ShareGroupHeartbeatResponse] = Pending()
         plan = partition.schedule(
             lambda: partition.shard.share.begin_heartbeat(request, client, self._now()),
@@ -105,7 +113,7 @@ class GroupCoordinatorService:
         failed: Callable[[ErrorCode], T],
     ) -> Pending[T]:
         """Run an operation on the group's shard; its response comes when it is durable. The topic has to exist."""
-        partition = self._partition(group_id)
+        partition = self.partition(group_id)
         return partition.schedule(lambda: operation(partition.shard), failed)
 
     # -- news of topics
@@ -202,7 +210,8 @@ class GroupCoordinatorService:
 
     # -- routing
 
-    def _partition(self, group_id: str) -> CoordinatorPartition[GroupCoordinatorShard]:
+    def partition(self, group_id: str) -> CoordinatorPartition[GroupCoordinatorShard]:
+        """The runtime of the group's shard. The topic has to exist."""
         return self.partitions.get(group_partition_for(group_id, self.partitions.count))
 
     def _count_share_groups(self) -> int:

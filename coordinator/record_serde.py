@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from struct import Struct
-from typing import Final
+from typing import Final, TypeVar
 
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.primitives import Message
 
 _INT16: Final = Struct(">h")
+
+V = TypeVar("V", bound=Message)
 
 RecordTypes = Mapping[int, tuple[type[Message], type[Message]]]
 """Record type to the classes of its key and value. A key class's `API_KEY` is its record type."""
@@ -55,6 +57,13 @@ class TypedRecordSerde:
             raise MalformedMessage(f"{value_class.__name__} has no version {version}")
         typed_value, _ = value_class.decode(value, version, 2)
         return CoordinatorRecord(typed_key, typed_value, version)
+
+
+def typed_value(value: Message | None, expected: type[V]) -> V | None:
+    """A record's value as what its key says it is. Raises InconsistentRecords for anything else."""
+    if value is not None and not isinstance(value, expected):
+        raise InconsistentRecords(f"a {type(value).__name__} where a {expected.__name__} belongs")
+    return value
 
 
 def _int16(data: bytes, what: str) -> int:

@@ -31,11 +31,20 @@ class CoordinatorRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class LateAnswer:
+    """The answer to a request that waits for others, or for time. `token` is the one the runtime gave with it."""
+
+    token: int
+    response: Message
+
+
+@dataclass(frozen=True, slots=True)
 class CoordinatorResult(Generic[T_co]):
-    """Records to append, in order, and the response to give once they are durable."""
+    """Records to append, in order; the response, and answers to requests that wait, to give once they are durable."""
 
     response: T_co
     records: tuple[CoordinatorRecord, ...] = field(default=())
+    answers: tuple[LateAnswer, ...] = field(default=())
 
 
 class CoordinatorShard(Protocol):

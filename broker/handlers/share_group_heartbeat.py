@@ -9,7 +9,8 @@ from __future__ import annotations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
-from shareq.coordinator.group.heartbeat import Client, refusal
+from shareq.coordinator.group.groups import Client
+from shareq.coordinator.group.heartbeat import refusal
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 

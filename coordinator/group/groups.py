@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
@@ -12,6 +13,14 @@ class GroupKind(Enum):
     CLASSIC = "classic"
     CONSUMER = "consumer"
     SHARE = "share"
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who sent a request. `host` as Java prints an address: "/127.0.0.1"."""
+
+    client_id: str
+    host: str
 
 
 class Group(Protocol):

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from shareq.coordinator.group.assignors import NOTHING, Assignment, AssignorMember, simple
+from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.initialization import (
     StateInitialization,
     existing_topics,
@@ -58,14 +59,6 @@ from shareq.protocol.generated.share_group_heartbeat import TopicPartitions as W
 
 JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """Who sent a heartbeat. `host` as Java prints an address: "/127.0.0.1"."""
-
-    client_id: str
-    host: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ ascending order, so that equal state gives equal bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from shareq.coordinator.group.assignors import Assignment
 from shareq.coordinator.group.groups import Group
@@ -31,7 +31,7 @@ from shareq.coordinator.group.share_group import (
     TopicPartitions,
     TopicsById,
 )
-from shareq.coordinator.record_serde import RecordTypes
+from shareq.coordinator.record_serde import RecordTypes, typed_value
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.protocol.generated import share_group_current_member_assignment as current_assignment
 from shareq.protocol.generated import share_group_target_assignment_member as target_assignment
@@ -73,8 +73,6 @@ SHARE_GROUP_RECORD_TYPES: Final[RecordTypes] = {
 }
 
 _STABLE: Final = 0  # the only member state of share groups
-
-_V = TypeVar("_V", bound=Message)
 
 
 # Building.
@@ -195,15 +193,9 @@ def _group(groups: dict[str, Group], group_id: str, value: Message | None) -> Sh
     return group
 
 
-def _typed(value: Message | None, expected: type[_V]) -> _V | None:
-    if value is not None and not isinstance(value, expected):
-        raise InconsistentRecords(f"a {type(value).__name__} where a {expected.__name__} belongs")
-    return value
-
-
 def _replay_member(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
     assert isinstance(key, ShareGroupMemberMetadataKey)
-    value = _typed(raw, ShareGroupMemberMetadataValue)
+    value = typed_value(raw, ShareGroupMemberMetadataValue)
     group = _group(groups, key.group_id, value)
     if group is None:
         return
@@ -217,7 +209,7 @@ def _replay_member(groups: dict[str, Group], key: Message, raw: Message | None) 
 
 def _replay_epoch(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
     assert isinstance(key, ShareGroupMetadataKey)
-    value = _typed(raw, ShareGroupMetadataValue)
+    value = typed_value(raw, ShareGroupMetadataValue)
     group = _group(groups, key.group_id, value)
     if group is None:
         return
@@ -231,7 +223,7 @@ def _replay_epoch(groups: dict[str, Group], key: Message, raw: Message | None) -
 
 def _replay_assignment_epoch(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
     assert isinstance(key, ShareGroupTargetAssignmentMetadataKey)
-    value = _typed(raw, ShareGroupTargetAssignmentMetadataValue)
+    value = typed_value(raw, ShareGroupTargetAssignmentMetadataValue)
     group = _group(groups, key.group_id, value)
     if group is not None:
         epoch, timestamp = (NO_EPOCH, 0) if value is None else (value.assignment_epoch, value.assignment_timestamp)
@@ -240,7 +232,7 @@ def _replay_assignment_epoch(groups: dict[str, Group], key: Message, raw: Messag
 
 def _replay_target(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
     assert isinstance(key, ShareGroupTargetAssignmentMemberKey)
-    value = _typed(raw, ShareGroupTargetAssignmentMemberValue)
+    value = typed_value(raw, ShareGroupTargetAssignmentMemberValue)
     group = _group(groups, key.group_id, value)
     if group is not None:
         target = None if value is None else {t.topic_id: frozenset(t.partitions) for t in value.topic_partitions}
@@ -249,7 +241,7 @@ def _replay_target(groups: dict[str, Group], key: Message, raw: Message | None) 
 
 def _replay_current(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
     assert isinstance(key, ShareGroupCurrentMemberAssignmentKey)
-    value = _typed(raw, ShareGroupCurrentMemberAssignmentValue)
+    value = typed_value(raw, ShareGroupCurrentMemberAssignmentValue)
     group = _group(groups, key.group_id, value)
     if group is None:
         return
@@ -262,7 +254,7 @@ def _replay_current(groups: dict[str, Group], key: Message, raw: Message | None)
 
 def _replay_state_partitions(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
     assert isinstance(key, ShareGroupStatePartitionMetadataKey)
-    value = _typed(raw, ShareGroupStatePartitionMetadataValue)
+    value = typed_value(raw, ShareGroupStatePartitionMetadataValue)
     group = _group(groups, key.group_id, value)
     if group is None:
         return

@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from shareq.coordinator.group.administration import Outcome
+from shareq.coordinator.group.classic.turn import ClassicGroupSettings
+from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.describe import listed
 from shareq.coordinator.group.groups import Group, GroupKind
 from shareq.coordinator.group.records import replay_share_group_record
 from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.group.share_groups import ShareGroupLimits, ShareGroups
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
+from shareq.coordinator.record_serde import typed_value
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
 from shareq.protocol.generated.list_groups import ListedGroup
 
 
@@ -24,12 +30,14 @@ class GroupCoordinatorSettings:
     """The broker's settings of groups, by kind."""
 
     share: ShareGroupLimits = field(default_factory=ShareGroupLimits)
+    classic: ClassicGroupSettings = field(default_factory=ClassicGroupSettings)
 
 
 class GroupCoordinatorShard:
     """A `CoordinatorShard`: operations decide, `replay` changes. Owned by the runtime of its partition.
 
-    `share`: the share groups. `wall_ms` gives the time of day; for `share_group_count` see `ShareGroups`.
+    `share`, `classic`: the groups of these kinds. `wall_ms` gives the time of day; for `share_group_count` see
+    `ShareGroups`.
     """
 
     def __init__(
@@ -42,6 +50,7 @@ class GroupCoordinatorShard:
     ) -> None:
         self._groups: dict[str, Group] = {}
         self.share = ShareGroups(self._groups, metadata, share_settings, wall_ms, settings.share, share_group_count)
+        self.classic = ClassicGroups(self._groups, wall_ms, settings.classic)
 
     # Groups of every kind
 
@@ -60,6 +69,17 @@ class GroupCoordinatorShard:
         """The groups of this shard; empty filters let all pass."""
         return CoordinatorResult(listed(self._groups.values(), states, types))
 
+    def delete_group(self, group_id: str) -> CoordinatorResult[Outcome]:
+        """Delete a group that has no state elsewhere, which is any but a share group. Errors: GROUP_ID_NOT_FOUND,
+        NON_EMPTY_GROUP.
+        """
+        group = self.classic.group(group_id)
+        if group is None:
+            return CoordinatorResult(Outcome(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
+        if not group.is_empty:
+            return CoordinatorResult(Outcome(ErrorCode.NON_EMPTY_GROUP, f"Group {group_id} has members."))
+        return CoordinatorResult(Outcome(), self.classic.tombstones(group))
+
     # News of topics
 
     def topics_changed(self, topic_names: Collection[str]) -> None:
@@ -75,15 +95,21 @@ class GroupCoordinatorShard:
 
     def replay(self, record: CoordinatorRecord, offset: int) -> None:
         """Apply one record. Raises InconsistentRecords for one that no coordinator writes."""
-        replay_share_group_record(self._groups, record)
+        if isinstance(record.key, GroupMetadataKey):
+            self.classic.replay(record.key, typed_value(record.value, GroupMetadataValue))
+        else:
+            replay_share_group_record(self._groups, record)
 
     def on_loaded(self, now_ms: int) -> None:
         """Members are as they were; each has a whole session to be heard of."""
         self.share.on_loaded(now_ms)
+        self.classic.on_loaded(now_ms)
 
     def next_deadline_ms(self) -> int | None:
-        return self.share.next_deadline_ms()
+        deadlines = (self.share.next_deadline_ms(), self.classic.next_deadline_ms())
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
         """Members that were not heard of are taken out of their groups."""
-        return CoordinatorResult(None, self.share.on_deadline(now_ms))
+        classic = self.classic.on_deadline(now_ms)
+        return CoordinatorResult(None, self.share.on_deadline(now_ms) + classic.records, classic.answers)

@@ -9,8 +9,8 @@ from shareq.coordinator.group import administration, heartbeat
 from shareq.coordinator.group.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
 from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.group.describe import described, not_described
-from shareq.coordinator.group.groups import Group, GroupKind
-from shareq.coordinator.group.heartbeat import Client, HeartbeatPlan, Surroundings, refusal
+from shareq.coordinator.group.groups import Client, Group, GroupKind
+from shareq.coordinator.group.heartbeat import HeartbeatPlan, Surroundings, refusal
 from shareq.coordinator.group.records import state_partitions_record
 from shareq.coordinator.group.share_group import Activity, ShareGroup, StatePartitions, TopicsById
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 from shareq.broker.log.cleaner.survivors import Rule, survivors
 from shareq.coordinator.ports import ShareGroupSettings, TopicImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
+from shareq.protocol.primitives import Message
 from tests.support.cleaner import Told
 
 T = TypeVar("T")
@@ -81,6 +82,8 @@ class Log(Generic[ShardT]):
         self._time = time
         self.encoded: list[tuple[bytes, bytes | None]] = []
         self.last: tuple[CoordinatorRecord, ...] = ()
+        self.answers: dict[int, Message] = {}
+        """What requests that wait were answered, by token."""
         self.shard = new_shard()
         self.shard.on_loaded(time.now_ms)
 
@@ -90,6 +93,9 @@ class Log(Generic[ShardT]):
         for record in result.records:
             self.encoded.append(self._serde.encode(record))
             self.shard.replay(record, len(self.encoded) - 1)
+        for late in result.answers:
+            assert late.token not in self.answers, "answered twice"
+            self.answers[late.token] = late.response
         return result.response
 
     def fresh(self) -> ShardT:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.coordinator.group.groups import Group, GroupKind
-from shareq.coordinator.group.heartbeat import Client
+from shareq.coordinator.group.groups import Client, Group, GroupKind
 from shareq.coordinator.group.initialization import StateInitialization
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
 from shareq.coordinator.group.share_groups import ShareGroupLimits

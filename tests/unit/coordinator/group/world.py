@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shareq.coordinator.group.heartbeat import Client, HeartbeatPlan
+from shareq.coordinator.group.groups import Client
+from shareq.coordinator.group.heartbeat import HeartbeatPlan
 from shareq.coordinator.group.initialization import StateInitialization
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard

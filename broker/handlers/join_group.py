@@ -1,0 +1,30 @@
+"""JoinGroup: v0-9.
+
+Behaviour: waits until the rebalance is complete; the leader is told who is in the generation.
+v1: a rebalance timeout of its own; before, the session's. v4: a new member is given its id first (MEMBER_ID_REQUIRED,
+KIP-394). v5: static members (KIP-345). v8: the reason, for the log. v9: SkipAssignment (KIP-814).
+"""
+
+from __future__ import annotations
+
+from shareq.broker.context import RequestContext
+from shareq.broker.handlers import VersionRange
+from shareq.broker.pending import Pending
+from shareq.coordinator.group.groups import Client
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
+
+VERSIONS = VersionRange(0, 9)
+
+_NULL_PROTOCOL_FROM = 7
+
+
+def handle(ctx: RequestContext, request: JoinGroupRequest) -> Pending[JoinGroupResponse]:
+    client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
+    answer = ctx.broker.classic_groups.join(request, ctx.api_version, client)
+    return answer if ctx.api_version >= _NULL_PROTOCOL_FROM else answer.then(_without_null)
+
+
+def _without_null(response: JoinGroupResponse) -> JoinGroupResponse:
+    if response.protocol_name is None:
+        response.protocol_name = ""
+    return response

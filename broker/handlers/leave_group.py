@@ -1,0 +1,29 @@
+"""LeaveGroup: v0-5.
+
+Behaviour: each member by itself; the others rebalance once.
+v3: several members, static ones by their instance id alone; before, one member, whose error is the response's.
+v5: a reason for each, for the log.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.context import RequestContext
+from shareq.broker.handlers import VersionRange
+from shareq.broker.pending import Pending
+from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+
+VERSIONS = VersionRange(0, 5)
+
+_MEMBERS_FROM = 3
+
+
+def handle(ctx: RequestContext, request: LeaveGroupRequest) -> Pending[LeaveGroupResponse]:
+    if ctx.api_version >= _MEMBERS_FROM:
+        return ctx.broker.classic_groups.leave(request)
+    one = LeaveGroupRequest(group_id=request.group_id, members=[MemberIdentity(request.member_id)])
+    return ctx.broker.classic_groups.leave(one).then(_of_one_member)
+
+
+def _of_one_member(response: LeaveGroupResponse) -> LeaveGroupResponse:
+    errors = [response.error_code, *(member.error_code for member in response.members)]
+    return LeaveGroupResponse(error_code=next((error for error in errors if error), 0))

@@ -1,0 +1,23 @@
+"""SyncGroup: v0-5.
+
+Behaviour: the leader brings the assignment; everybody gets their part of it when it is written.
+v3: static members (KIP-345). v5: protocol type and name are required and have to be the group's.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.context import RequestContext
+from shareq.broker.handlers import VersionRange
+from shareq.broker.pending import Pending
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
+
+VERSIONS = VersionRange(0, 5)
+
+_PROTOCOL_FROM = 5
+
+
+def handle(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Pending[SyncGroupResponse]:
+    if ctx.api_version >= _PROTOCOL_FROM and (request.protocol_type is None or request.protocol_name is None):
+        return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    return ctx.broker.classic_groups.sync(request)

@@ -1,0 +1,1 @@
+"""Classic groups: JoinGroup, SyncGroup, Heartbeat, LeaveGroup; clients assign the partitions themselves."""

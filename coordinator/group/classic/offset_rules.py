@@ -1,0 +1,62 @@
+"""What a classic group says of offsets: who may commit, what may be deleted. A group without members has offsets of
+its own, which anybody may commit: such a *simple* group only keeps them.
+"""
+
+from __future__ import annotations
+
+from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup, ClassicState
+from shareq.coordinator.group.classic.turn import member_error
+from shareq.protocol.errors import ErrorCode
+
+
+def commit_error(
+    group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
+) -> ErrorCode:
+    """Whether these may be committed. `generation` -1, an empty member id and no instance id: not by a member.
+
+    Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS. A transaction need not say
+    who commits, and is not held up by a rebalance.
+    """
+    if generation < 0 and group.state is ClassicState.EMPTY:
+        return ErrorCode.NONE
+    if generation >= 0 or member_id or instance_id is not None:
+        error = member_error(group, member_id, instance_id)
+        if error is not ErrorCode.NONE:
+            return error
+        if generation != group.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+    elif not transactional and group.state is not ClassicState.EMPTY:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if not transactional and group.state is ClassicState.COMPLETING_REBALANCE:
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return ErrorCode.NONE
+
+
+def delete_error(group: ClassicGroup) -> ErrorCode:
+    """Whether offsets may be deleted, those of topics that `is_subscribed` apart. Error: NON_EMPTY_GROUP, for members
+    whose subscriptions the broker cannot read.
+    """
+    if group.state is ClassicState.EMPTY or group.type == CONSUMER_PROTOCOL_TYPE:
+        return ErrorCode.NONE
+    return ErrorCode.NON_EMPTY_GROUP
+
+
+def is_subscribed(group: ClassicGroup, topic: str) -> bool:
+    """Whether a consumer of the group reads the topic; what cannot be told counts as read."""
+    if group.subscribed_topics is None:
+        return group.type == CONSUMER_PROTOCOL_TYPE
+    return topic in group.subscribed_topics
+
+
+def expires_from_ms(group: ClassicGroup, committed_ms: int) -> int | None:
+    """When the retention of an offset begins that was committed at `committed_ms` (times of day); None: it stays.
+
+    In a group that has lost its members, when it did; in one that never had any, and for topics that consumers of a
+    Stable group do not subscribe to, with the commit.
+    """
+    if group.type is None:
+        return committed_ms
+    if group.state is ClassicState.EMPTY:
+        return committed_ms if group.state_since_ms is None else group.state_since_ms
+    consumers = group.type == CONSUMER_PROTOCOL_TYPE and group.subscribed_topics is not None
+    return committed_ms if consumers and group.state is ClassicState.STABLE else None

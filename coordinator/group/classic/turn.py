@@ -1,0 +1,130 @@
+"""One operation on a classic group: what it looks at, and what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from shareq.coordinator.group.classic.group import ClassicGroup, ClassicMember
+from shareq.coordinator.group.deadlines import Deadlines
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LateAnswer
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.join_group import JoinGroupResponse
+from shareq.protocol.generated.sync_group import SyncGroupResponse
+from shareq.protocol.primitives import Message
+
+TimerKey = tuple[str, str, str]
+"""What is due, the group's id, and the member's if it is a member's."""
+
+HEARTBEAT: Final = "heartbeat"
+JOIN: Final = "join"
+SYNC: Final = "sync"
+
+NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
+"""How long a member without an id of its own waits for a rebalance; Apache Kafka has no property for it either."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicGroupSettings:
+    """`group.min.session.timeout.ms`, `group.max.session.timeout.ms`, `group.initial.rebalance.delay.ms` and
+    `group.max.size`, under Apache Kafka's defaults.
+    """
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_rebalance_delay_ms: int = 3_000
+    max_size: int = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """`now_ms` is monotonic, `wall_ms` the time of day. `timers` belong to all classic groups of the shard; `records`
+    and `answers` are this operation's.
+    """
+
+    settings: ClassicGroupSettings
+    timers: Deadlines[TimerKey]
+    now_ms: int
+    wall_ms: int
+    records: list[CoordinatorRecord] = field(default_factory=list)
+    answers: list[LateAnswer] = field(default_factory=list)
+
+    def result(self) -> CoordinatorResult[None]:
+        return CoordinatorResult(None, tuple(self.records), tuple(self.answers))
+
+    # Timers
+
+    def expect_heartbeat(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int | None = None) -> None:
+        """The member was heard of: it has its session timeout, or `timeout_ms`, from now."""
+        timeout_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
+        self.timers.set((HEARTBEAT, group.group_id, member.member_id), self.now_ms + timeout_ms)
+
+    def forget_heartbeat(self, group: ClassicGroup, member_id: str) -> None:
+        self.timers.clear((HEARTBEAT, group.group_id, member_id))
+
+    def set_timer(self, what: str, group: ClassicGroup, after_ms: int) -> None:
+        """`what`: JOIN or SYNC, of which a group has one each."""
+        self.timers.set((what, group.group_id, ""), self.now_ms + after_ms)
+
+    def clear_timer(self, what: str, group: ClassicGroup) -> None:
+        self.timers.clear((what, group.group_id, ""))
+
+    # Answers
+
+    def answer(self, token: int, response: Message) -> None:
+        self.answers.append(LateAnswer(token, response))
+
+    def answer_join(self, group: ClassicGroup, member_id: str, response: JoinGroupResponse) -> None:
+        """Answer the member's JoinGroup if one waits."""
+        token = group.joining.pop(member_id, None)
+        if token is not None:
+            self.answer(token, response)
+
+    def answer_sync(self, group: ClassicGroup, member_id: str, response: SyncGroupResponse) -> bool:
+        """Answer the member's SyncGroup; False when none waits."""
+        token = group.syncing.pop(member_id, None)
+        if token is not None:
+            self.answer(token, response)
+        return token is not None
+
+    def await_join(self, group: ClassicGroup, member_id: str, token: int) -> None:
+        """The member's JoinGroup waits for the rebalance. One that it has sent before is given up: it is the client's
+        repetition, and nobody may wait for ever.
+        """
+        self.answer_join(group, member_id, join_refusal(ErrorCode.REBALANCE_IN_PROGRESS, member_id))
+        group.joining[member_id] = token
+
+    def await_sync(self, group: ClassicGroup, member_id: str, token: int) -> None:
+        """The member's SyncGroup waits for the assignment; see `await_join`."""
+        self.answer_sync(group, member_id, sync_refusal(ErrorCode.REBALANCE_IN_PROGRESS))
+        group.syncing[member_id] = token
+
+    # Members
+
+    def remove_member(self, group: ClassicGroup, member_id: str) -> None:
+        """Take a member out. What it waits for is UNKNOWN_MEMBER_ID, so that it joins anew if it still lives."""
+        self.answer_join(group, member_id, join_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
+        self.answer_sync(group, member_id, sync_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
+        self.forget_heartbeat(group, member_id)
+        group.remove(member_id)
+
+
+def join_refusal(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
+    """A JoinGroup that was not successful."""
+    return JoinGroupResponse(error_code=error, member_id=member_id)
+
+
+def sync_refusal(error: ErrorCode) -> SyncGroupResponse:
+    """A SyncGroup that was not successful."""
+    return SyncGroupResponse(error_code=error)
+
+
+def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -> ErrorCode:
+    """Whether this is a member. Errors: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID when another one has taken its place."""
+    if instance_id is not None:
+        known = group.static_members.get(instance_id)
+        if known is not None and known != member_id:
+            return ErrorCode.FENCED_INSTANCE_ID
+        if known is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+    return ErrorCode.NONE if member_id in group.members else ErrorCode.UNKNOWN_MEMBER_ID

@@ -1,0 +1,192 @@
+"""Classic groups of one shard: what is asked of them, and what time brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shareq.coordinator.group.classic import rebalance
+from shareq.coordinator.group.classic.describe import described, no_classic_group
+from shareq.coordinator.group.classic.expiry import timer_is_due
+from shareq.coordinator.group.classic.group import ClassicGroup
+from shareq.coordinator.group.classic.heartbeat import heartbeat
+from shareq.coordinator.group.classic.join import Joining, join, request_error
+from shareq.coordinator.group.classic.leave import leave
+from shareq.coordinator.group.classic.records import group_tombstone, new_group_record, restored
+from shareq.coordinator.group.classic.sync import sync
+from shareq.coordinator.group.classic.turn import ClassicGroupSettings, TimerKey, Turn, join_refusal, sync_refusal
+from shareq.coordinator.group.deadlines import Deadlines
+from shareq.coordinator.group.groups import Group
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.describe_groups import DescribedGroup
+from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
+from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from shareq.protocol.generated.sync_group import SyncGroupRequest
+
+
+class ClassicGroups:
+    """The classic groups among `groups`. Owned by its shard.
+
+    JoinGroup and SyncGroup are answered by a `LateAnswer` with the token they came with, in the same result or in one
+    that comes later: every path that takes a waiting member out of its group answers it, and every phase of a rebalance
+    has a timer.
+    """
+
+    def __init__(self, groups: dict[str, Group], wall_ms: Callable[[], int], settings: ClassicGroupSettings) -> None:
+        self.settings = settings
+        self._groups = groups
+        self._wall_ms = wall_ms
+        self._timers: Deadlines[TimerKey] = Deadlines()
+        self._serving = False
+
+    # Membership
+
+    def join(self, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
+        """One JoinGroup; the first member makes its group. Errors are in the answer: see `join.join`, and
+        INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT; INCONSISTENT_GROUP_PROTOCOL for a group of another kind.
+        """
+        turn = self._turn(now_ms)
+        request = joining.request
+        group = self._groups.get(request.group_id)
+        error = request_error(request, self.settings)
+        if error is not ErrorCode.NONE:
+            turn.answer(joining.token, join_refusal(error, request.member_id))
+        elif isinstance(group, ClassicGroup):
+            join(group, joining, turn)
+        elif group is not None:
+            turn.answer(joining.token, join_refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        elif request.member_id:
+            turn.answer(joining.token, join_refusal(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
+        else:
+            self._join_new_group(joining, turn)
+        return turn.result()
+
+    def _join_new_group(self, joining: Joining, turn: Turn) -> None:
+        group = ClassicGroup(joining.request.group_id, turn.wall_ms)
+        record = new_group_record(group)
+        join(group, joining, turn)
+        if group.members or group.pending_joins:  # a refused request leaves no group behind
+            self._groups[group.group_id] = group
+            turn.records.append(record)
+
+    def sync(self, request: SyncGroupRequest, token: int, now_ms: int) -> CoordinatorResult[None]:
+        """One SyncGroup. Errors are in the answer: see `sync.sync`, and INVALID_GROUP_ID."""
+        turn = self._turn(now_ms)
+        group = self.group(request.group_id)
+        if not request.group_id:
+            turn.answer(token, sync_refusal(ErrorCode.INVALID_GROUP_ID))
+        elif group is None:
+            turn.answer(token, sync_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
+        else:
+            sync(group, request, token, turn)
+        return turn.result()
+
+    def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> CoordinatorResult[HeartbeatResponse]:
+        """One Heartbeat. Errors: see `heartbeat.heartbeat`, and INVALID_GROUP_ID."""
+        group = self.group(request.group_id)
+        if not request.group_id:
+            error = ErrorCode.INVALID_GROUP_ID
+        elif group is None:
+            error = ErrorCode.UNKNOWN_MEMBER_ID
+        else:
+            error = heartbeat(group, request, self._turn(now_ms))
+        return CoordinatorResult(HeartbeatResponse(error_code=error))
+
+    def leave(self, request: LeaveGroupRequest, now_ms: int) -> CoordinatorResult[LeaveGroupResponse]:
+        """One LeaveGroup, its members in `request.members` in every version. Errors: INVALID_GROUP_ID; of a member: see
+        `leave.leave`.
+        """
+        if not request.group_id:
+            return CoordinatorResult(LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID))
+        group = self.group(request.group_id)
+        if group is None:
+            unknown = [
+                MemberResponse(member.member_id, member.group_instance_id, ErrorCode.UNKNOWN_MEMBER_ID)
+                for member in request.members
+            ]
+            return CoordinatorResult(LeaveGroupResponse(members=unknown))
+        turn = self._turn(now_ms)
+        response = leave(group, request.members, turn)
+        return CoordinatorResult(response, tuple(turn.records), tuple(turn.answers))
+
+    # Reading
+
+    def group(self, group_id: str) -> ClassicGroup | None:
+        """A classic group, for reading only."""
+        group = self._groups.get(group_id)
+        return group if isinstance(group, ClassicGroup) else None
+
+    def all(self) -> list[ClassicGroup]:
+        """All classic groups, for reading only."""
+        return [group for group in self._groups.values() if isinstance(group, ClassicGroup)]
+
+    def describe(self, group_id: str, version: int) -> CoordinatorResult[DescribedGroup]:
+        """One DescribeGroups entry, without authorized operations. Error from version 6 on: GROUP_ID_NOT_FOUND."""
+        group = self._groups.get(group_id)
+        if isinstance(group, ClassicGroup):
+            return CoordinatorResult(described(group))
+        return CoordinatorResult(no_classic_group(group_id, group, version))
+
+    # Simple groups, and the end of groups
+
+    def ensure(self, group_id: str) -> ClassicGroup:
+        """The group that offsets are committed to; a simple one if there is none. It is known by its offsets: it has no
+        record of its own. The id is not that of a group of another kind.
+        """
+        group = self.group(group_id)
+        if group is None:
+            group = ClassicGroup(group_id, self._wall_ms())
+            self._groups[group_id] = group
+        return group
+
+    def tombstones(self, group: ClassicGroup) -> tuple[CoordinatorRecord, ...]:
+        """What removes the group, its offsets apart: they go before it."""
+        return (group_tombstone(group.group_id),)
+
+    # Records
+
+    def replay(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
+        """Apply a group's record: at load it makes the group what it was. In service the group is ahead of its record,
+        which only tells what a restart is to find; a tombstone takes the group away at any time. Raises
+        InconsistentRecords for a group of another kind.
+        """
+        group = self._groups.get(key.group)
+        if group is not None and not isinstance(group, ClassicGroup):
+            if value is None:
+                return
+            raise InconsistentRecords(f"group {key.group} is no classic group, but has a classic group's record")
+        if value is None:
+            self._groups.pop(key.group, None)
+        elif not self._serving:
+            self._groups[key.group] = restored(key.group, value)
+
+    # Time
+
+    def on_loaded(self, now_ms: int) -> None:
+        """Members are as they were written; each has a whole session to be heard of. A group with more members than
+        `group.max.size` allows now rebalances, so that some stay out.
+        """
+        self._serving = True
+        turn = self._turn(now_ms)  # without records or answers: nobody has joined yet
+        for group in self.all():
+            for member in group.members.values():
+                turn.expect_heartbeat(group, member)
+            if len(group.members) > self.settings.max_size:
+                rebalance.prepare(group, turn, f"{len(group.members)} members, group.max.size is less")
+
+    def next_deadline_ms(self) -> int | None:
+        return self._timers.next_ms()
+
+    def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
+        """Let what is due happen, one after the other: each may take timers of the others away."""
+        turn = self._turn(now_ms)
+        while (key := self._timers.take(now_ms)) is not None:
+            what, group_id, member_id = key
+            group = self.group(group_id)
+            if group is not None:
+                timer_is_due(group, what, member_id, turn)
+        return turn.result()
+
+    def _turn(self, now_ms: int) -> Turn:
+        return Turn(self.settings, self._timers, now_ms, self._wall_ms())
