@@ -74,9 +74,8 @@ def records_in(runs: Iterable[Run]) -> int:
 
 
 def given_up(runs: Iterable[Run], start_offset: int) -> int:
-    """How many records of the runs are archived, from `start_offset` on: below it they have left, and did not fail."""
-    return sum(
-        last - max(first, start_offset) + 1
-        for first, last, status in runs
-        if status.state is RecordState.ARCHIVED and last >= start_offset
-    )
+    """How many records of the runs are archived because their last delivery failed.
+
+    Below `start_offset`, where no run reaches across, they have left the log.
+    """
+    return records_in(run for run in runs if run[0] >= start_offset and run[2].state is RecordState.ARCHIVED)

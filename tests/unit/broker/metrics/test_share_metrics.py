@@ -120,6 +120,7 @@ def test_three_share_sessions() -> None:
     assert opened.value(f"{SESSIONS}_share_partitions_count") == 6
     members[2].connection.disconnect()
     work.two.fetch(epoch=-1)
+    work.two.connection.disconnect()  # there is nothing left to end
     ended = work.scrape()
     assert ended.value(f"{SESSIONS}_share_sessions_count") == 1
     assert ended.value(f"{SESSIONS}_share_partitions_count") == 2
@@ -349,7 +350,7 @@ def test_share_fetches_that_wait_in_vain() -> None:
 
 
 def test_share_fetches_of_full_partitions() -> None:
-    """Both partitions are at their limit of record locks for half of the waiting time."""
+    """One is at its limit of record locks until those run out."""
     work = Work()
     configure(work.world, share_partition_max_record_locks="100")
     append(work.world, "t", 90)
@@ -359,9 +360,11 @@ def test_share_fetches_of_full_partitions() -> None:
     before = work.scrape()
     assert before.value(f"{ratio}_count", group="g") == before.value(f"{ratio}_sum", group="g")
     assert before.value(f"{wait}_sum", group="g") == 0
-    work.one.send_fetch(work.second, forgotten=[work.first], max_wait_ms=0)
+    work.one.send_fetch(work.second, max_wait_ms=0)  # from both, of which one is full
     work.one.fetch_answer()
-    work.one.send_fetch(work.first, forgotten=[work.second], max_wait_ms=LOCK_MS * 2)
+    half = work.scrape()
+    assert half.value(f"{ratio}_sum", group="g") == before.value(f"{ratio}_sum", group="g") + 0.5
+    work.one.send_fetch(forgotten=[work.second], max_wait_ms=LOCK_MS * 2)
     work.world.clock.advance(LOCK_MS + 1)
     work.one.fetch_answer()
     told = work.scrape()
