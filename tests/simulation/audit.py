@@ -13,7 +13,7 @@ from shareq.coordinator.share.shard import ShareState
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import decode_records
-from tests.simulation.audit_coordinators import check_group, check_nothing_left, share_states
+from tests.simulation.audit_coordinators import check_groups, check_nothing_left, share_states
 from tests.simulation.ledger import CONTROL, GroupLedger, InvariantBroken
 from tests.simulation.topics import Slot
 
@@ -28,8 +28,8 @@ def audit(world: World) -> None:
     for slot in world.topics.live:
         _check_log(world, slot)
     states = share_states(world)
+    check_groups(world, states)
     for group in world.groups:
-        check_group(world, group, states)
         if group.administered:
             continue  # by an operation that failed: its outcome is known after the next start
         for slot in world.initialized(group):

@@ -78,20 +78,31 @@ def check_nothing_left(world: World) -> None:
 # -- groups
 
 
-def check_group(world: World, group: Group, states: dict[SharePartitionKey, ShareState]) -> None:
-    """Replaying the group coordinator's log gives the live group; what it takes for initialised has a state."""
+def check_groups(world: World, states: dict[SharePartitionKey, ShareState]) -> None:
+    """Replaying the group coordinator's log gives the live groups; what they take for initialised has a state."""
     broker = world.broker
     partitions = broker.group_coordinator.partitions
-    if not partitions.count:
-        return
-    route = group_partition_for(group.id, partitions.count)
-    log = broker.logs.get(CONSUMER_OFFSETS, route)
-    if log.refusal is not ErrorCode.NONE:
-        return
     settings = group_coordinator_settings(broker.config)
-    replayed = GroupCoordinatorShard(broker.metadata, broker.configs, world.clock.wall_ms, settings)
-    replay_log(log, replayed, GROUP_SERDE)
-    live, after = partitions.get(route).shard.share_group(group.id), replayed.share_group(group.id)
+    for route in range(partitions.count):
+        log = broker.logs.get(CONSUMER_OFFSETS, route)
+        if log.refusal is not ErrorCode.NONE:
+            continue
+        replayed = GroupCoordinatorShard(broker.metadata, broker.configs, world.clock.wall_ms, settings)
+        replay_log(log, replayed, GROUP_SERDE)
+        live = partitions.get(route).shard
+        for group in world.groups:
+            if group_partition_for(group.id, partitions.count) == route:
+                after = replayed.share_group(group.id)
+                _check_group(world, group, live.share_group(group.id), after, states)
+
+
+def _check_group(
+    world: World,
+    group: Group,
+    live: ShareGroup | None,
+    after: ShareGroup | None,
+    states: dict[SharePartitionKey, ShareState],
+) -> None:
     if _group_told(live) != _group_told(after):
         raise InvariantBroken(f"group {group.id}: live {_group_told(live)}, replayed {_group_told(after)}")
     if live is not None and not group.administered:

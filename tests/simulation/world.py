@@ -83,6 +83,7 @@ class World:
         self.topics = Topics(self)
         self.groups = [Group(self, name) for name in ("group", "other")[: rng.choice((1, 1, 2))]]
         self.properties = first_settings(rng, self.model)
+        self.config = BrokerConfig.load(self.properties)
         self.note(f"{self.model.name} {self.properties}")
         self.connections = 0
         self.values = 0
@@ -105,8 +106,7 @@ class World:
 
     def _boot(self) -> Broker:
         env = Environment(self.clock, Random(self.rng.random()), self.fs)
-        config = BrokerConfig.load(self.properties)
-        broker = Broker(env, config, self.db, endpoints={"PLAINTEXT": Endpoint(1, "127.0.0.1", 9092)})
+        broker = Broker(env, self.config, self.db, endpoints={"PLAINTEXT": Endpoint(1, "127.0.0.1", 9092)})
         broker.start()
         return broker
 
@@ -138,6 +138,7 @@ class World:
         self.seen["restarts"] += 1
         if self.rng.random() < 0.3:
             self.properties |= changed_settings(self.rng)
+            self.config = BrokerConfig.load(self.properties)
             self.note(f"other settings: {self.properties}")
             self.seen["restarts with other settings"] += 1
         try:
