@@ -1,0 +1,72 @@
+"""DescribeTransactions and ListTransactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
+from shareq.coordinator.transaction.metadata import STATE_NAMES, Transaction
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import describe_transactions, list_transactions
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionFilter:
+    """What ListTransactions asks for; what is empty or negative lets all pass. `matches` is of the whole id."""
+
+    producer_ids: Collection[int] = ()
+    states: Collection[str] = ()
+    longer_than_ms: int = -1
+    matches: Callable[[str], bool] | None = None
+
+    def passes(self, transaction: Transaction, now_ms: int) -> bool:
+        """Whether the transaction is one of those asked for. One that never began has lasted since 1970."""
+        if self.producer_ids and transaction.producer_id not in self.producer_ids:
+            return False
+        if self.states and STATE_NAMES[transaction.state] not in self.states:
+            return False
+        if self.longer_than_ms >= 0 and now_ms - transaction.start_ms <= self.longer_than_ms:
+            return False
+        return self.matches is None or self.matches(transaction.transactional_id)
+
+
+def unknown_states(names: Iterable[str]) -> list[str]:
+    """The names that are no state a transaction can be in; Apache Kafka knows two more, which nobody ever sees."""
+    known = {*STATE_NAMES.values(), "Dead", "PrepareEpochFence"}
+    return [name for name in names if name not in known]
+
+
+def described(transactional_id: str, transaction: Transaction | None) -> describe_transactions.TransactionState:
+    """One row of DescribeTransactions: TRANSACTIONAL_ID_NOT_FOUND without a transaction."""
+    if transaction is None:
+        return not_described(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(transaction.partitions):
+        topics.setdefault(topic, []).append(partition)
+    return describe_transactions.TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=STATE_NAMES[transaction.state],
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_start_time_ms=transaction.start_ms,
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        topics=[describe_transactions.TopicData(topic, partitions) for topic, partitions in topics.items()],
+    )
+
+
+def not_described(transactional_id: str, error: ErrorCode) -> describe_transactions.TransactionState:
+    """A row of DescribeTransactions that holds an error."""
+    return describe_transactions.TransactionState(error_code=error, transactional_id=transactional_id)
+
+
+def listed(
+    transactions: Iterable[Transaction], wanted: TransactionFilter, now_ms: int
+) -> list[list_transactions.TransactionState]:
+    """The rows of ListTransactions."""
+    return [
+        list_transactions.TransactionState(
+            transaction.transactional_id, transaction.producer_id, STATE_NAMES[transaction.state]
+        )
+        for transaction in transactions
+        if wanted.passes(transaction, now_ms)
+    ]

@@ -1,0 +1,100 @@
+"""InitProducerId with a transactional id (KIP-98, KIP-360): a new epoch, which fences whoever had the one before.
+
+    no such id                    a new producer id, epoch 0
+    nothing under way             the next epoch; a new producer id when the epochs are used up
+    a transaction under way       it is aborted in a new epoch, and CONCURRENT_TRANSACTIONS asks to come again
+    markers being written         CONCURRENT_TRANSACTIONS
+
+A producer that goes on after an error names the id and epoch it has. If they are the current ones it gets the next
+epoch; if they are those before, this is the same request again and gets the answer it had; else somebody else has
+initialized meanwhile, and it is fenced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from shareq.coordinator.transaction.metadata import (
+    BUMPING_VERSION,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    Transaction,
+    TransactionState,
+    is_exhausted,
+)
+from shareq.coordinator.transaction.outcome import Decision
+from shareq.protocol.errors import ErrorCode
+
+NewProducerId = Callable[[], int | ErrorCode]
+"""A producer id that nobody ever had; an error when none can be had."""
+
+
+class ExpectedProducer(NamedTuple):
+    """The producer id and epoch that a client says it has."""
+
+    producer_id: int
+    epoch: int
+
+
+def new_transaction(transactional_id: str, producer_id: int, timeout_ms: int, now_ms: int) -> Transaction:
+    """An id that was not known: its first epoch."""
+    fresh = Transaction(transactional_id, producer_id, timeout_ms=timeout_ms)
+    return fresh.initialized(0, NO_PRODUCER_EPOCH, timeout_ms, now_ms)
+
+
+def initialize(
+    transaction: Transaction,
+    expected: ExpectedProducer | None,
+    timeout_ms: int,
+    new_producer_id: NewProducerId,
+    transaction_version: int,
+    now_ms: int,
+) -> Decision:
+    """A new epoch for an id that is known. A state of PREPARE_ABORT in the decision means: come again.
+
+    CONCURRENT_TRANSACTIONS, PRODUCER_FENCED, or the error of `new_producer_id`. `transaction_version` is the broker's.
+    """
+    if transaction.is_preparing:
+        return Decision(ErrorCode.CONCURRENT_TRANSACTIONS)
+    if expected is not None and not _is_known(transaction, expected):
+        return Decision(ErrorCode.PRODUCER_FENCED)
+    if transaction.state is TransactionState.ONGOING:
+        return fence(transaction, new_producer_id, transaction_version, now_ms)
+    if expected is not None and expected.epoch != transaction.producer_epoch:
+        if expected.epoch != transaction.last_producer_epoch:
+            return Decision(ErrorCode.PRODUCER_FENCED)
+        epochs = transaction.producer_epoch, transaction.last_producer_epoch
+        again = transaction.initialized(*epochs, timeout_ms, now_ms)
+        again = replace(again, previous_producer_id=transaction.previous_producer_id)  # and once more after that
+        return Decision(transaction=again)
+    last_epoch = NO_PRODUCER_EPOCH if expected is None else transaction.producer_epoch
+    if not transaction.is_exhausted:
+        bumped = transaction.initialized(transaction.producer_epoch + 1, last_epoch, timeout_ms, now_ms)
+        return Decision(transaction=bumped)
+    producer_id = new_producer_id()
+    if isinstance(producer_id, ErrorCode):
+        return Decision(producer_id)
+    return Decision(transaction=transaction.rotated(producer_id, last_epoch, timeout_ms, now_ms))
+
+
+def fence(transaction: Transaction, new_producer_id: NewProducerId, transaction_version: int, now_ms: int) -> Decision:
+    """Abort the transaction that is under way, in an epoch that its producer does not have.
+
+    By the broker's transaction version, whatever the producer works in.
+    """
+    if transaction_version < BUMPING_VERSION:
+        return Decision(transaction=transaction.fenced(now_ms))
+    next_id: int | ErrorCode = new_producer_id() if transaction.is_exhausted else NO_PRODUCER_ID
+    if isinstance(next_id, ErrorCode):
+        return Decision(next_id)
+    aborted = transaction.prepared(TransactionState.PREPARE_ABORT, transaction_version, next_id, now_ms)
+    return Decision(transaction=aborted)
+
+
+def _is_known(transaction: Transaction, expected: ExpectedProducer) -> bool:
+    """Whether the client has, or had, the id; not yet whether its epoch is right."""
+    return expected.producer_id == transaction.producer_id or (
+        expected.producer_id == transaction.previous_producer_id and is_exhausted(expected.epoch)
+    )

@@ -1,0 +1,196 @@
+"""One transactional id: who writes under it, in which epoch, and where its transaction stands.
+
+Every change is a transition from one `Transaction` to the next, and a transition is what the log holds (Apache Kafka
+4.3.1: TransactionMetadata). With transaction version 2 (KIP-890) the end of a transaction raises the epoch, so that a
+late record of the transaction before cannot become part of the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
+NO_TIMESTAMP: Final = -1
+MAX_EPOCH: Final = 2**15 - 1
+LAST_EPOCH: Final = MAX_EPOCH - 1  # the last one a producer gets: the one behind it is for fencing it
+BUMPING_VERSION: Final = 2  # the first transaction version in which the end of a transaction raises the epoch
+
+
+class TransactionState(IntEnum):
+    """States as the log numbers them. Two of Apache Kafka's are never in a log: 6, Dead, is the tombstone here, and 7,
+    PrepareEpochFence, is one transition with the PrepareAbort that follows it.
+    """
+
+    EMPTY = 0
+    ONGOING = 1
+    PREPARE_COMMIT = 2
+    PREPARE_ABORT = 3
+    COMPLETE_COMMIT = 4
+    COMPLETE_ABORT = 5
+
+
+STATE_NAMES: Final[Mapping[TransactionState, str]] = {
+    TransactionState.EMPTY: "Empty",
+    TransactionState.ONGOING: "Ongoing",
+    TransactionState.PREPARE_COMMIT: "PrepareCommit",
+    TransactionState.PREPARE_ABORT: "PrepareAbort",
+    TransactionState.COMPLETE_COMMIT: "CompleteCommit",
+    TransactionState.COMPLETE_ABORT: "CompleteAbort",
+}
+"""As DescribeTransactions and ListTransactions name them."""
+
+RESTING: Final = frozenset((TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT))
+"""No transaction is under way: another may begin, the id may expire."""
+
+PREPARING: Final = frozenset((TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT))
+"""The outcome is decided, and the markers are being written: nothing else may happen before they are."""
+
+LEGAL: Final[Mapping[TransactionState, frozenset[TransactionState]]] = {
+    TransactionState.EMPTY: frozenset(
+        # Version 2: ending a transaction that has no partition yet raises the epoch all the same.
+        (TransactionState.EMPTY, TransactionState.ONGOING, TransactionState.PREPARE_ABORT)
+    ),
+    TransactionState.ONGOING: frozenset(
+        (TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+    ),
+    TransactionState.PREPARE_COMMIT: frozenset((TransactionState.COMPLETE_COMMIT,)),
+    TransactionState.PREPARE_ABORT: frozenset((TransactionState.COMPLETE_ABORT,)),
+    TransactionState.COMPLETE_COMMIT: frozenset(
+        (TransactionState.EMPTY, TransactionState.ONGOING, TransactionState.PREPARE_ABORT)
+    ),
+    TransactionState.COMPLETE_ABORT: frozenset(
+        (TransactionState.EMPTY, TransactionState.ONGOING, TransactionState.PREPARE_ABORT)
+    ),
+}
+"""State to the states it may be followed by."""
+
+
+class TopicPartition(NamedTuple):
+    """A partition that a transaction writes to."""
+
+    topic: str
+    partition: int
+
+
+def is_exhausted(epoch: int) -> bool:
+    """Whether a producer id in this epoch gets no further one."""
+    return epoch >= LAST_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A transactional id's state. Times are ms since the epoch.
+
+    `previous_producer_id` is the id before the last transition, `next_producer_id` the one that follows when the
+    markers are written (-1: the same). `last_producer_epoch` is the epoch before the last change of it, if the producer
+    that had it may still ask again (-1: it may not); it is not in the log. `client_version` is the transaction version
+    in which the producer works.
+    """
+
+    transactional_id: str
+    producer_id: int
+    previous_producer_id: int = NO_PRODUCER_ID
+    next_producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    last_producer_epoch: int = NO_PRODUCER_EPOCH
+    timeout_ms: int = 0
+    state: TransactionState = TransactionState.EMPTY
+    partitions: frozenset[TopicPartition] = frozenset()
+    start_ms: int = NO_TIMESTAMP
+    last_update_ms: int = NO_TIMESTAMP
+    client_version: int = 0
+
+    @property
+    def is_preparing(self) -> bool:
+        return self.state in PREPARING
+
+    @property
+    def is_exhausted(self) -> bool:
+        return is_exhausted(self.producer_epoch)
+
+    @property
+    def bumps_epoch(self) -> bool:
+        """Whether the producer works in a version in which the end of a transaction raises the epoch."""
+        return self.client_version >= BUMPING_VERSION
+
+    # Transitions. ValueError for one that is not legal: the caller has to have looked.
+
+    def initialized(self, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:
+        """InitProducerId within the same producer id."""
+        return self._to(
+            TransactionState.EMPTY,
+            now_ms,
+            producer_epoch=epoch,
+            last_producer_epoch=last_epoch,
+            timeout_ms=timeout_ms,
+            partitions=frozenset(),
+            start_ms=NO_TIMESTAMP,
+        )
+
+    def rotated(self, producer_id: int, last_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:
+        """InitProducerId with a new producer id, because the epochs of the old one are used up."""
+        return replace(self.initialized(0, last_epoch, timeout_ms, now_ms), producer_id=producer_id)
+
+    def with_partitions(self, partitions: frozenset[TopicPartition], client_version: int, now_ms: int) -> Transaction:
+        """These are part of the transaction now, which begins if none was under way."""
+        return self._to(
+            TransactionState.ONGOING,
+            now_ms,
+            partitions=self.partitions | partitions,
+            start_ms=self.start_ms if self.state is TransactionState.ONGOING else now_ms,
+            client_version=client_version,
+        )
+
+    def prepared(self, state: TransactionState, client_version: int, next_producer_id: int, now_ms: int) -> Transaction:
+        """The outcome is decided: PREPARE_COMMIT or PREPARE_ABORT. `next_producer_id` -1: the producer id stays."""
+        epoch, last_epoch = self.producer_epoch, self.last_producer_epoch
+        if client_version >= BUMPING_VERSION:
+            last_epoch = epoch
+            epoch = min(epoch + 1, MAX_EPOCH)  # beyond it is only what some error brought there, and has to get out
+        return self._to(
+            state,
+            now_ms,
+            producer_epoch=epoch,
+            last_producer_epoch=last_epoch,
+            next_producer_id=next_producer_id,
+            start_ms=self.start_ms if self.state is TransactionState.ONGOING else now_ms,
+            client_version=client_version,
+        )
+
+    def fenced(self, now_ms: int) -> Transaction:
+        """Version 0 and 1: the transaction is aborted in a new epoch, which nobody is told."""
+        bumped = replace(
+            self,
+            producer_epoch=min(self.producer_epoch + 1, MAX_EPOCH),
+            last_producer_epoch=NO_PRODUCER_EPOCH,
+        )
+        return bumped.prepared(TransactionState.PREPARE_ABORT, 0, NO_PRODUCER_ID, now_ms)
+
+    def completed(self, now_ms: int) -> Transaction:
+        """All markers are written."""
+        commits = self.state is TransactionState.PREPARE_COMMIT
+        done = self._to(
+            TransactionState.COMPLETE_COMMIT if commits else TransactionState.COMPLETE_ABORT,
+            now_ms,
+            partitions=frozenset(),
+            next_producer_id=NO_PRODUCER_ID,
+        )
+        if self.bumps_epoch and self.next_producer_id != NO_PRODUCER_ID:
+            # The last epoch stays the last that the producer has seen, so that it may ask for the end once more.
+            return replace(done, producer_id=self.next_producer_id, producer_epoch=0)
+        return done
+
+    def _to(self, state: TransactionState, now_ms: int, **changes: object) -> Transaction:
+        if state not in LEGAL[self.state]:
+            raise ValueError(f"transactional id {self.transactional_id}: {state.name} cannot follow {self.state.name}")
+        return replace(
+            self,
+            state=state,
+            last_update_ms=now_ms,
+            previous_producer_id=self.producer_id,
+            **changes,  # type: ignore[arg-type]
+        )

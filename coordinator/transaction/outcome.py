@@ -1,0 +1,59 @@
+"""What the rules of a request come to: an error, a new state, or neither; and what has to be done about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shareq.coordinator.transaction.metadata import (
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    TopicPartition,
+    Transaction,
+    TransactionState,
+)
+from shareq.protocol.errors import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`transaction` is the state that follows, to be logged; None: nothing changes, and `error` may still be NONE."""
+
+    error: ErrorCode = ErrorCode.NONE
+    transaction: Transaction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteMarkers:
+    """Effect: end the transaction in these partitions, once the decision is durable; then call `complete`.
+
+    `transaction_version` says how the partitions compare epochs: from version 2 on the marker's has to be a new one.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    commit: bool
+    partitions: frozenset[TopicPartition]
+    transaction_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerResult:
+    """The answer to InitProducerId and EndTxn, with the markers that are to be written when it is durable."""
+
+    error: ErrorCode
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    markers: WriteMarkers | None = None
+
+
+def markers_of(transaction: Transaction) -> WriteMarkers:
+    """What a prepared transaction still has to have written."""
+    return WriteMarkers(
+        transaction.transactional_id,
+        transaction.producer_id,
+        transaction.producer_epoch,
+        transaction.state is TransactionState.PREPARE_COMMIT,
+        transaction.partitions,
+        transaction.client_version,
+    )
