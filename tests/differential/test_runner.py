@@ -20,7 +20,6 @@ from tests.differential.report import BEGIN, END, Report, write_report
 from tests.differential.runner import Attempt, Played, RestartGate, verdict
 from tests.differential.steps import (
     BATCH_OPTIMIZED,
-    STEPS,
     Acknowledge,
     AckRange,
     Fetch,
@@ -208,9 +207,9 @@ def run(campaign: Campaign, seeds: list[int]) -> list[Outcome]:
 @pytest.mark.crash
 def test_shareq_agrees_with_itself_and_a_planted_difference_is_found() -> None:
     quiet: list[str] = []
-    outcomes = run(Campaign(8, tell=quiet.append, kinds=("ours", "ours")), [3, 20, 21])
+    outcomes = run(Campaign(8, steps=30, tell=quiet.append, kinds=("ours", "ours")), [3, 20, 21])
     assert [(one.seed, one.verdict) for one in outcomes if one.verdict != "agreed"] == []
-    assert {len(one.attempts[-1].played) for one in outcomes} == {STEPS}
+    assert {len(one.attempts[-1].played) for one in outcomes} == {30}
 
     planted = run(Planted(8, steps=20, tell=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
     caught = [one for one in planted if one.verdict == "mismatch"]
