@@ -194,6 +194,8 @@ class Administrator:
             self._close(operation)
             return
         for index, error in by_slot.items():
+            if error is None:
+                raise InvariantBroken(f"{operation.what}: slot {index} is not in the answer")
             if error is ErrorCode.NONE or not self._world.topics.is_live(index):
                 self._begun_anew(group, index, operation.offsets.pop(index))
             elif error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final
 
-from shareq.broker.group_administration import GroupAdministration
+from shareq.broker.group_administration import AlteredOffsets, GroupAdministration
 from shareq.broker.log.manager import LogManager
 from shareq.broker.pending import Pending, completed
 from shareq.broker.share_coordinator import ShareCoordinatorService
@@ -248,8 +248,6 @@ def alteration_is_answered_before_it_is_durable() -> AbstractContextManager[obje
             for partition in offsets[name]
             if partition == 9
         }
-        from shareq.broker.group_administration import AlteredOffsets
-
         return completed(AlteredOffsets(administration.Outcome(), {**done, **unknown}))
 
     return replaced((GroupAdministration, "alter_offsets", alter_offsets))
