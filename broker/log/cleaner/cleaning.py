@@ -27,11 +27,12 @@ from shareq.protocol.records.retain import KeyedRecord, emptied, open_batch
 __all__ = ["CleaningPass", "DamagedLogError", "PassAbandonedError", "Step"]
 
 STEP_BYTES: Final = 32 * 1024  # a millisecond or two of work
+RECORD_BYTES: Final = 100  # what a record counts at least: there may be many in a small, compressed batch
 _MAX_SEGMENT_BYTES: Final = 2**31 - 1
 _TIDY_BYTES: Final = 4096  # what removing a file counts
 
 Step = int | Segment
-"""Bytes read since the last step; or a segment to sync."""
+"""Bytes read since the last step, small records counted as more; or a segment to sync."""
 
 
 class DamagedLogError(Exception):
@@ -225,7 +226,7 @@ class CleaningPass:
         position = segment.map.start_of(first_offset)[0] if first_offset > segment.base_offset else 0
         walk = BatchWalk(segment.read_at, segment.size, position=position, next_offset=segment.base_offset)
         for _, header in walk:
-            self._read += header.size
+            self._read += max(header.size, RECORD_BYTES * header.records_count)
             if header.last_offset < first_offset:
                 continue
             step = 0

@@ -13,6 +13,7 @@ from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import Compression
 from tests.support.cleaner import COMPACTED, append, clean, fill, transient_files
 from tests.support.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of, read_all
 from tests.support.mem_fs import CrashModel
@@ -372,6 +373,23 @@ def test_appends_and_reads_go_on_between_the_steps_of_a_pass() -> None:
     assert steps > 20
     found = {record.key for record in read_all(world.log)}
     assert {b"k%d" % at for at in range(10)} | {b"new%d" % at for at in range(1, steps + 1)} == found
+
+
+def test_a_small_batch_of_many_records_is_a_step_of_its_own() -> None:
+    """Compressed, thousands of records take a few kilobytes; reading their keys takes as long as ever."""
+    world = LogWorld(COMPACTED)
+    world.cleaner = NEVER
+    for _ in range(9):
+        append(world, *[(b"k", b"v")] * 2_000, compression=Compression.ZSTD)
+    assert len(world.log.segments) == 9
+    assert world.log.size_bytes < 64 * 1024
+    world.cleaner = CleanerSettings()
+    world.logs.cleaner.look_soon()
+    steps = 0
+    while world.logs.cleaner.passes == 0:
+        world.clock.advance(PAUSE_MS)
+        steps += 1
+    assert steps >= 8 + 8 + 8  # noted, cleaned, and the old files removed
 
 
 def test_a_pass_keeps_up_with_a_log_that_grows_fast() -> None:
