@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shareq.broker.classic_groups import ClassicGroupService
     from shareq.broker.group_administration import GroupAdministration
     from shareq.broker.group_coordinator import GroupCoordinatorService
+    from shareq.broker.group_offsets import GroupOffsetsService
     from shareq.broker.persister import Persister
     from shareq.broker.share_coordinator import ShareCoordinatorService
     from shareq.broker.share_partitions import SharePartitionManager
@@ -128,6 +129,13 @@ class Broker:
         from shareq.broker.classic_groups import ClassicGroupService
 
         return ClassicGroupService(self)
+
+    @cached_property
+    def group_offsets(self) -> GroupOffsetsService:
+        """Committed offsets."""
+        from shareq.broker.group_offsets import GroupOffsetsService
+
+        return GroupOffsetsService(self)
 
     @cached_property
     def group_administration(self) -> GroupAdministration:

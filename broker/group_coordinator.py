@@ -18,6 +18,7 @@ from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.describe import not_described
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.heartbeat import HeartbeatPlan, refusal
+from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
 from shareq.coordinator.group.share_groups import ShareGroupLimits
@@ -52,6 +53,11 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
             max_session_timeout_ms=config.group_max_session_timeout_ms,
             initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
             max_size=config.group_max_size,
+        ),
+        OffsetSettings(
+            longest_metadata=config.offset_metadata_max_bytes,
+            retention_ms=config.offsets_retention_minutes * 60_000,
+            check_interval_ms=config.offsets_retention_check_interval_ms,
         ),
     )
 
@@ -124,8 +130,8 @@ class GroupCoordinatorService:
             partition.shard.topics_changed((topic.name,))
 
     def topic_deleted(self, topic: TopicImage) -> None:
-        """Forget the topic's share partitions in all groups; with the states' topic all of them, with the groups' own
-        topic all groups.
+        """Forget the topic's share partitions and offsets in all groups; with the states' topic all share partitions,
+        with the groups' own topic all groups.
         """
         if topic.name == CONSUMER_OFFSETS:
             self.partitions.resign()
@@ -138,8 +144,8 @@ class GroupCoordinatorService:
         if self._broker.metadata.topic(SHARE_GROUP_STATE) is None:
             self._forget_states()
         known = self._broker.metadata.topic_by_id
-        states = [topic for partition in self.partitions for topic in partition.shard.share.topics_with_state().items()]
-        gone = {topic_id: name for topic_id, name in states if known(topic_id) is None}
+        topics = [topic for partition in self.partitions for topic in partition.shard.topics().items()]
+        gone = {topic_id: name for topic_id, name in topics if known(topic_id) is None}
         if gone:
             self._forget(gone)
 

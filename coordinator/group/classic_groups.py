@@ -7,7 +7,7 @@ from collections.abc import Callable
 from shareq.coordinator.group.classic import rebalance
 from shareq.coordinator.group.classic.describe import described, no_classic_group
 from shareq.coordinator.group.classic.expiry import timer_is_due
-from shareq.coordinator.group.classic.group import ClassicGroup
+from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
 from shareq.coordinator.group.classic.heartbeat import heartbeat
 from shareq.coordinator.group.classic.join import Joining, join, request_error
 from shareq.coordinator.group.classic.leave import leave
@@ -139,6 +139,17 @@ class ClassicGroups:
             group = ClassicGroup(group_id, self._wall_ms())
             self._groups[group_id] = group
         return group
+
+    def committed(self, group_id: str, member_id: str, now_ms: int) -> None:
+        """Offsets were committed. In a Stable group, or one that prepares a rebalance, that prolongs the session of the
+        member that did it, as a heartbeat would.
+        """
+        group = self.group(group_id)
+        if group is None or group.state not in (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
+            return
+        member = group.members.get(member_id)
+        if member is not None:
+            self._turn(now_ms).expect_heartbeat(group, member)
 
     def tombstones(self, group: ClassicGroup) -> tuple[CoordinatorRecord, ...]:
         """What removes the group, its offsets apart: they go before it."""

@@ -1,6 +1,7 @@
 """The records of `__consumer_offsets`, of every kind of group, as bytes and back.
 
 type    of
+0, 1    committed offsets: `shareq.coordinator.group.offsets.records`
 2       classic groups: `shareq.coordinator.group.classic.records`
 10-15   share groups: `shareq.coordinator.group.records`
 """
@@ -10,8 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.coordinator.group.classic.records import CLASSIC_GROUP_RECORD_TYPES
+from shareq.coordinator.group.offsets.records import OFFSET_RECORD_TYPES
 from shareq.coordinator.group.records import SHARE_GROUP_RECORD_TYPES
 from shareq.coordinator.record_serde import TypedRecordSerde
 
-GROUP_SERDE: Final = TypedRecordSerde({**CLASSIC_GROUP_RECORD_TYPES, **SHARE_GROUP_RECORD_TYPES})
+GROUP_SERDE: Final = TypedRecordSerde({**OFFSET_RECORD_TYPES, **CLASSIC_GROUP_RECORD_TYPES, **SHARE_GROUP_RECORD_TYPES})
 """A record of a type that is not listed is skipped, with a warning."""

@@ -14,6 +14,8 @@ from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.describe import listed
 from shareq.coordinator.group.groups import Group, GroupKind
+from shareq.coordinator.group.offsets.group_offsets import GroupOffsets, OffsetSettings
+from shareq.coordinator.group.offsets.offset import NO_PRODUCER
 from shareq.coordinator.group.records import replay_share_group_record
 from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.group.share_groups import ShareGroupLimits, ShareGroups
@@ -22,7 +24,9 @@ from shareq.coordinator.record_serde import typed_value
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
+from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
 from shareq.protocol.generated.list_groups import ListedGroup
+from shareq.protocol.generated.offset_commit import OffsetCommitKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +35,14 @@ class GroupCoordinatorSettings:
 
     share: ShareGroupLimits = field(default_factory=ShareGroupLimits)
     classic: ClassicGroupSettings = field(default_factory=ClassicGroupSettings)
+    offsets: OffsetSettings = field(default_factory=OffsetSettings)
 
 
 class GroupCoordinatorShard:
     """A `CoordinatorShard`: operations decide, `replay` changes. Owned by the runtime of its partition.
 
-    `share`, `classic`: the groups of these kinds. `wall_ms` gives the time of day; for `share_group_count` see
-    `ShareGroups`.
+    `share`, `classic`: the groups of these kinds; `offsets`: what groups have committed. `wall_ms` gives the time of
+    day; for `share_group_count` see `ShareGroups`.
     """
 
     def __init__(
@@ -51,6 +56,7 @@ class GroupCoordinatorShard:
         self._groups: dict[str, Group] = {}
         self.share = ShareGroups(self._groups, metadata, share_settings, wall_ms, settings.share, share_group_count)
         self.classic = ClassicGroups(self._groups, wall_ms, settings.classic)
+        self.offsets = GroupOffsets(self._groups, self.classic, wall_ms, settings.offsets)
 
     # Groups of every kind
 
@@ -78,7 +84,7 @@ class GroupCoordinatorShard:
             return CoordinatorResult(Outcome(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
         if not group.is_empty:
             return CoordinatorResult(Outcome(ErrorCode.NON_EMPTY_GROUP, f"Group {group_id} has members."))
-        return CoordinatorResult(Outcome(), self.classic.tombstones(group))
+        return CoordinatorResult(Outcome(), self.offsets.tombstones(group_id) + self.classic.tombstones(group))
 
     # News of topics
 
@@ -89,13 +95,19 @@ class GroupCoordinatorShard:
     def topics_deleted(self, topics: Mapping[bytes, str]) -> CoordinatorResult[None]:
         """Topics, id to name, exist no longer."""
         self.topics_changed(topics.values())
-        return CoordinatorResult(None, self.share.topics_deleted(topics))
+        return CoordinatorResult(None, self.share.topics_deleted(topics) + self.offsets.topics_deleted(topics))
+
+    def topics(self) -> dict[bytes, str]:
+        """The topics, id to name, that groups have share state of or offsets in."""
+        return self.share.topics_with_state() | self.offsets.topics()
 
     # CoordinatorShard
 
     def replay(self, record: CoordinatorRecord, offset: int) -> None:
         """Apply one record. Raises InconsistentRecords for one that no coordinator writes."""
-        if isinstance(record.key, GroupMetadataKey):
+        if isinstance(record.key, OffsetCommitKey | LegacyOffsetCommitKey):
+            self.offsets.replay(record.key, record.value, offset, NO_PRODUCER)
+        elif isinstance(record.key, GroupMetadataKey):
             self.classic.replay(record.key, typed_value(record.value, GroupMetadataValue))
         else:
             replay_share_group_record(self._groups, record)
@@ -104,12 +116,16 @@ class GroupCoordinatorShard:
         """Members are as they were; each has a whole session to be heard of."""
         self.share.on_loaded(now_ms)
         self.classic.on_loaded(now_ms)
+        self.offsets.on_loaded(now_ms)
 
     def next_deadline_ms(self) -> int | None:
-        deadlines = (self.share.next_deadline_ms(), self.classic.next_deadline_ms())
+        deadlines = (part.next_deadline_ms() for part in (self.share, self.classic, self.offsets))
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
-        """Members that were not heard of are taken out of their groups."""
+        """Members that were not heard of are taken out of their groups; offsets expire, and with them groups."""
         classic = self.classic.on_deadline(now_ms)
-        return CoordinatorResult(None, self.share.on_deadline(now_ms) + classic.records, classic.answers)
+        records = self.share.on_deadline(now_ms) + classic.records
+        if not records:  # those have to be replayed before anything can be told of the groups
+            records = self.offsets.on_deadline(now_ms)
+        return CoordinatorResult(None, records, classic.answers)

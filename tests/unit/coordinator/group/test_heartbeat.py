@@ -523,7 +523,7 @@ def test_members_that_fall_silent_together_cost_one_epoch() -> None:
     epoch = world.group.group_epoch
     world.log.advance(45_000)
     assert (world.group.group_epoch, world.group.state_name) == (epoch + 1, "Empty")
-    assert world.shard.next_deadline_ms() is None
+    assert world.shard.share.next_deadline_ms() is None
 
 
 def test_a_session_timeout_that_was_shortened_counts_from_the_next_heartbeat() -> None:

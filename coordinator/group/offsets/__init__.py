@@ -1,0 +1,1 @@
+"""Committed offsets of groups: who may commit, what is kept, what is read, and when it goes."""

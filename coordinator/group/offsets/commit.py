@@ -1,0 +1,64 @@
+"""OffsetCommit: what becomes of the topics of one request that the group accepts."""
+
+from __future__ import annotations
+
+from shareq.coordinator.group.offsets.offset import NO_EXPIRY, CommittedOffset
+from shareq.coordinator.group.offsets.records import offset_record
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+_BROKERS_RETENTION = -1
+
+
+def accepted(
+    request: OffsetCommitRequest, wall_ms: int, longest_metadata: int
+) -> CoordinatorResult[OffsetCommitResponse]:
+    """One record for each partition, but for those whose metadata is too long (OFFSET_METADATA_TOO_LARGE).
+
+    Topics come with name and id. `longest_metadata`: in UTF-16 units, as Apache Kafka counts.
+    """
+    retention_ms = request.retention_time_ms
+    expire_ms = NO_EXPIRY if retention_ms == _BROKERS_RETENTION else wall_ms + retention_ms
+    records: list[CoordinatorRecord] = []
+    topics: list[OffsetCommitResponseTopic] = []
+    for topic in request.topics:
+        answered = OffsetCommitResponseTopic(topic.name, topic.topic_id)
+        topics.append(answered)
+        for each in topic.partitions:
+            metadata = each.committed_metadata or ""
+            error = ErrorCode.NONE
+            if _is_longer(metadata, longest_metadata):
+                error = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            else:
+                committed = CommittedOffset(
+                    each.committed_offset, each.committed_leader_epoch, metadata, wall_ms, expire_ms, topic.topic_id
+                )
+                records.append(offset_record(request.group_id, topic.name, each.partition_index, committed))
+            answered.partitions.append(OffsetCommitResponsePartition(each.partition_index, error))
+    return CoordinatorResult(OffsetCommitResponse(topics=topics), tuple(records))
+
+
+def refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
+    """The same error for every partition: the response has no place for one of the group."""
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                topic.name,
+                topic.topic_id,
+                [OffsetCommitResponsePartition(each.partition_index, error) for each in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _is_longer(text: str, limit: int) -> bool:
+    if 2 * len(text) <= limit:
+        return False
+    return len(text.encode("utf-16-le")) > 2 * limit

@@ -1,0 +1,35 @@
+"""Which offsets of a group have expired.
+
+An offset whose commit named a retention goes when that is over; any other `offsets.retention.minutes` after its commit,
+or after its group lost the last member. It stays while its group has members that may read the topic, or while a
+transaction is open that has committed one, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shareq.coordinator.group.groups import Group
+from shareq.coordinator.group.offsets import rules
+from shareq.coordinator.group.offsets.offset import NO_EXPIRY, CommittedOffset
+from shareq.coordinator.group.offsets.store import OffsetStore
+
+
+def expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> Iterator[tuple[str, int]]:
+    """Topics and partitions whose offsets go."""
+    pending = store.pending(group.group_id)
+    for topic, partitions in store.of(group.group_id).items():
+        if rules.is_subscribed(group, topic):
+            continue
+        for partition, committed in partitions.items():
+            if _is_over(group, committed, wall_ms, retention_ms) and (topic, partition) not in pending:
+                yield topic, partition
+
+
+def _is_over(group: Group, committed: CommittedOffset, wall_ms: int, retention_ms: int) -> bool:
+    from_ms = rules.expires_from_ms(group, committed.commit_ms)
+    if from_ms is None:
+        return False
+    if committed.expire_ms != NO_EXPIRY:
+        return wall_ms >= committed.expire_ms
+    return wall_ms - from_ms >= retention_ms

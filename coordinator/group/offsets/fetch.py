@@ -1,0 +1,97 @@
+"""OffsetFetch: the offsets of one group, all of them or those that are asked for (KIP-88)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from shareq.coordinator.group.offsets.offset import CommittedOffset
+from shareq.coordinator.group.offsets.store import OffsetStore
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.offset_fetch import (
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from shareq.protocol.primitives import ZERO_UUID
+
+NO_OFFSET: Final = -1
+_NO_EPOCH: Final = -1
+
+
+def fetched(store: OffsetStore, group: OffsetFetchRequestGroup, *, require_stable: bool) -> OffsetFetchResponseGroup:
+    """The group's offsets: all of them for null topics (without their ids), otherwise those that are named.
+
+    Topics come with their names, and their ids where the request has them. A partition without an offset, or with one
+    of an earlier topic of the same name, is -1 and no error. `require_stable`: UNSTABLE_OFFSET_COMMIT for a partition
+    whose offset an open transaction may change.
+    """
+    offsets = store.of(group.group_id)
+    unstable = store.pending(group.group_id) if require_stable else ()
+    if group.topics is None:
+        topics = [_all_of(name, offsets[name], unstable) for name in sorted(offsets)]
+    else:
+        topics = [_named(topic, offsets.get(topic.name, {}), unstable) for topic in group.topics]
+    return OffsetFetchResponseGroup(group.group_id, topics)
+
+
+def nothing(group: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+    """The answer for a group that does not exist: as for one without offsets."""
+    return fetched(OffsetStore(), group, require_stable=False)
+
+
+def refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResponseGroup:
+    """An error of the whole group: there is no row beside it (KIP-88)."""
+    return OffsetFetchResponseGroup(group.group_id, error_code=error)
+
+
+def refused_by_partition(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResponseGroup:
+    """The same where the response has no place for it, in version 1: in every row."""
+    topics = [refused_topic(topic, error) for topic in group.topics or ()]
+    return OffsetFetchResponseGroup(group.group_id, topics)
+
+
+def refused_topic(topic: OffsetFetchRequestTopics, error: ErrorCode) -> OffsetFetchResponseTopics:
+    """A topic of which nothing is told."""
+    rows = [_row(index, None, error) for index in topic.partition_indexes]
+    return OffsetFetchResponseTopics(topic.name, topic.topic_id, rows)
+
+
+def _all_of(
+    name: str, partitions: Mapping[int, CommittedOffset], unstable: Collection[tuple[str, int]]
+) -> OffsetFetchResponseTopics:
+    rows = [_stable_row(index, partitions[index], (name, index) in unstable) for index in sorted(partitions)]
+    return OffsetFetchResponseTopics(name, ZERO_UUID, rows)
+
+
+def _named(
+    topic: OffsetFetchRequestTopics,
+    partitions: Mapping[int, CommittedOffset],
+    unstable: Collection[tuple[str, int]],
+) -> OffsetFetchResponseTopics:
+    rows = [
+        _stable_row(index, _of_topic(partitions.get(index), topic.topic_id), (topic.name, index) in unstable)
+        for index in topic.partition_indexes
+    ]
+    return OffsetFetchResponseTopics(topic.name, topic.topic_id, rows)
+
+
+def _of_topic(committed: CommittedOffset | None, topic_id: bytes) -> CommittedOffset | None:
+    """The offset if it is one of the topic with this id; a zero id on either side tells nothing."""
+    if committed is None or ZERO_UUID in (topic_id, committed.topic_id):
+        return committed
+    return committed if committed.topic_id == topic_id else None
+
+
+def _stable_row(index: int, committed: CommittedOffset | None, is_unstable: bool) -> OffsetFetchResponsePartitions:
+    return _row(index, None, ErrorCode.UNSTABLE_OFFSET_COMMIT) if is_unstable else _row(index, committed)
+
+
+def _row(
+    index: int, committed: CommittedOffset | None, error: ErrorCode = ErrorCode.NONE
+) -> OffsetFetchResponsePartitions:
+    if committed is None:
+        return OffsetFetchResponsePartitions(index, NO_OFFSET, _NO_EPOCH, "", error)
+    return OffsetFetchResponsePartitions(index, committed.offset, committed.leader_epoch, committed.metadata, error)

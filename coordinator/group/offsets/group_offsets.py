@@ -1,0 +1,175 @@
+"""Committed offsets of the groups of one shard: what is asked of them, and what time and news of topics bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from shareq.coordinator.group.classic_groups import ClassicGroups
+from shareq.coordinator.group.groups import Group
+from shareq.coordinator.group.offsets import commit, fetch, rules
+from shareq.coordinator.group.offsets.expiry import expired
+from shareq.coordinator.group.offsets.records import committed_of, offset_tombstone
+from shareq.coordinator.group.offsets.store import OffsetStore
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
+from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommitRequest, OffsetCommitResponse
+from shareq.protocol.generated.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
+from shareq.protocol.primitives import ZERO_UUID, Message
+
+TOMBSTONES_AT_ONCE = 5_000
+"""So many expired offsets go with one append, which has to fit a batch; the others follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetSettings:
+    """`offset.metadata.max.bytes`, `offsets.retention.minutes` in milliseconds, `offsets.retention.check.interval.ms`;
+    under Apache Kafka's defaults.
+    """
+
+    longest_metadata: int = 4_096
+    retention_ms: int = 604_800_000
+    check_interval_ms: int = 600_000
+
+
+class GroupOffsets:
+    """The offsets of `groups`, of which `classic` are those that have any. Owned by its shard; changed by replay alone.
+
+    `wall_ms` gives the time of day.
+    """
+
+    def __init__(
+        self,
+        groups: Mapping[str, Group],
+        classic: ClassicGroups,
+        wall_ms: Callable[[], int],
+        settings: OffsetSettings,
+    ) -> None:
+        self.settings = settings
+        self.store = OffsetStore()
+        self._groups = groups
+        self._classic = classic
+        self._wall_ms = wall_ms
+        self._check_at_ms: int | None = None
+
+    # Requests
+
+    def commit(
+        self, request: OffsetCommitRequest, version: int, now_ms: int
+    ) -> CoordinatorResult[OffsetCommitResponse]:
+        """One OffsetCommit; its topics exist, and come with names and ids. Without a group and a generation it makes a
+        simple group. Errors of partitions: OFFSET_METADATA_TOO_LARGE; of all of them: see `rules.commit_error`.
+        """
+        group = self._groups.get(request.group_id)
+        error = rules.commit_error(group, request, version)
+        if error is not ErrorCode.NONE:
+            return CoordinatorResult(commit.refused(request, error))
+        self._classic.committed(request.group_id, request.member_id, now_ms)
+        return commit.accepted(request, self._wall_ms(), self.settings.longest_metadata)
+
+    def fetch(
+        self, group: OffsetFetchRequestGroup, *, require_stable: bool
+    ) -> CoordinatorResult[OffsetFetchResponseGroup]:
+        """The offsets of one group; see `fetch.fetched`. A group that does not exist has none, without an error."""
+        if not rules.has_offsets(self._groups.get(group.group_id)):
+            return CoordinatorResult(fetch.nothing(group))
+        return CoordinatorResult(fetch.fetched(self.store, group, require_stable=require_stable))
+
+    def delete(self, request: OffsetDeleteRequest) -> CoordinatorResult[OffsetDeleteResponse]:
+        """One OffsetDelete. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP; of partitions: GROUP_SUBSCRIBED_TO_TOPIC. What
+        was never committed is deleted without an error.
+        """
+        group = self._groups.get(request.group_id)
+        error = rules.delete_error(group)
+        if error is not ErrorCode.NONE:
+            return CoordinatorResult(OffsetDeleteResponse(error_code=error))
+        known = frozenset(self.store.known(request.group_id))
+        records: list[CoordinatorRecord] = []
+        topics: list[OffsetDeleteResponseTopic] = []
+        for topic in request.topics:
+            subscribed = rules.is_subscribed(group, topic.name)
+            topics.append(_deleted(topic, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if subscribed else ErrorCode.NONE))
+            if not subscribed:
+                records += [
+                    offset_tombstone(request.group_id, topic.name, each.partition_index)
+                    for each in topic.partitions
+                    if (topic.name, each.partition_index) in known
+                ]
+        return CoordinatorResult(OffsetDeleteResponse(topics=topics), tuple(records))
+
+    def tombstones(self, group_id: str) -> tuple[CoordinatorRecord, ...]:
+        """What removes all offsets of a group that is about to go."""
+        return tuple(offset_tombstone(group_id, topic, partition) for topic, partition in self.store.known(group_id))
+
+    # News of topics
+
+    def topics(self) -> dict[bytes, str]:
+        """The topics, id to name, that offsets were committed for, as far as records tell their ids."""
+        return {
+            committed.topic_id: topic for _, topic, _, committed in self.store.all() if committed.topic_id != ZERO_UUID
+        }
+
+    def topics_deleted(self, topics: Mapping[bytes, str]) -> tuple[CoordinatorRecord, ...]:
+        """Topics, id to name, exist no longer: their offsets go, those that do not tell an id by the topic's name."""
+        gone = {(name, topic_id) for topic_id, name in topics.items()} | {(name, ZERO_UUID) for name in topics.values()}
+        at = {
+            (group_id, topic, partition)
+            for group_id, topic, partition, committed in self.store.all()
+            if (topic, committed.topic_id) in gone
+        }
+        return tuple(offset_tombstone(*each) for each in sorted(at))
+
+    # Records
+
+    def replay(
+        self, key: OffsetCommitKey | LegacyOffsetCommitKey, value: Message | None, record_offset: int, producer_id: int
+    ) -> None:
+        """Apply a commit or a tombstone. A commit to a group that there is no record of makes a simple group.
+
+        `producer_id`: of the transaction it belongs to, or NO_PRODUCER.
+        """
+        committed = committed_of(value, record_offset)
+        if committed is None:
+            self.store.remove(key.group, key.topic, key.partition)
+            return
+        if key.group not in self._groups:
+            self._classic.ensure(key.group)
+        self.store.put(key.group, key.topic, key.partition, committed, producer_id)
+
+    # Time
+
+    def on_loaded(self, now_ms: int) -> None:
+        self._check_at_ms = now_ms + self.settings.check_interval_ms
+
+    def next_deadline_ms(self) -> int | None:
+        return self._check_at_ms
+
+    def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
+        """Offsets that have expired go, and groups that have nothing left: no members, and no offsets."""
+        if self._check_at_ms is None or now_ms < self._check_at_ms:
+            return ()
+        self._check_at_ms = now_ms + self.settings.check_interval_ms
+        wall_ms = self._wall_ms()
+        records: list[CoordinatorRecord] = []
+        for group in self._classic.all():
+            gone = list(expired(group, self.store, wall_ms, self.settings.retention_ms))
+            records += [offset_tombstone(group.group_id, topic, partition) for topic, partition in gone]
+            if group.is_empty and len(gone) == sum(1 for _ in self.store.known(group.group_id)):
+                records += self._classic.tombstones(group)
+            if len(records) >= TOMBSTONES_AT_ONCE:
+                self._check_at_ms = now_ms  # the rest in the next append
+                break
+        return tuple(records)
+
+
+def _deleted(topic: OffsetDeleteRequestTopic, error: ErrorCode) -> OffsetDeleteResponseTopic:
+    rows = [OffsetDeleteResponsePartition(each.partition_index, error) for each in topic.partitions]
+    return OffsetDeleteResponseTopic(topic.name, rows)

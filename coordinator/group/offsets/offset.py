@@ -1,0 +1,29 @@
+"""A committed offset."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from shareq.protocol.primitives import ZERO_UUID
+
+NO_EXPIRY: Final = -1
+NO_PRODUCER: Final = -1
+"""The producer id of a commit that belongs to no transaction."""
+
+
+class CommittedOffset(NamedTuple):
+    """How far a group has come in a partition.
+
+    `offset` is the next one to consume; `leader_epoch` that of the last record consumed, -1 if unknown; `commit_ms` and
+    `expire_ms` are times of day, the latter only for commits that name their own retention (OffsetCommit 2 to 4), else
+    NO_EXPIRY. `topic_id` is zero in records of earlier releases and in transactions. `record_offset`: where the commit
+    stands in the coordinator's log.
+    """
+
+    offset: int
+    leader_epoch: int = -1
+    metadata: str = ""
+    commit_ms: int = 0
+    expire_ms: int = NO_EXPIRY
+    topic_id: bytes = ZERO_UUID
+    record_offset: int = -1

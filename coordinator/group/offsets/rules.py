@@ -1,0 +1,57 @@
+"""What the groups of each kind say of their offsets: who may commit, read and delete them, and when they expire.
+
+None stands for a group that does not exist. Share groups have no offsets of this sort: they are not found.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.coordinator.group.classic import offset_rules as classic
+from shareq.coordinator.group.classic.group import ClassicGroup
+from shareq.coordinator.group.groups import Group
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest
+
+_GROUP_NOT_FOUND_FROM_VERSION: Final = 9
+
+
+def commit_error(group: Group | None, request: OffsetCommitRequest, version: int) -> ErrorCode:
+    """Whether an OffsetCommit is accepted; without a group it is when it names no generation, and makes a simple group.
+
+    Errors: those of the kind, see `classic.offset_rules.commit_error`; GROUP_ID_NOT_FOUND, which clients before version
+    9 know as ILLEGAL_GENERATION where there is no group at all.
+    """
+    if isinstance(group, ClassicGroup):
+        return classic.commit_error(
+            group,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id_or_member_epoch,
+            transactional=False,
+        )
+    if group is not None:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if request.generation_id_or_member_epoch < 0:
+        return ErrorCode.NONE
+    return ErrorCode.GROUP_ID_NOT_FOUND if version >= _GROUP_NOT_FOUND_FROM_VERSION else ErrorCode.ILLEGAL_GENERATION
+
+
+def has_offsets(group: Group | None) -> bool:
+    """Whether offsets can be read of it. Classic groups let anybody read, whatever member id and epoch are given."""
+    return isinstance(group, ClassicGroup)
+
+
+def delete_error(group: Group | None) -> ErrorCode:
+    """Whether offsets may be deleted. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
+    return classic.delete_error(group) if isinstance(group, ClassicGroup) else ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def is_subscribed(group: Group | None, topic: str) -> bool:
+    """Whether the group's members read the topic, so that its offsets neither expire nor can be deleted."""
+    return isinstance(group, ClassicGroup) and classic.is_subscribed(group, topic)
+
+
+def expires_from_ms(group: Group, committed_ms: int) -> int | None:
+    """When the retention of an offset began that was committed at `committed_ms` (times of day); None: not yet."""
+    return classic.expires_from_ms(group, committed_ms) if isinstance(group, ClassicGroup) else None

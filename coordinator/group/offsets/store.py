@@ -1,0 +1,120 @@
+"""The offsets that groups have committed, and those of transactions that are still open.
+
+Changed by replay alone, in service as at load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from shareq.coordinator.group.offsets.offset import NO_PRODUCER, CommittedOffset
+
+Offsets = dict[str, dict[int, CommittedOffset]]
+"""By topic name and partition; no topic is without partitions."""
+
+_NONE: Mapping[str, Mapping[int, CommittedOffset]] = {}
+_NOTHING: Collection[tuple[str, int]] = ()
+
+
+class OffsetStore:
+    """Owned by its shard.
+
+    An offset of an open transaction is pending under its producer id. The end of the transaction makes it the group's,
+    unless something was committed behind it meanwhile, or drops it.
+    """
+
+    def __init__(self) -> None:
+        self._committed: dict[str, Offsets] = {}
+        self._pending: dict[int, dict[str, Offsets]] = {}
+        self._open: dict[str, dict[tuple[str, int], set[int]]] = {}
+        """Group to the partitions with pending offsets, and whose they are; no empty ones."""
+
+    # Reading
+
+    def of(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
+        """A group's offsets by topic name and partition; to be read at once, not kept."""
+        return self._committed.get(group_id, _NONE)
+
+    def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
+        return self.of(group_id).get(topic, {}).get(partition)
+
+    def pending(self, group_id: str) -> Collection[tuple[str, int]]:
+        """The topics and partitions for which an open transaction has committed an offset of the group."""
+        return self._open.get(group_id, _NOTHING)
+
+    def known(self, group_id: str) -> Iterator[tuple[str, int]]:
+        """Each topic and partition of which the group has an offset, or a pending one."""
+        committed = self.of(group_id)
+        for topic, partitions in committed.items():
+            for partition in partitions:
+                yield topic, partition
+        for topic, partition in self.pending(group_id):
+            if partition not in committed.get(topic, ()):
+                yield topic, partition
+
+    def all(self) -> Iterator[tuple[str, str, int, CommittedOffset]]:
+        """Group, topic, partition and offset of everything, what is pending included."""
+        for table in (self._committed, *self._pending.values()):
+            for group_id, topics in table.items():
+                for topic, partitions in topics.items():
+                    for partition, committed in partitions.items():
+                        yield group_id, topic, partition, committed
+
+    # Replaying
+
+    def put(
+        self, group_id: str, topic: str, partition: int, committed: CommittedOffset, producer_id: int = NO_PRODUCER
+    ) -> None:
+        """An offset was committed, in a transaction if there is a producer id."""
+        if producer_id == NO_PRODUCER:
+            self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
+            return
+        pending = self._pending.setdefault(producer_id, {})
+        pending.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
+        self._open.setdefault(group_id, {}).setdefault((topic, partition), set()).add(producer_id)
+
+    def remove(self, group_id: str, topic: str, partition: int) -> None:
+        """A tombstone: the offset goes, and whatever is pending for the partition."""
+        _remove(self._committed, group_id, topic, partition)
+        for producer_id in self._open.get(group_id, {}).get((topic, partition), ()):
+            _remove(self._pending[producer_id], group_id, topic, partition)
+        self._close(group_id, (topic, partition))
+
+    def end_transaction(self, producer_id: int, *, commit: bool) -> None:
+        """The producer's transaction has ended; harmless when it committed no offsets.
+
+        Of an offset of the transaction and one outside it the record that stands later in the log counts: compaction
+        keeps only that one, and a restart must not find something else.
+        """
+        for group_id, topics in self._pending.pop(producer_id, {}).items():
+            for topic, partitions in topics.items():
+                for partition, pending in partitions.items():
+                    self._close(group_id, (topic, partition), producer_id)
+                    committed = self.get(group_id, topic, partition)
+                    if commit and (committed is None or pending.record_offset > committed.record_offset):
+                        self.put(group_id, topic, partition, pending)
+
+    def _close(self, group_id: str, at: tuple[str, int], producer_id: int | None = None) -> None:
+        """Nothing is pending there any more, or nothing of this producer's."""
+        partitions = self._open.get(group_id)
+        if partitions is None or at not in partitions:
+            return
+        producers = partitions[at]
+        if producer_id is None:
+            producers.clear()
+        producers.discard(NO_PRODUCER if producer_id is None else producer_id)
+        if not producers:
+            del partitions[at]
+        if not partitions:
+            del self._open[group_id]
+
+
+def _remove(table: dict[str, Offsets], group_id: str, topic: str, partition: int) -> None:
+    topics = table.get(group_id, {})
+    partitions = topics.get(topic, {})
+    if partitions.pop(partition, None) is None:
+        return
+    if not partitions:
+        del topics[topic]
+    if not topics:
+        del table[group_id]

@@ -1,0 +1,143 @@
+"""Which offsets expire, and which groups go with them: Apache Kafka 4.3.1 (KIP-211, KIP-496)."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.coordinator.group.offsets import group_offsets
+from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
+from shareq.protocol.generated.group_metadata import GroupMetadataValue
+from tests.unit.coordinator.group.offsets.world import DAY_MS, OffsetsWorld
+
+T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
+CHECK_MS = 600_000
+
+
+def test_offsets_of_a_simple_group_expire_with_their_commits() -> None:
+    world = OffsetsWorld()
+    world.committed({T0: 5})
+    world.log.advance(4 * DAY_MS)
+    world.committed({T1: 6})
+    world.log.advance(3 * DAY_MS - 1)
+    assert world.offsets() == {T0: 5, T1: 6}
+    world.log.advance(CHECK_MS)
+    assert world.offsets() == {T1: 6}
+    world.log.advance(4 * DAY_MS)
+    assert (world.offsets(), world.listed()) == ({}, [])
+    world.log.reload()
+    assert (world.offsets(), world.listed()) == ({}, [])
+
+
+def test_a_retention_of_its_own() -> None:
+    """OffsetCommit 2 to 4 name one; later versions leave it to the broker (KIP-211)."""
+    world = OffsetsWorld()
+    world.commit({T0: 5}, retention_ms=CHECK_MS + 1, version=4)
+    world.commit({T1: 6}, retention_ms=30 * DAY_MS, version=4)
+    world.log.advance(CHECK_MS)
+    assert world.offsets() == {T0: 5, T1: 6}
+    world.log.reload()
+    world.log.advance(CHECK_MS)
+    assert world.offsets() == {T1: 6}
+    world.log.advance(20 * DAY_MS)
+    assert world.offsets() == {T1: 6}, "longer than the broker's"
+
+
+def test_an_empty_group_keeps_its_offsets_since_it_lost_its_members() -> None:
+    world = OffsetsWorld()
+    world.has_members("t")
+    world.commit({T0: 5}, generation=5, member="m")
+    world.time.now_ms += 6 * DAY_MS
+    world.has_no_members_any_more()
+    world.log.advance(6 * DAY_MS)
+    assert world.offsets() == {T0: 5}, "12 days after the commit, 6 after the last member left"
+    world.log.advance(DAY_MS + CHECK_MS)
+    assert (world.offsets(), world.listed()) == ({}, [])
+
+
+def test_a_group_that_does_not_tell_when_it_became_empty() -> None:
+    """Written by a release before 2.1."""
+    world = OffsetsWorld()
+    world.committed({T0: 5})
+    world.has_record("g", GroupMetadataValue("consumer", 6, None, None, -1, []))
+    world.log.advance(7 * DAY_MS - CHECK_MS)
+    assert world.offsets() == {T0: 5}
+    world.log.advance(2 * CHECK_MS)
+    assert world.offsets() == {}
+
+
+def stay_alive(world: OffsetsWorld, ms: int) -> None:
+    """The member commits T0 every half minute; looks for what has expired come in between."""
+    end = world.time.now_ms + ms
+    while world.time.now_ms < end:
+        world.log.advance(30_000)
+        world.commit({T0: 5}, generation=5, member="m")
+
+
+def test_members_keep_what_they_read_and_nothing_else() -> None:
+    """KIP-496: offsets of topics that nobody in the group reads any more expire under its members' feet."""
+    world = OffsetsWorld(OffsetSettings(retention_ms=CHECK_MS * 2))
+    world.has_members("t")
+    world.commit({T1: 5, U0: 6}, generation=5, member="m")
+    stay_alive(world, CHECK_MS * 3)
+    assert world.offsets() == {T0: 5, T1: 5}
+    assert world.listed() == [("g", "classic", "consumer", "Stable")]
+
+
+def test_members_that_cannot_be_read_keep_everything() -> None:
+    world = OffsetsWorld(OffsetSettings(retention_ms=CHECK_MS * 2))
+    world.has_members("t", protocol_type="connect")
+    world.commit({T0: 5, U0: 6}, generation=5, member="m")
+    stay_alive(world, CHECK_MS * 3)
+    assert world.offsets() == {T0: 5, U0: 6}
+
+
+def test_a_group_that_never_committed_goes_when_it_is_empty() -> None:
+    world = OffsetsWorld()
+    world.has_no_members_any_more()
+    assert world.listed() == [("g", "classic", "consumer", "Empty")]
+    world.log.advance(CHECK_MS)
+    assert world.listed() == []
+    assert world.log.value_types() == ["-GroupMetadataKey"]
+
+
+def test_open_transactions_keep_offsets_and_groups() -> None:
+    world = OffsetsWorld()
+    world.committed({T0: 5})
+    store = world.shard.offsets.store
+    committed = store.get("g", "t", 0)
+    assert committed is not None
+    store.put("g", "t", 0, committed._replace(offset=6, record_offset=99), producer_id=7)
+    world.log.advance(8 * DAY_MS)
+    assert world.offsets() == {T0: 5}
+    store.end_transaction(7, commit=False)
+    store.put("g", "u", 0, committed, producer_id=8)
+    world.log.advance(CHECK_MS)
+    assert (world.offsets(), len(world.listed())) == ({}, 1)
+    store.end_transaction(8, commit=False)
+    world.log.advance(CHECK_MS)
+    assert world.listed() == []
+
+
+def test_many_expired_offsets_go_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An append has to fit a batch; what is left follows without another wait."""
+    monkeypatch.setattr(group_offsets, "TOMBSTONES_AT_ONCE", 3)
+    world = OffsetsWorld()
+    for number in range(5):
+        world.committed({T0: 1, T1: 2}, group=f"g{number}")
+    world.time.now_ms += 8 * DAY_MS
+    sizes = []
+    while world.listed():
+        world.log.run(world.shard.on_deadline(world.time.now_ms))
+        sizes.append(len(world.log.last))
+    assert sizes == [3, 3, 3, 3, 3]
+    assert world.shard.next_deadline_ms() in (world.time.now_ms, world.time.now_ms + CHECK_MS)
+
+
+def test_the_broker_looks_at_its_interval() -> None:
+    world = OffsetsWorld(OffsetSettings(retention_ms=1, check_interval_ms=50))
+    world.log.advance(10)
+    world.committed({T0: 5})
+    world.log.advance(39)
+    assert world.offsets() == {T0: 5}
+    world.log.advance(1)
+    assert world.offsets() == {}
