@@ -202,6 +202,7 @@ class CleaningPass:
             self._head = segment
         for source in old:
             source.close()
+            source.drop_map()
         deleted = finish(fs, log.folder, segment.base_offset, end_offset)
         segment.suffix = ""
         segment.write_indexes(sync=False)
