@@ -20,7 +20,9 @@ from typing import Final, Generic, NamedTuple, TypeVar, cast
 
 from shareq.broker.environment import Environment, TimerHandle
 from shareq.broker.log.manager import LogManager
+from shareq.broker.log.markers import TransactionMarker, append_marker
 from shareq.broker.log.partition_log import Origin, PartitionLog
+from shareq.broker.log.transactions import transaction_marker
 from shareq.broker.pending import Pending, completed
 from shareq.coordinator.shard import (
     CoordinatorRecord,
@@ -29,11 +31,13 @@ from shareq.coordinator.shard import (
     InconsistentRecords,
     LateAnswer,
     RecordSerde,
+    TransactionalShard,
 )
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.primitives import Message
-from shareq.protocol.records.batch import RecordData, build_batch, decode_records
+from shareq.protocol.records.batch import NO_PRODUCER_ID, RecordData, build_batch, decode_records, read_header
 from shareq.protocol.records.compression import Compression
+from shareq.protocol.records.control import ControlType
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +62,13 @@ class CoordinatorLogSettings(NamedTuple):
 
 class CoordinatorLoadError(Exception):
     """A coordinator's log holds something this release cannot read. Names the topic, partition and offset."""
+
+
+class ProducerEpoch(NamedTuple):
+    """Who writes in a transaction."""
+
+    producer_id: int
+    epoch: int
 
 
 @dataclass(slots=True)
@@ -102,6 +113,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._settings = settings
         self._records: list[RecordData] = []
         self._records_bytes = 0
+        self._producer: ProducerEpoch | None = None  # whose transaction the collected records are part of
         self._collected: list[_Waiting] = []  # decided, records not yet handed to the log
         self._in_flight: deque[list[_Waiting]] = deque()  # one list for each append that is not yet durable
         self._parked: dict[int, _Parked] = {}  # by token
@@ -114,11 +126,17 @@ class CoordinatorPartition(Generic[ShardT]):
         self.shard = self._load() if leads else new_shard()
         self._arm()  # members that are never heard of again have a deadline, too
 
-    def schedule(self, operation: Callable[[], CoordinatorResult[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
+    def schedule(
+        self,
+        operation: Callable[[], CoordinatorResult[T]],
+        failed: Callable[[ErrorCode], T],
+        *,
+        producer: ProducerEpoch | None = None,
+    ) -> Pending[T]:
         """Run the operation now; its response comes when its records, and all before them, are durable.
 
         `failed` makes the response when the append fails; the error is the one of Apache Kafka's coordinators
-        (NOT_COORDINATOR for a log that cannot be written).
+        (NOT_COORDINATOR for a log that cannot be written). The records are part of `producer`'s transaction, if given.
         """
         if self._lost:
             return completed(failed(ErrorCode.NOT_COORDINATOR))
@@ -135,7 +153,7 @@ class CoordinatorPartition(Generic[ShardT]):
 
         waiting = _Waiting(answer, fail)
         if result.records:
-            self._collect(result.records, waiting)
+            self._collect(result.records, waiting, producer)
         elif self._collected:
             self._collected.append(waiting)  # it has seen what is not durable yet, so it waits for that
         elif self._in_flight:
@@ -209,18 +227,46 @@ class CoordinatorPartition(Generic[ShardT]):
             self._timer.cancel()
             self._timer = None
 
-    def _collect(self, records: tuple[CoordinatorRecord, ...], waiting: _Waiting) -> None:
+    def end_transaction(self, marker: TransactionMarker) -> Pending[ErrorCode]:
+        """Append the marker that ends a producer's transaction in this log; the answer comes when it is durable.
+
+        INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED: it is not appended, and the transaction goes on.
+        """
+        if self._lost:
+            return completed(ErrorCode.NOT_COORDINATOR)
+        if self._records:
+            self._append()
+        pending: Pending[ErrorCode] = Pending()
+        self._in_flight.append([_Waiting(lambda: pending.complete(ErrorCode.NONE), pending.complete)])
+        generation = self._generation
+        now = self._env.clock.wall_ms()
+        outcome = append_marker(
+            self._log, marker, now_wall_ms=now, on_durable=lambda error: self._on_durable(generation, error)
+        )
+        if isinstance(outcome, ErrorCode):
+            self._in_flight.pop()
+            pending.complete(outcome)
+        else:
+            _transactional(self.shard).end_transaction(marker.producer_id, commit=marker.commit)
+        return pending
+
+    def _collect(
+        self, records: tuple[CoordinatorRecord, ...], waiting: _Waiting, producer: ProducerEpoch | None
+    ) -> None:
         encoded = [RecordData(*self._serde.encode(record)) for record in records]
         size = sum(len(data.key or b"") + len(data.value or b"") + RECORD_OVERHEAD for data in encoded)
-        if self._records and self._records_bytes + size > MAX_BATCH_BYTES:
+        if self._records and (self._producer != producer or self._records_bytes + size > MAX_BATCH_BYTES):
             generation = self._generation
             self._append()
             if generation != self._generation:  # refused: this operation was decided on a state that is gone
                 waiting.fail(ErrorCode.NOT_COORDINATOR)
                 return
         offset = self._log.log_end_offset + len(self._records)
+        self._producer = producer
         for position, record in enumerate(records):
-            self.shard.replay(record, offset + position)
+            _replay(
+                self.shard, record, offset + position, producer.producer_id if producer is not None else NO_PRODUCER_ID
+            )
         self._records.extend(encoded)
         self._records_bytes += size
         self._collected.append(waiting)
@@ -239,8 +285,11 @@ class CoordinatorPartition(Generic[ShardT]):
         self._collected = []
         generation = self._generation
         now = self._env.clock.wall_ms()
+        compression = self._settings.compression
         outcome = self._log.append(
-            build_batch(records, timestamp_ms=now, compression=self._settings.compression),
+            build_batch(records, timestamp_ms=now, compression=compression)
+            if self._producer is None
+            else _transactional_batch(records, self._producer, compression, now),
             origin=Origin.COORDINATOR,
             now_wall_ms=now,
             on_durable=lambda error: self._on_durable(generation, error),
@@ -345,8 +394,10 @@ def replay_log(
         if not read.batches:
             break
         for span in read.batches:
-            if not span.is_control:
-                data = read.records[span.position : span.position + span.size]
+            data = read.records[span.position : span.position + span.size]
+            if span.is_control:
+                _replay_marker(data, shard)
+            else:
                 replayed += _replay_batch(log, data, shard, serde)
             offset = span.last_offset + 1
     return replayed
@@ -354,13 +405,15 @@ def replay_log(
 
 def _replay_batch(log: PartitionLog, data: bytes | memoryview, shard: CoordinatorShard, serde: RecordSerde) -> int:
     count = 0
+    header = read_header(data)
+    producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
     for record in decode_records(data):
         if record.key is None:
             raise CoordinatorLoadError(f"{log.topic}-{log.partition}: record at offset {record.offset} has no key")
         try:
             decoded = serde.decode(record.key, record.value)
             if decoded is not None:
-                shard.replay(decoded, record.offset)
+                _replay(shard, decoded, record.offset, producer_id)
         except (MalformedMessage, InconsistentRecords) as error:
             raise CoordinatorLoadError(
                 f"{log.topic}-{log.partition}: record at offset {record.offset} cannot be read: {error}"
@@ -372,3 +425,38 @@ def _replay_batch(log: PartitionLog, data: bytes | memoryview, shard: Coordinato
             continue
         count += 1
     return count
+
+
+def _transactional_batch(
+    records: list[RecordData], producer: ProducerEpoch, compression: Compression, now_wall_ms: int
+) -> bytearray:
+    """Records of a transaction. No sequence is counted: the coordinator alone writes them."""
+    return build_batch(
+        records,
+        timestamp_ms=now_wall_ms,
+        compression=compression,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        base_sequence=0,
+        transactional=True,
+    )
+
+
+def _transactional(shard: CoordinatorShard) -> TransactionalShard:
+    if not isinstance(shard, TransactionalShard):
+        raise InconsistentRecords(f"a transaction in the log of a {type(shard).__name__}, which knows of none")
+    return shard
+
+
+def _replay(shard: CoordinatorShard, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
+    if producer_id == NO_PRODUCER_ID:
+        shard.replay(record, offset)
+    else:
+        _transactional(shard).replay_transactional(record, offset, producer_id)
+
+
+def _replay_marker(data: bytes | memoryview, shard: CoordinatorShard) -> None:
+    """End a transaction; other control batches, and markers whose record compaction has removed, say nothing."""
+    marker = transaction_marker(data)
+    if marker is not None and isinstance(shard, TransactionalShard):
+        shard.end_transaction(read_header(data).producer_id, commit=marker.type is ControlType.COMMIT)

@@ -7,7 +7,7 @@ runtime appends the records and calls `replay` for each; only `replay` changes s
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from shareq.protocol.primitives import Message
 
@@ -61,6 +61,17 @@ class CoordinatorShard(Protocol):
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
         """What time brought about: sessions that ended, snapshots that are due."""
+
+
+@runtime_checkable
+class TransactionalShard(Protocol):
+    """A shard whose log has records of producers' transactions, too, and the markers that end them."""
+
+    def replay_transactional(self, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
+        """As `replay`, of a record that counts only if the producer's transaction is committed."""
+
+    def end_transaction(self, producer_id: int, *, commit: bool) -> None:
+        """The producer's transaction has ended, live or at load. Harmless when it has none."""
 
 
 class RecordSerde(Protocol):

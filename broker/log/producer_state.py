@@ -144,6 +144,16 @@ class ProducerStates:
             return ErrorCode.INVALID_TXN_STATE
         return ErrorCode.NONE
 
+    def is_open(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer has a transaction under way here, in this epoch."""
+        producer = self._producers.get(producer_id)
+        return producer is not None and producer.epoch == epoch and producer.transaction_first_offset != NONE
+
+    def has_ended(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer was here in this epoch, and has no transaction under way any more."""
+        producer = self._producers.get(producer_id)
+        return producer is not None and producer.epoch == epoch and producer.transaction_first_offset == NONE
+
     def check_marker(self, header: BatchHeader, coordinator_epoch: int) -> ErrorCode:
         """Whether a transaction marker may be appended: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED."""
         producer = self._producers.get(header.producer_id)

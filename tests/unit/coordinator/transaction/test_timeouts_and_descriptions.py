@@ -23,7 +23,7 @@ def test_a_transaction_past_its_timeout_is_aborted_and_its_producer_fenced(versi
     assert coordinator.log.run(coordinator.shard.abort_timed_out()) == []
     coordinator.time.now_ms = TIMEOUT_MS + 1
     (markers,) = coordinator.log.run(coordinator.shard.abort_timed_out())
-    assert (markers.commit, markers.partitions, markers.producer_epoch) == (False, {A0}, 1)
+    assert (markers.commit, markers.partitions, markers.producer_epoch) == (False, frozenset((A0,)), 1)
     assert coordinator.log.run(coordinator.shard.abort_timed_out()) == [], "it is being aborted"
     coordinator.complete(markers)
     assert coordinator.state().state is TransactionState.COMPLETE_ABORT

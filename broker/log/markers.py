@@ -1,0 +1,49 @@
+"""Transaction markers: the control batches that end a producer's transaction in one partition."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from shareq.broker.log.append import AppendInfo, OnDurable, Origin
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.control import build_end_transaction_marker
+
+__all__ = ["TransactionMarker", "append_marker"]
+
+_NEW_EPOCH_FROM: Final = 2
+_MAX_EPOCH: Final = 2**15 - 1
+
+
+class TransactionMarker(NamedTuple):
+    """How a transaction ends. From `transaction_version` 2 on the epoch is one that the producer did not write in."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    commit: bool
+    transaction_version: int
+
+
+def append_marker(
+    log: PartitionLog, marker: TransactionMarker, *, now_wall_ms: int, on_durable: OnDurable | None = None
+) -> AppendInfo | ErrorCode:
+    """Queue a marker for this tick's flush, as `PartitionLog.append` does.
+
+    INVALID_PRODUCER_EPOCH: of an epoch that is over, or, from transaction version 2 on, in which a transaction is under
+    way that began after the one this is to end (KIP-890). TRANSACTION_COORDINATOR_FENCED: of an older coordinator.
+    """
+    if (
+        marker.transaction_version >= _NEW_EPOCH_FROM
+        and marker.producer_epoch != _MAX_EPOCH  # what some error brought there has to get out
+        and log.producers.is_open(marker.producer_id, marker.producer_epoch)
+    ):
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    batch = build_end_transaction_marker(
+        commit=marker.commit,
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        coordinator_epoch=marker.coordinator_epoch,
+        timestamp_ms=now_wall_ms,
+    )
+    return log.append(batch, origin=Origin.COORDINATOR, now_wall_ms=now_wall_ms, on_durable=on_durable)
