@@ -113,7 +113,8 @@ def storm(broker: Shareq, folder: Path, acks: int) -> tuple[dict[str, str], Stor
         if time.monotonic() - beaten > HEARTBEAT_EVERY_S:
             beaten = time.monotonic()
             storm.heartbeat()
-            print(f"compaction: {storm.acks:,} acknowledgements", file=sys.stderr, flush=True)
+            so_far = f"{storm.acks:,} acknowledgements, {watcher.most_segments} segments at most"
+            print(f"compaction: {so_far}", file=sys.stderr, flush=True)
 
     watcher = Watcher(folder)
     watcher.start()
