@@ -159,3 +159,17 @@ def test_the_session_of_a_static_member_that_came_back() -> None:
     world.log.advance(SESSION_MS)
     assert world.group.state is ClassicState.EMPTY
     assert world.group.static_members == {}
+
+
+def test_the_join_phase_that_begins_again_has_an_end_too() -> None:
+    world = ClassicWorld()
+    world.stable(2, statics=["i"], session_ms=600_000)
+    sleeper = world.group.static_members["i"]
+    world.leave(*(each for each in world.group.members if each != sleeper))
+    world.log.advance(REBALANCE_MS)
+    new, join = world.first_join()
+    world.log.advance(REBALANCE_MS - 1)
+    assert join.waits
+    world.log.advance(1)
+    assert (join.error, join.response.leader) == (ErrorCode.NONE, new)
+    assert set(world.group.members) == {sleeper, new}
