@@ -1,0 +1,190 @@
+"""Members of a classic consumer group: the same loop with each Python client, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import KafkaError as AioKafkaError
+from confluent_kafka import Consumer, KafkaException
+from kafka import KafkaConsumer
+from kafka.errors import KafkaError as PythonKafkaError
+
+SESSION_MS: Final = 6_000
+HEARTBEAT_MS: Final = 500
+Place = tuple[int, int]
+"""Partition and offset."""
+
+
+class Ledger:
+    """What the members of one group were given. `places`: how often each record."""
+
+    def __init__(self) -> None:
+        self.places: Counter[Place] = Counter()
+        self.failures: list[BaseException] = []
+
+    def check(self) -> None:
+        assert not self.failures, self.failures
+
+
+class GroupMember(ABC):
+    """Polls, notes what comes, commits it, until it is closed; then it leaves its group."""
+
+    def __init__(self, bootstrap: str, group: str, topic: str, ledger: Ledger, instance: str | None = None) -> None:
+        self.bootstrap, self.group, self.topic, self.ledger, self.instance = bootstrap, group, topic, ledger, instance
+        self.assigned: frozenset[int] = frozenset()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._guarded, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Leave the group, and wait for the client's end."""
+        self._stop.set()
+        self._thread.join(30)
+        assert not self._thread.is_alive(), "the client does not end"
+
+    def note(self, records: Sequence[Place]) -> None:
+        self.ledger.places.update(records)
+
+    def _guarded(self) -> None:
+        try:
+            self.run(self._stop.is_set)
+        except BaseException as failure:
+            self.ledger.failures.append(failure)
+        finally:
+            self.assigned = frozenset()
+
+    @abstractmethod
+    def run(self, stopped: Callable[[], bool]) -> None:
+        """The client's loop."""
+
+
+class Librdkafka(GroupMember):
+    """confluent-kafka."""
+
+    def run(self, stopped: Callable[[], bool]) -> None:
+        settings = {
+            "bootstrap.servers": self.bootstrap,
+            "group.id": self.group,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "session.timeout.ms": SESSION_MS,
+            "heartbeat.interval.ms": HEARTBEAT_MS,
+            "log_level": 0,
+        }
+        if self.instance is not None:
+            settings["group.instance.id"] = self.instance
+        consumer = Consumer(settings)
+        consumer.subscribe([self.topic])
+        try:
+            while not stopped():
+                messages = [m for m in consumer.consume(500, 0.1) if m.error() is None]
+                self.note([(m.partition() or 0, m.offset() or 0) for m in messages])
+                if messages:
+                    try:
+                        consumer.commit(asynchronous=False)
+                    except KafkaException:
+                        continue  # the records come again
+                self.assigned = frozenset(place.partition for place in consumer.assignment())
+        finally:
+            consumer.close()
+
+
+class KafkaPython(GroupMember):
+    """kafka-python."""
+
+    def run(self, stopped: Callable[[], bool]) -> None:
+        consumer = KafkaConsumer(
+            self.topic,
+            bootstrap_servers=self.bootstrap,
+            group_id=self.group,
+            group_instance_id=self.instance,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            session_timeout_ms=SESSION_MS,
+            heartbeat_interval_ms=HEARTBEAT_MS,
+            reconnect_backoff_max_ms=250,
+        )
+        try:
+            while not stopped():
+                polled = consumer.poll(timeout_ms=100)
+                records = [(each.partition, each.offset) for batch in polled.values() for each in batch]
+                self.note(records)
+                if records:
+                    try:
+                        consumer.commit()
+                    except PythonKafkaError:
+                        continue
+                self.assigned = frozenset(place.partition for place in consumer.assignment())
+        finally:
+            consumer.close()
+
+
+class AioKafka(GroupMember):
+    """aiokafka."""
+
+    def run(self, stopped: Callable[[], bool]) -> None:
+        asyncio.run(self._run(stopped))
+
+    async def _run(self, stopped: Callable[[], bool]) -> None:
+        consumer = AIOKafkaConsumer(
+            self.topic,
+            bootstrap_servers=self.bootstrap,
+            group_id=self.group,
+            group_instance_id=self.instance,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            session_timeout_ms=SESSION_MS,
+            heartbeat_interval_ms=HEARTBEAT_MS,
+        )
+        await consumer.start()
+        try:
+            while not stopped():
+                polled = await consumer.getmany(timeout_ms=100)
+                records = [(each.partition, each.offset) for batch in polled.values() for each in batch]
+                self.note(records)
+                if records:
+                    try:
+                        await consumer.commit()
+                    except AioKafkaError:
+                        continue
+                self.assigned = frozenset(place.partition for place in consumer.assignment())
+        finally:
+            await consumer.stop()
+
+
+CLIENTS: Final[dict[str, type[GroupMember]]] = {
+    "librdkafka": Librdkafka,
+    "kafka-python": KafkaPython,
+    "aiokafka": AioKafka,
+}
+
+
+@contextmanager
+def started(*members: GroupMember) -> Iterator[None]:
+    """Members at work; those that are not closed by then are in the end."""
+    for member in members:
+        member.start()
+    try:
+        yield
+    finally:
+        for member in members:
+            member.close()
+
+
+def wait_until(condition: Callable[[], bool], ledger: Ledger, what: str, timeout_s: float = 45) -> None:
+    """Look again and again, until it holds or a client has failed."""
+    end = time.monotonic() + timeout_s
+    while not condition():
+        ledger.check()
+        assert time.monotonic() < end, f"{what}: not within {timeout_s} s"
+        time.sleep(0.05)
