@@ -17,7 +17,7 @@ from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_u
 from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.tool_session import Session
 from tests.interop.support.transcript import FOLDER, Step, parse, render, unlike
-from tests.interop.tool_scenarios import configs, consume, groups, internal_topics, share_groups
+from tests.interop.tool_scenarios import configs, consume, consumer_groups, groups, internal_topics, share_groups
 
 pytestmark = pytest.mark.interop
 Scenario = Callable[[Session], None]
@@ -35,6 +35,12 @@ SCENARIOS: dict[str, Scenario] = {
     "configs-of-the-state-topic": configs.of_the_state_topic,
     "groups": groups.filters,
     "console-share-consumer": consume.console,
+    "consumer-groups-describing": consumer_groups.describing,
+    "consumer-groups-after-a-consumer": consumer_groups.after_a_consumer,
+    "consumer-groups-beside-a-member": consumer_groups.beside_a_member,
+    "consumer-groups-on-disk": consumer_groups.on_disk,
+    "consumer-groups-resetting": consumer_groups.resetting,
+    "consumer-groups-deleting": consumer_groups.deleting,
     "share-consumer-perf-test": consume.performance,
     "verifiable-share-consumer": consume.verifiable,
     "internal-topics-prepared-group": internal_topics.prepared_group,

@@ -42,7 +42,7 @@ def over_the_wire(run: Session, topic: str, differs: str | None = None) -> None:
         result = run.unrecorded("kafka-console-consumer.sh", *where, *formatter, "--timeout-ms", "20000")
         assert f"Processed a total of {end} messages" in result.err, result
         records += _formatted(result.out)
-    run.write("kafka-console-consumer.sh", ("--topic", topic, *formatter), _histories(run, records), differs)
+    run.write("kafka-console-consumer.sh", ("--topic", topic, *formatter), _histories(run, topic, records), differs)
 
 
 def from_files(run: Session, topic: str, differs: str | None = None) -> None:
@@ -54,7 +54,7 @@ def from_files(run: Session, topic: str, differs: str | None = None) -> None:
     batches = {" ".join(_BATCH.findall(line)) for line in result.out.splitlines() if line.startswith("baseOffset")}
     records = list(_dumped(result.out))
     assert len(records) == result.out.count("\n| offset: "), "a record in a form of its own"
-    lines = [*sorted(batches), *_histories(run, records)]
+    lines = [*sorted(batches), *_histories(run, topic, records)]
     run.write("kafka-dump-log.sh", (DECODERS[topic], "--files", f"{topic}-*/*.log"), lines, differs)
 
 
@@ -84,7 +84,7 @@ def _dumped(text: str) -> Iterator[Record]:
         yield Record(int(key["type"]), key["data"], value, f"{key_size}+{value_size} bytes ")
 
 
-def _histories(run: Session, records: Iterable[Record]) -> list[str]:
+def _histories(run: Session, topic: str, records: Iterable[Record]) -> list[str]:
     """Per key what it was, in order. Snapshots and updates of a share partition are one history."""
     histories: dict[str, list[str]] = {}
     for record in records:
@@ -93,8 +93,9 @@ def _histories(run: Session, records: Iterable[Record]) -> list[str]:
             run.names.fixed[key["memberId"]] = f"<id of {value['clientId']}>"
         if "memberId" in key:
             key["memberId"] = run.names.replace(key["memberId"])
-        kind = "share partition" if record.type in _STATE_TYPES else f"type {record.type}"
-        shown = f"  type {record.type} " if record.type in _STATE_TYPES else "  "
+        of_share = topic == STATE and record.type in _STATE_TYPES
+        kind = "share partition" if of_share else f"type {record.type}"
+        shown = f"  type {record.type} " if of_share else "  "
         histories.setdefault(f"{kind} {json.dumps(key)}", []).append(f"{shown}{record.sizes}{_value(value)}")
     lines = [line for key in sorted(histories) for line in (key, *histories[key])]
     return run.names.replace("\n".join(lines)).splitlines()

@@ -21,6 +21,7 @@ SCRIPTS: Final = {
     "kafka-configs.sh": "kafka.admin.ConfigCommand",
     "kafka-console-consumer.sh": "consumer.ConsoleConsumer",
     "kafka-console-share-consumer.sh": "consumer.ConsoleShareConsumer",
+    "kafka-consumer-groups.sh": "consumer.group.ConsumerGroupCommand",
     "kafka-dump-log.sh": "DumpLogSegments",
     "kafka-get-offsets.sh": "GetOffsetShell",
     "kafka-groups.sh": "GroupsCommand",
