@@ -154,6 +154,15 @@ async def find_group(connection: Connection, key: str, *, share: bool = False) -
     return answer.coordinators[0].error_code == ErrorCode.NONE
 
 
+async def until_there(connection: Connection, group: str) -> None:
+    """Wait for the group's coordinator."""
+
+    async def attempt() -> bool | None:
+        return await find_group(connection, group) or None
+
+    await eventually(attempt, 0.1)
+
+
 async def begin_at(connection: Connection, group: str, topic: str, offsets: Sequence[int]) -> None:
     """`alter_offsets` that must succeed; waits for coordinators that are not there yet."""
 

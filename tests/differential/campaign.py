@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from shareq.protocol.api_keys import ApiKey
-from tests.differential.admin import find_group, served
+from tests.differential.admin import served, until_there
 from tests.differential.player import Player, Plays
 from tests.differential.runner import TRIES, Attempt, Duel, RestartGate, Verdict, verdict
 from tests.differential.steps import STEPS, setup_of
@@ -87,8 +87,7 @@ class Campaign:
         for broker in self._brokers:
             connection = Connection(broker.port)
             keys.append(await served(connection))
-            while not await find_group(connection, "warm-up"):
-                await asyncio.sleep(0.1)
+            await until_there(connection, "warm-up")
             await connection.close()
         self._delete_records = all(ApiKey.DELETE_RECORDS in each for each in keys)
 

@@ -29,6 +29,9 @@ class Situation:
     found: Sequence[Difference]
 
 
+LEAST_THROTTLED = 3
+"""With any delivery limit, the lowest delivery count at which fewer records may have been handed out."""
+
 Explains = Callable[[Situation, Difference], bool]
 
 
@@ -118,6 +121,20 @@ def _negative_batch_size(situation: Situation, difference: Difference) -> bool:
     )
 
 
+def _throttled_after_a_reload(situation: Situation, difference: Difference) -> bool:
+    """More or fewer records that have failed half of their deliveries, of a partition that was read back."""
+    mine, other = difference.ours, difference.theirs
+    if not isinstance(situation.step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
+        return False
+    fewer, more = sorted((mine, other), key=len)
+    return (
+        difference.partition in situation.view.reloaded
+        and len(fewer) > 0
+        and fewer.items() < more.items()
+        and all(more[offset] >= LEAST_THROTTLED for offset in more.keys() - fewer.keys())
+    )
+
+
 def _which_partition_first(situation: Situation, difference: Difference) -> bool:
     step, ours, theirs = situation.step, situation.ours, situation.theirs
     if not isinstance(step, Fetch) or step.kind != "fetch, shared budget" or difference.what != "acquired":
@@ -160,6 +177,13 @@ JUSTIFIED: Final = (
         "the acknowledgements are being written while the fetch looks for records: which of them are through when "
         "another partition has some is a matter of the moment at both brokers",
         _released_at_the_same_time,
+        diverges=True,
+    ),
+    Justified(
+        "how many throttled records come after a reload",
+        "they are a part of what is in flight together, and that is as the persisted state is cut; Apache Kafka may "
+        "keep two neighbours apart that are equal (it writes each record's lock expiry by itself), here they are one",
+        _throttled_after_a_reload,
         diverges=True,
     ),
     Justified(

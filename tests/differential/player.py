@@ -86,8 +86,11 @@ class Player:
 
     async def end(self) -> None:
         """Delete the topic and close everything."""
-        await admin.delete_topic(self.admin, self.topic)
-        await asyncio.gather(*(connection.close() for connection in (self.admin, *self.members)))
+        try:
+            await admin.delete_topic(self.admin, self.topic)
+        finally:
+            for connection in (self.admin, *self.members):
+                await connection.close()
 
     async def play(self, step: Step) -> Answer:
         """Play one step. The restart itself is the runner's: here only what comes after it."""

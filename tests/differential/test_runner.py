@@ -117,6 +117,17 @@ def test_acknowledging_below_an_empty_window() -> None:
     assert explains(step, refused, Answer(0)) == []
 
 
+def test_throttled_records_may_come_in_other_numbers_after_a_reload() -> None:
+    view = view_of()
+    assert explains(STEP, acquired(0, 9, 4), acquired(0, 8, 4), view) == []
+    view.reloaded.add(0)
+    name = ["how many throttled records come after a reload"]
+    assert explains(STEP, acquired(0, 9, 4), acquired(0, 8, 4), view) == name
+    assert explains(STEP, acquired(0, 8, 4), acquired(0, 9, 4), view) == name
+    assert explains(STEP, acquired(0, 9, 2), acquired(0, 8, 2), view) == []
+    assert explains(STEP, acquired(0, 9, 4), Answer(), view) == []
+
+
 def test_a_negative_batch_size_adds_the_offset_in_front() -> None:
     step = replace(STEP, batch_size=-1, mode=BATCH_OPTIMIZED)
     assert explains(step, acquired(5, 9), acquired(4, 9)) == ["negative BatchSize"]

@@ -62,6 +62,8 @@ class View:
     """Partitions of which something has been acquired since the group began."""
     reread: set[int] = field(default_factory=set)
     """Those whose state has been read again before anything of it was written."""
+    reloaded: set[int] = field(default_factory=set)
+    """Those whose records in flight have been read back from the persisted state."""
     loaded: set[int] = field(default_factory=set)
     """Partitions that some fetch has made the broker load."""
     written: set[int] = field(default_factory=set)
@@ -199,6 +201,7 @@ class View:
     def _forgotten(self) -> None:
         self.loaded.clear()
         self.reread |= self.begun - self.written
+        self.reloaded |= self.begun
 
     def _altered(self) -> None:
         self.loaded.clear()
