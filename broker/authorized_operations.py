@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.security.acls import ResourceKind, operations_of
+from shareq.broker.security.names import CLUSTER_NAME
+
+if TYPE_CHECKING:
+    from shareq.broker.context import RequestContext
 
 NOT_ASKED: Final = -(2**31)
 """The value of the field when the client did not ask."""
 
-_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE = 3, 4, 5, 6, 7, 8
-_CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE = 9, 10, 11, 12
+
+def on_topic(ctx: RequestContext, name: str) -> int:
+    """What may be done to a topic, existing or not."""
+    return _bits(ctx, ResourceKind.TOPIC, name)
 
 
-def _bits(*operations: int) -> int:
+def on_group(ctx: RequestContext, group_id: str) -> int:
+    """What may be done to a group of any kind."""
+    return _bits(ctx, ResourceKind.GROUP, group_id)
+
+
+def on_cluster(ctx: RequestContext) -> int:
+    """What may be done to the cluster; nothing can be seen of it without DESCRIBE."""
+    from shareq.broker.security.rights import DESCRIBE_CLUSTER
+
+    return _bits(ctx, ResourceKind.CLUSTER, CLUSTER_NAME) if ctx.may(DESCRIBE_CLUSTER) else 0
+
+
+def _bits(ctx: RequestContext, kind: ResourceKind, name: str) -> int:
+    authorizer = ctx.broker.authorizer
+    operations = operations_of(kind)
+    if authorizer is not None:
+        who, host = ctx.connection.principal, ctx.connection.client_host
+        operations = tuple(each for each in operations if authorizer.allows(who, host, each, kind, name))
     return sum(1 << operation for operation in operations)
-
-
-TOPIC: Final = _bits(_READ, _WRITE, _CREATE, _DELETE, _ALTER, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
-GROUP: Final = _bits(_READ, _DELETE, _DESCRIBE, _DESCRIBE_CONFIGS, _ALTER_CONFIGS)
-CLUSTER: Final = _bits(
-    _CREATE, _ALTER, _DESCRIBE, _CLUSTER_ACTION, _DESCRIBE_CONFIGS, _ALTER_CONFIGS, _IDEMPOTENT_WRITE
-)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shareq.broker.group_coordinator import GroupCoordinatorService
     from shareq.broker.group_offsets import GroupOffsetsService
     from shareq.broker.persister import Persister
+    from shareq.broker.security.authorizer import Authorizer
     from shareq.broker.share_coordinator import ShareCoordinatorService
     from shareq.broker.share_partitions import SharePartitionManager
     from shareq.broker.share_sessions import ShareSessionService
@@ -59,6 +60,7 @@ class Broker:
         features = {**config.requested_features, **(features or {})}
         self.metadata = MetadataStore(meta_db, env, features=features, rack=config.broker_rack)
         self.configs = ConfigService(config, self.metadata)
+        self.authorizer = self._make_authorizer()
         self.logs = LogManager(
             env,
             config.data_dir,
@@ -100,6 +102,17 @@ class Broker:
         if self.metadata.topic(CONSUMER_OFFSETS) is not None:
             self.group_coordinator.partitions.load()
             self.group_coordinator.finish_deletions()
+
+    def _make_authorizer(self) -> Authorizer | None:
+        """Who may do what, by the ACLs in the metadata. None where everybody may do everything."""
+        if not self.config.authorizer_class_name:
+            return None
+        from shareq.broker.security.authorizer import Authorizer
+
+        authorizer = Authorizer(self.config.super_principals, allow_if_none=self.config.allow_everyone_if_no_acl_found)
+        authorizer.replace(self.metadata.acls)
+        self.metadata.on_acls_changed(lambda: authorizer.replace(self.metadata.acls))
+        return authorizer
 
     # The coordinators are made, and their modules imported, when they are first needed: at the start if they have
     # something to recover, else by the first group or after the start, in idle time. A fresh broker listens earlier.

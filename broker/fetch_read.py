@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from shareq.broker.fetch_sessions import SessionPartition
@@ -19,11 +19,17 @@ Results = list[tuple[SessionPartition, PartitionData]]
 
 
 class FetchRead:
-    """One pass over the partitions of a fetch."""
+    """One pass over the partitions of a fetch. `refuse` tells why a partition may not be read, or NONE."""
 
     __slots__ = ("_max_bytes", "_reads", "bytes_read", "has_error", "logs", "results")
 
-    def __init__(self, broker: Broker, partitions: Sequence[SessionPartition], limits: FetchLimits) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        partitions: Sequence[SessionPartition],
+        limits: FetchLimits,
+        refuse: Callable[[SessionPartition], ErrorCode] | None = None,
+    ) -> None:
         self.results: Results = []
         self.logs: dict[PartitionLog, SessionPartition] = {}
         self.bytes_read = 0
@@ -31,7 +37,8 @@ class FetchRead:
         self._reads: list[tuple[PartitionLog, int]] = []
         self._max_bytes = min(limits.max_bytes, broker.reply_room.largest())
         for partition in partitions:
-            log = find_log(broker, partition.topic, partition.partition, partition.current_leader_epoch)
+            refused = refuse(partition) if refuse is not None else ErrorCode.NONE
+            log = refused or find_log(broker, partition.topic, partition.partition, partition.current_leader_epoch)
             if isinstance(log, ErrorCode):
                 self._add_error(partition, log)
             else:

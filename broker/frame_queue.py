@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 
+from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.framing import SIZE_BYTES
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ FrameHandler = Callable[["Connection", bytes], Reply]
 class Connection:
     """What the broker knows of a client connection.
 
+    `principal` is who the client has shown to be, as TYPE:NAME.
     `routes` belongs to the dispatcher: what it looked up for earlier requests of this connection.
     `since_ns` is when the requests that are being handled were taken up, by `now_ns`.
     Everything runs on the loop's thread. Logs why it closes, once.
@@ -137,6 +139,7 @@ class Connection:
         "id",
         "listener",
         "now_ns",
+        "principal",
         "routes",
         "since_ns",
     )
@@ -156,6 +159,7 @@ class Connection:
         self.id = connection_id
         self.client_host = client_host
         self.listener = listener
+        self.principal = ANONYMOUS
         self.routes: dict[int, BoundRoute] = {}
         self.closed = False
         self.finishing = False

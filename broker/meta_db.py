@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from shareq.broker.security.acls import Acl
+from shareq.broker.security.credentials import CredentialKey, ScramCredential
+
 
 class TopicRow(NamedTuple):
     """A topic: `topic_id` is 16 bytes, `partitions` a count."""
@@ -62,7 +65,26 @@ class PutMeta(NamedTuple):
     value: str
 
 
-MetaChange = PutTopic | DropTopic | PutConfig | PutFeature | PutMeta
+class PutAcl(NamedTuple):
+    """Add an access control list entry."""
+
+    acl: Acl
+
+
+class DropAcl(NamedTuple):
+    """Remove an access control list entry."""
+
+    acl: Acl
+
+
+class PutScram(NamedTuple):
+    """Set what a user is known by in one SCRAM mechanism, or remove it (`credential` None)."""
+
+    key: CredentialKey
+    credential: ScramCredential | None
+
+
+MetaChange = PutTopic | DropTopic | PutConfig | PutFeature | PutMeta | PutAcl | DropAcl | PutScram
 
 
 @dataclass(slots=True)
@@ -73,6 +95,8 @@ class MetaState:
     configs: dict[ResourceName, dict[str, str]] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
     meta: dict[str, str] = field(default_factory=dict)
+    acls: dict[Acl, None] = field(default_factory=dict)
+    scram: dict[CredentialKey, ScramCredential] = field(default_factory=dict)
 
     def apply(self, change: MetaChange) -> None:
         """Make one change here."""
@@ -87,6 +111,15 @@ class MetaState:
                 self.features[name] = level
             case PutMeta(key, text):
                 self.meta[key] = text
+            case PutAcl(acl):
+                self.acls[acl] = None
+            case DropAcl(acl):
+                self.acls.pop(acl, None)
+            case PutScram(user, credential):
+                if credential is None:
+                    self.scram.pop(user, None)
+                else:
+                    self.scram[user] = credential
 
     def _put_config(self, resource: ResourceName, key: str, value: str | None) -> None:
         properties = self.configs.setdefault(resource, {})
@@ -100,7 +133,9 @@ class MetaState:
     def copy(self) -> MetaState:
         """An independent copy."""
         configs = {resource: dict(properties) for resource, properties in self.configs.items()}
-        return MetaState(dict(self.topics), configs, dict(self.features), dict(self.meta))
+        return MetaState(
+            dict(self.topics), configs, dict(self.features), dict(self.meta), dict(self.acls), dict(self.scram)
+        )
 
 
 class MetaDb(Protocol):

@@ -20,23 +20,28 @@ of a topic that exists, and nothing has to be undone. No folder is ever made or 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from shareq.broker.environment import Environment
 from shareq.broker.features import FEATURES, SHARE_VERSION, check_level
 from shareq.broker.meta_db import (
+    DropAcl,
     DropTopic,
     MetaChange,
     MetaDb,
+    PutAcl,
     PutConfig,
     PutFeature,
     PutMeta,
+    PutScram,
     PutTopic,
     ResourceName,
     TopicRow,
 )
+from shareq.broker.security.acls import Acl
+from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.broker.topic_names import collision_key, name_error
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.primitives import uuid_to_text
@@ -87,6 +92,7 @@ class MetadataStore:
         self._grown: list[Callable[[TopicImage, int], None]] = []
         self._config_changed: list[Callable[[ResourceName], None]] = []
         self._features_changed: list[Callable[[], None]] = []
+        self._acls_changed: list[Callable[[], None]] = []
         self._bootstrap(features or {})
         for row in self._state.topics.values():
             self._index(row)
@@ -130,6 +136,16 @@ class MetadataStore:
     def config_names(self, kind: str) -> list[str]:
         """Names of the resources of a kind that have properties of their own, sorted."""
         return sorted(resource.name for resource in self._state.configs if resource.kind == kind)
+
+    @property
+    def acls(self) -> Collection[Acl]:
+        """All access control list entries, in the order they were added."""
+        return self._state.acls.keys()
+
+    @property
+    def credentials(self) -> Mapping[CredentialKey, ScramCredential]:
+        """What users of the SCRAM mechanisms are known by."""
+        return self._state.scram
 
     def colliding_topic(self, name: str) -> str | None:
         """Another topic whose name differs only in '.' and '_'."""
@@ -208,6 +224,21 @@ class MetadataStore:
             logger.info("features: %s", ", ".join(f"{name}={level}" for name, level in levels.items()))
             _tell("features", self._features_changed)
 
+    def alter_acls(self, changes: Sequence[PutAcl | DropAcl]) -> None:
+        """Add and remove access control list entries in one commit; the caller has checked them. OSError as above."""
+        if changes:
+            self._commit(changes)
+            for change in changes:
+                logger.info("acl %s: %s", "added" if isinstance(change, PutAcl) else "removed", change.acl)
+            _tell("acls", self._acls_changed)
+
+    def alter_credentials(self, changes: Sequence[PutScram]) -> None:
+        """Set and remove SCRAM credentials in one commit; the caller has checked them. OSError as above."""
+        if changes:
+            self._commit(changes)
+            for (user, mechanism), credential in changes:
+                logger.info("user %s: %s credential %s", user, mechanism, "set" if credential else "removed")
+
     def allocate_producer_ids(self, count: int = PRODUCER_ID_BLOCK) -> range:
         """`count` producer ids never given out before, whatever crashes. ValueError when there are no more."""
         first = int(self._state.meta.get(_NEXT_PRODUCER_ID, "0"))
@@ -236,6 +267,9 @@ class MetadataStore:
 
     def on_features_changed(self, listener: Callable[[], None]) -> None:
         self._features_changed.append(listener)
+
+    def on_acls_changed(self, listener: Callable[[], None]) -> None:
+        self._acls_changed.append(listener)
 
     def close(self) -> None:
         """Close the database."""

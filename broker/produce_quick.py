@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.frame_queue import NOT_ALIKE, AnswerSlot, NotAlike
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.partition_lookup import find_log
+from shareq.broker.security.rights import WRITE_TOPIC
 from shareq.broker.topic_names import INTERNAL_TOPICS
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.produce import (
@@ -53,7 +54,7 @@ _int32: Final = Struct(">i").unpack_from
 class Quick:
     """What the Produce requests of one version and connection have taught. Belongs to a `BoundRoute`."""
 
-    __slots__ = ("_bound", "_head_end", "_known", "_learned", "_wall_ms")
+    __slots__ = ("_authorizer", "_bound", "_generation", "_head_end", "_known", "_learned", "_wall_ms")
 
     def __init__(self, bound: BoundRoute) -> None:
         self._bound = bound
@@ -61,9 +62,14 @@ class Quick:
         self._head_end = _HEAD_AT
         self._learned = 0
         self._wall_ms = bound.context.broker.env.clock.wall_ms
+        self._authorizer = bound.context.broker.authorizer
+        self._generation = 0  # of the access control lists that what is known was learned under
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | NotAlike | None:
         """Append the frame's batch if the request is like an earlier one. None: no answer (acks=0)."""
+        if self._authorizer is not None and self._authorizer.generation != self._generation:
+            self._known.clear()
+            return NOT_ALIKE
         head_end = self._head_end
         known = self._known.get(frame[_HEAD_AT:head_end])
         if known is None:
@@ -90,6 +96,8 @@ class Quick:
         topic = request.topic_data[0]
         if len(topic.partition_data) != 1 or not topic.partition_data[0].records:
             return
+        if self._authorizer is not None:
+            self._generation = self._authorizer.generation
         known = _learned(self._bound, request.acks, topic)
         if known is None:
             return
@@ -207,7 +215,7 @@ def _learned(bound: BoundRoute, acks: int, topic: TopicProduceData) -> _Known | 
     """What to remember of a request to one partition; None if it has to go the ordinary way always."""
     route, broker = bound.route, bound.context.broker
     log = find_log(broker, topic.topic_id if route.version >= IDS_FROM else topic.name, topic.partition_data[0].index)
-    if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS:
+    if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not bound.context.may(WRITE_TOPIC, log.topic):
         return None
     base_offset, append_time, log_start = _MARK_NUMBERS
     marked = PartitionProduceResponse(log.partition, ErrorCode.NONE, base_offset, append_time, log_start)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from shareq.broker.context import RequestContext
 from shareq.broker.leaders import Leader
 from shareq.broker.pending import Pending, completed, gather
+from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.fetch_plan import validate_ack_batches
 from shareq.broker.share.partition import AckBatch
 from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH
@@ -74,12 +75,15 @@ def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
 
 
 def request_error(ctx: RequestContext, group_id: str | None, member_id: str | None) -> ErrorCode:
-    """What forbids a ShareFetch or ShareAcknowledge as a whole: UNSUPPORTED_VERSION, INVALID_REQUEST, or NONE.
+    """What forbids a ShareFetch or ShareAcknowledge as a whole: UNSUPPORTED_VERSION, INVALID_REQUEST,
+    GROUP_AUTHORIZATION_FAILED, or NONE.
 
     The member id is any text of 1 to 36 characters; whether the member is in the group is not looked at.
     """
     if not ctx.broker.metadata.share_groups_enabled:
         return ErrorCode.UNSUPPORTED_VERSION
+    if group_id is not None and not ctx.may(READ_GROUP, group_id):
+        return READ_GROUP.error
     if group_id is None or not member_id or len(member_id) > MAX_MEMBER_ID_LENGTH:
         return ErrorCode.INVALID_REQUEST
     return ErrorCode.NONE
@@ -98,7 +102,7 @@ def leader_of(ctx: RequestContext, topic_id: bytes, partition: int) -> Leader:
 
 
 def acknowledge_all(
-    broker: Broker,
+    ctx: RequestContext,
     group_id: str,
     member_id: str,
     acks: Sequence[PartitionAcks],
@@ -112,13 +116,14 @@ def acknowledge_all(
     partition's error never touches another partition. A partition named twice has its batches taken together. One that
     is merely named is answered too if there is anything to acknowledge, as by Apache Kafka 4.3.1.
     """
+    broker = ctx.broker
     merged: dict[tuple[bytes, int], list[AckBatch]] = {}
     for ack in acks:
         merged.setdefault((ack.topic_id, ack.partition), []).extend(ack.batches)
     refused: AckResults = {}
     for key, batches in merged.items():
         error = validate_ack_batches(batches, renew_request=renew_request, renew_version=renew_version)
-        error = error or _unknown(broker, *key)
+        error = error or _unreachable(ctx, *key)
         if error is not ErrorCode.NONE:
             refused[key] = error
     if not any(batches and key not in refused for key, batches in merged.items()):
@@ -142,10 +147,12 @@ def acknowledge_all(
     return gather(answers).then(results)
 
 
-def _unknown(broker: Broker, topic_id: bytes, partition: int) -> ErrorCode:
-    topic = broker.metadata.topic_by_id(topic_id)
+def _unreachable(ctx: RequestContext, topic_id: bytes, partition: int) -> ErrorCode:
+    topic = ctx.broker.metadata.topic_by_id(topic_id)
     if topic is None:
         return ErrorCode.UNKNOWN_TOPIC_ID
+    if not ctx.may(READ_TOPIC, topic.name):
+        return READ_TOPIC.error
     return ErrorCode.NONE if 0 <= partition < topic.partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 

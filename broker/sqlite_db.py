@@ -6,6 +6,8 @@ Tables (format version 1, kept in `meta` under `format.version`):
     configs  kind (topic, broker, group), name, key, value
     features name, level
     meta     key, value
+    acls     kind, name, pattern, principal, host, operation, permission (the protocol's numbers)
+    scram    name, mechanism, salt, stored_key, server_key, iterations
 """
 
 from __future__ import annotations
@@ -15,16 +17,21 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from shareq.broker.meta_db import (
+    DropAcl,
     DropTopic,
     MetaChange,
     MetaState,
+    PutAcl,
     PutConfig,
     PutFeature,
     PutMeta,
+    PutScram,
     PutTopic,
     ResourceName,
     TopicRow,
 )
+from shareq.broker.security.acls import Acl
+from shareq.broker.security.credentials import CredentialKey, ScramCredential
 
 _TABLES: Final = """
 BEGIN;
@@ -36,8 +43,20 @@ CREATE TABLE IF NOT EXISTS configs (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS features (name TEXT PRIMARY KEY, level INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS acls (
+    kind INTEGER NOT NULL, name TEXT NOT NULL, pattern INTEGER NOT NULL, principal TEXT NOT NULL, host TEXT NOT NULL,
+    operation INTEGER NOT NULL, permission INTEGER NOT NULL,
+    UNIQUE (kind, name, pattern, principal, host, operation, permission)
+);
+CREATE TABLE IF NOT EXISTS scram (
+    name TEXT NOT NULL, mechanism TEXT NOT NULL, salt BLOB NOT NULL, stored_key BLOB NOT NULL, server_key BLOB NOT NULL,
+    iterations INTEGER NOT NULL, PRIMARY KEY (name, mechanism)
+) WITHOUT ROWID;
 COMMIT;
 """
+
+_ACL_COLUMNS: Final = "kind, name, pattern, principal, host, operation, permission"
+_SCRAM_COLUMNS: Final = "name, mechanism, salt, stored_key, server_key, iterations"
 
 _Statement = tuple[str, tuple[object, ...]]
 
@@ -90,6 +109,10 @@ class SqliteMetaDb:
             state.configs.setdefault(ResourceName(kind, name), {})[key] = value
         state.features.update(execute("SELECT name, level FROM features"))
         state.meta.update(execute("SELECT key, value FROM meta"))
+        for row in execute(f"SELECT {_ACL_COLUMNS} FROM acls ORDER BY rowid"):
+            state.acls[Acl(*row)] = None
+        for user, mechanism, *secrets in execute(f"SELECT {_SCRAM_COLUMNS} FROM scram"):
+            state.scram[CredentialKey(user, mechanism)] = ScramCredential(*secrets)
         return state
 
     def _failure(self, verb: str, error: sqlite3.Error) -> OSError:
@@ -113,3 +136,11 @@ def _statements(changes: Sequence[MetaChange]) -> Iterable[_Statement]:
                 yield "INSERT OR REPLACE INTO features (name, level) VALUES (?, ?)", (name, level)
             case PutMeta(key, text):
                 yield "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, text)
+            case PutAcl(acl):
+                yield f"INSERT OR IGNORE INTO acls ({_ACL_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", tuple(acl)
+            case DropAcl(acl):
+                yield f"DELETE FROM acls WHERE ({_ACL_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?)", tuple(acl)
+            case PutScram(user, None):
+                yield "DELETE FROM scram WHERE name = ? AND mechanism = ?", tuple(user)
+            case PutScram(user, ScramCredential() as credential):
+                yield f"INSERT OR REPLACE INTO scram ({_SCRAM_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", (*user, *credential)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from shareq.broker.pending import Pending, gather
+from shareq.broker.pending import Pending, completed, gather
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode, text_of
 
 P = TypeVar("P", bound="PartitionData")
 P_co = TypeVar("P_co", bound="PartitionData", covariant=True)
@@ -60,3 +61,13 @@ def for_each_partition(
         ]
 
     return gather(answers).then(regroup)
+
+
+def refuse_each_partition(
+    topics: Sequence[TopicData[P]], to_result: Callable[[int, ErrorCode, str], Out], error: ErrorCode
+) -> Pending[list[tuple[bytes, list[Out]]]]:
+    """The same error for every share partition named, in the order of the request."""
+    message = text_of(error)
+    return completed(
+        [(topic.topic_id, [to_result(part.partition, error, message) for part in topic.partitions]) for topic in topics]
+    )

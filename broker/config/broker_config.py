@@ -12,6 +12,7 @@ from typing import Final
 from shareq.broker.config.broker_keys import BROKER_KEYS
 from shareq.broker.config.config_def import ConfigError, ConfigKey, ConfigValue, format_value, int_value
 from shareq.broker.config.listeners import Listener, parse_listeners
+from shareq.broker.security.names import parse_principal
 
 _HOUR_MS: Final = 3_600_000
 _SIMPLE_ASSIGNORS: Final = frozenset(
@@ -28,8 +29,9 @@ _SIMPLE_ASSIGNORS: Final = frozenset(
 class BrokerConfig:
     """Every broker property as a typed attribute: `group.share.max.size` is `group_share_max_size`.
 
-    `originals` are the texts that were set, by canonical name; what is not in it has its default. `warnings` are
-    sentences for the user, in order. Instances do not change: `with_dynamic` makes another.
+    `originals` are the texts that were set, by canonical name; what is not in it has its default. `super_principals`
+    are `super.users` one by one, as TYPE:NAME. `warnings` are sentences for the user, in order. Instances do not
+    change: `with_dynamic` makes another.
     """
 
     # One annotation for each key of BROKER_KEYS, in its order; a test compares the two.
@@ -39,6 +41,9 @@ class BrokerConfig:
     advertised_listeners: tuple[str, ...] | None
     listener_security_protocol_map: tuple[str, ...]
     controller_listener_names: tuple[str, ...]
+    authorizer_class_name: str
+    super_users: str
+    allow_everyone_if_no_acl_found: bool
     log_dirs: tuple[str, ...] | None
     log_dir: str
     socket_request_max_bytes: int
@@ -181,6 +186,7 @@ class BrokerConfig:
         for name, value in self.values.items():
             setattr(self, name.replace(".", "_"), value)
         self._normalise()
+        self.super_principals = _principals(self.super_users)
         self.endpoints: tuple[Listener, ...] = parse_listeners(self.values)
         _check(self)
 
@@ -277,6 +283,17 @@ def _warn_unused(name: str, warnings: list[str]) -> None:
     note = note_for(name)
     if note is not None:
         warnings.append(f"Property {name} {note}")
+
+
+def _principals(text: str) -> tuple[str, ...]:
+    principals = tuple(filter(None, (piece.strip() for piece in text.split(";"))))
+    for principal in principals:
+        try:
+            parse_principal(principal)
+        except ValueError:
+            allowed = "must be TYPE:NAME, for example User:admin, with semicolons between several"
+            raise ConfigError("super.users", principal, allowed) from None
+    return principals
 
 
 def _connection_overrides(text: str) -> Iterator[tuple[str, int]]:

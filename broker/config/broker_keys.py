@@ -59,6 +59,23 @@ _SERVER_KEYS: Final = (
         None,
         "Names in `listeners` that are for controllers. There is no separate controller, so they are not opened.",
     ),
+    ConfigKey(
+        "authorizer.class.name",
+        Type.STRING,
+        "",
+        OneOf("", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
+        "Apache Kafka's StandardAuthorizer restricts access by ACLs; without one everybody may do everything.",
+    ),
+    # Apache Kafka does not list these two either: they belong to the authorizer.
+    ConfigKey("super.users", Type.STRING, "", None, "Principals who may do everything, TYPE:NAME.", internal=True),
+    ConfigKey(
+        "allow.everyone.if.no.acl.found",
+        Type.BOOLEAN,
+        False,
+        None,
+        "Whether everybody may do everything to a resource that no ACL is about.",
+        internal=True,
+    ),
     ConfigKey("log.dirs", Type.LIST, None, NonEmptyList(), "The data folder; exactly one. Wins over `log.dir`."),
     ConfigKey("log.dir", Type.STRING, "./shareq-data", None, "The data folder, if `log.dirs` is not given."),
     ConfigKey("socket.request.max.bytes", Type.INT, 104_857_600, _POSITIVE, "The largest request accepted, in bytes."),

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-_NO_ACCESS_CONTROL: Final = "is not acted on: no authorizer runs, access is not restricted"
 _NO_SECURITY: Final = "is not acted on: listeners are plain text, without authentication"
 
 _NAMES: Final = """
-add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms allow.everyone.if.no.acl.found
+add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
 alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
-alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name auto.include.jmx.reporter
+alter.log.dirs.replication.quota.window.size.seconds auto.include.jmx.reporter
 auto.leader.rebalance.enable background.threads broker.heartbeat.interval.ms broker.session.timeout.ms
 client.quota.callback.class config.providers connection.failed.authentication.delay.ms connections.max.reauth.ms
 controlled.shutdown.enable controller.quorum.append.linger.ms controller.quorum.auto.join.enable
@@ -79,7 +78,7 @@ ssl.cipher.suites ssl.client.auth ssl.enabled.protocols ssl.endpoint.identificat
 ssl.engine.factory.class ssl.key.password ssl.keymanager.algorithm ssl.keystore.certificate.chain ssl.keystore.key
 ssl.keystore.location ssl.keystore.password ssl.keystore.type ssl.principal.mapping.rules ssl.protocol ssl.provider
 ssl.secure.random.implementation ssl.trustmanager.algorithm ssl.truststore.certificates ssl.truststore.location
-ssl.truststore.password ssl.truststore.type super.users telemetry.max.bytes transaction.state.log.load.buffer.size
+ssl.truststore.password ssl.truststore.type telemetry.max.bytes transaction.state.log.load.buffer.size
 transaction.two.phase.commit.enable unstable.api.versions.enable unstable.feature.versions.enable
 """
 
@@ -88,9 +87,6 @@ KNOWN: Final = frozenset(_NAMES.split())
 KNOWN_PREFIXES: Final = ("listener.name.", "rlmm.config.", "rsm.config.", "config.providers.")
 
 _NOTES: Final = {
-    "authorizer.class.name": _NO_ACCESS_CONTROL,
-    "super.users": _NO_ACCESS_CONTROL,
-    "allow.everyone.if.no.acl.found": _NO_ACCESS_CONTROL,
     "sasl.enabled.mechanisms": _NO_SECURITY,
     "ssl.client.auth": _NO_SECURITY,
     "create.topic.policy.class.name": "is not acted on: Java policies cannot run here",

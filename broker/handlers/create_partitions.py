@@ -3,7 +3,7 @@
 Behaviour: every topic stands alone; those that can grow do, in one commit. `count` is the new total. A topic named
 twice gets INVALID_REQUEST; a count that is not larger, or larger than 10,000 new ones, INVALID_PARTITIONS; new
 partitions may be assigned to this broker only. The coordinators' topics do not grow (Apache Kafka's do, and lose what
-is in them). `validate_only` answers the same and changes nothing.
+is in them). ALTER on the topic is needed. `validate_only` answers the same and changes nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.handlers import VersionRange
+from shareq.broker.security.rights import ALTER_TOPIC
 from shareq.broker.topic_creation import MAX_PARTITIONS_PER_REQUEST, check_assignment
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -57,6 +58,8 @@ def failed(request: CreatePartitionsRequest, error: ErrorCode) -> CreatePartitio
 
 
 def _check(ctx: RequestContext, request: CreatePartitionsTopic) -> ApiError:
+    if not ctx.may(ALTER_TOPIC, request.name):
+        return ApiError(ALTER_TOPIC.error)
     topic = ctx.broker.metadata.topic(request.name)
     if topic is None:
         return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

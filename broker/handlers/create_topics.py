@@ -1,10 +1,11 @@
 """CreateTopics: v2-7.
 
 Behaviour: every topic stands alone; those that can be created are, in one commit. A name given twice and
-`__cluster_metadata` get INVALID_REQUEST, whatever else is wrong with them. More than
-10,000 partitions in one request get POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name,
-existence, properties, partitions and replicas. `validate_only` answers the same and creates nothing.
-v4: -1 takes the broker's partition count and replication factor. v5: the answer has counts and effective properties.
+`__cluster_metadata` get INVALID_REQUEST, whatever else is wrong with them. More than 10,000 partitions in one request
+get POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name, existence, properties, partitions and
+replicas. CREATE on the cluster or on the topic is needed. `validate_only` answers the same and creates nothing.
+v4: -1 takes the broker's partition count and replication factor. v5: the answer has counts and effective properties,
+for whoever may DESCRIBE_CONFIGS of the topic.
 v7: and the topic id.
 """
 
@@ -18,6 +19,7 @@ from shareq.broker.api_error import ApiError, storage_failure
 from shareq.broker.config.config_admin import ConfigAdmin
 from shareq.broker.handlers import VersionRange
 from shareq.broker.metadata import NewTopic
+from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC_CONFIGS
 from shareq.broker.topic_creation import TopicSpec, check_partition_total, plan_topic
 from shareq.broker.topic_names import CLUSTER_METADATA, collision_key
 from shareq.protocol.errors import ErrorCode
@@ -37,6 +39,7 @@ VERSIONS = VersionRange(2, 7)
 logger = logging.getLogger(__name__)
 
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+_REFUSED: Final = ApiError(CREATE_TOPIC.error, "Authorization failed.")
 _FORBIDDEN: Final = ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
 
 
@@ -44,11 +47,14 @@ def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsRes
     counts = Counter(topic.name for topic in request.topics)
     plans: dict[str, NewTopic | ApiError] = {}
     specs: list[TopicSpec] = []
+    may_all = ctx.may(CREATE_CLUSTER)
     for topic in request.topics:
         if counts[topic.name] > 1:
             plans[topic.name] = _DUPLICATE
         elif topic.name == CLUSTER_METADATA:
             plans[topic.name] = _FORBIDDEN
+        elif not may_all and not ctx.may(CREATE_TOPIC, topic.name):
+            plans[topic.name] = _REFUSED
         else:
             specs.append(_spec(topic))
     plans.update(_plan(ctx, specs))
@@ -106,10 +112,15 @@ def _create(ctx: RequestContext, plans: dict[str, NewTopic | ApiError]) -> None:
 def _result(ctx: RequestContext, name: str, plan: NewTopic | ApiError) -> CreatableTopicResult:
     if isinstance(plan, ApiError):
         return _error_row(name, plan)
-    row = CreatableTopicResult(name=name, error_message=None, num_partitions=plan.partitions, replication_factor=1)
+    row = CreatableTopicResult(name=name, error_message=None)
     topic = ctx.broker.metadata.topic(name)
     if topic is not None:
         row.topic_id = topic.topic_id
+    if not ctx.may(DESCRIBE_TOPIC_CONFIGS, name):
+        row.topic_config_error_code = DESCRIBE_TOPIC_CONFIGS.error
+        return row
+    row.num_partitions = plan.partitions
+    row.replication_factor = 1
     if ctx.api_version >= 5:
         row.configs = [
             CreatableTopicConfigs(entry.key.name, entry.value, entry.read_only, entry.source, entry.key.sensitive)

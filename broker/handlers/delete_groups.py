@@ -1,7 +1,8 @@
 """DeleteGroups: v0-2.
 
-Behaviour: each group stands alone. A group with members is NON_EMPTY_GROUP, an unknown one GROUP_ID_NOT_FOUND. The
-share state of a share group goes first; if that fails the group stays, and deleting it again completes it.
+Behaviour: each group stands alone, and DELETE on it is needed. A group with members is NON_EMPTY_GROUP, an unknown one
+GROUP_ID_NOT_FOUND. The share state of a share group goes first; if that fails the group stays, and deleting it again
+completes it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending, gather
+from shareq.broker.security.rights import DELETE_GROUP
+from shareq.coordinator.group.administration import Outcome
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
@@ -17,15 +20,18 @@ VERSIONS = VersionRange(0, 2)
 
 def handle(ctx: RequestContext, request: DeleteGroupsRequest) -> Pending[DeleteGroupsResponse]:
     group_ids = list(dict.fromkeys(request.groups_names))
+    refused = ctx.without(DELETE_GROUP, group_ids)
+    group_ids = [group_id for group_id in group_ids if group_id not in refused]
     outcomes = gather([ctx.broker.group_administration.delete_group(group_id) for group_id in group_ids])
-    return outcomes.then(
-        lambda outcomes: DeleteGroupsResponse(
-            results=[
-                DeletableGroupResult(group_id, outcome.error)
-                for group_id, outcome in zip(group_ids, outcomes, strict=True)
-            ]
-        )
-    )
+
+    def respond(outcomes: list[Outcome]) -> DeleteGroupsResponse:
+        results = [
+            DeletableGroupResult(group_id, outcome.error) for group_id, outcome in zip(group_ids, outcomes, strict=True)
+        ]
+        results += [DeletableGroupResult(group_id, DELETE_GROUP.error) for group_id in sorted(refused)]
+        return DeleteGroupsResponse(results=results)
+
+    return outcomes.then(respond)
 
 
 def failed(request: DeleteGroupsRequest, error: ErrorCode) -> DeleteGroupsResponse:

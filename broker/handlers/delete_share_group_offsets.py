@@ -7,10 +7,13 @@ the group knows nothing of, is UNKNOWN_TOPIC_OR_PARTITION; a group that never kn
 
 from __future__ import annotations
 
+from typing import Final
+
 from shareq.broker.context import RequestContext
 from shareq.broker.group_administration import DeletedOffsets
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
+from shareq.broker.security.rights import DELETE_GROUP, READ_TOPIC
 from shareq.coordinator.group.administration import Outcome
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.delete_share_group_offsets import (
@@ -22,6 +25,8 @@ from shareq.protocol.primitives import ZERO_UUID
 
 VERSIONS = VersionRange(0, 0)
 
+_FORBIDDEN: Final = Outcome(READ_TOPIC.error, text_of(READ_TOPIC.error))
+
 
 def handle(
     ctx: RequestContext, request: DeleteShareGroupOffsetsRequest
@@ -29,7 +34,12 @@ def handle(
     if not ctx.broker.metadata.share_groups_enabled:
         error = ErrorCode.UNSUPPORTED_VERSION
         return DeleteShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
+    if not ctx.may(DELETE_GROUP, request.group_id):
+        error = DELETE_GROUP.error
+        return DeleteShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
     names = list(dict.fromkeys(topic.topic_name for topic in request.topics))
+    forbidden = ctx.without(READ_TOPIC, names)
+    names = [name for name in names if name not in forbidden]
     topic_ids = {name: image.topic_id for name in names if (image := ctx.broker.metadata.topic(name)) is not None}
 
     def respond(deleted: DeletedOffsets) -> DeleteShareGroupOffsetsResponse:
@@ -38,7 +48,8 @@ def handle(
             return DeleteShareGroupOffsetsResponse(error_code=outcome.error, error_message=outcome.message)
         refused = [_topic(name, ZERO_UUID, deleted.refused[name]) for name in names if name in deleted.refused]
         found = [_topic(name, topic_ids[name], deleted.topics[name]) for name in names if name in deleted.topics]
-        return DeleteShareGroupOffsetsResponse(responses=refused + found)
+        hidden = [_topic(name, ZERO_UUID, _FORBIDDEN) for name in sorted(forbidden)]
+        return DeleteShareGroupOffsetsResponse(responses=hidden + refused + found)
 
     return ctx.broker.group_administration.delete_offsets(request.group_id, names).then(respond)
 

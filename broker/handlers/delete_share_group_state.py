@@ -8,7 +8,8 @@ from __future__ import annotations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
-from shareq.broker.state_requests import for_each_partition
+from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.broker.state_requests import for_each_partition, refuse_each_partition
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import StateResult
 from shareq.protocol.generated.delete_share_group_state import (
@@ -28,7 +29,10 @@ def handle(ctx: RequestContext, request: DeleteShareGroupStateRequest) -> Pendin
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[StateResult]:
         return coordinator.delete(key)
 
-    pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    if ctx.may(CLUSTER_ACTION):
+        pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    else:
+        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
     return pending.then(
         lambda topics: DeleteShareGroupStateResponse(results=[DeleteStateResult(*topic) for topic in topics])
     )

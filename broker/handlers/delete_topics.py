@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.handlers import VersionRange
+from shareq.broker.security.rights import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_topics import (
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 VERSIONS = VersionRange(1, 6)
 
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+_NEITHER: Final = ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+_NAME_AND_ID: Final = ApiError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
 
 logger = logging.getLogger(__name__)
 
@@ -39,15 +42,15 @@ def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsRes
     if not ctx.broker.configs.broker.delete_topic_enable:
         code = ErrorCode.TOPIC_DELETION_DISABLED if ctx.api_version >= 3 else ErrorCode.INVALID_REQUEST
         return failed(request, code)
-    states = _states(request)
-    found = [_find(ctx, state) for state in states]
+    may_all = ctx.may(DELETE_CLUSTER)
+    found = [_find(ctx, state, may_all) for state in _states(request)]
     times = Counter(topic.name for topic in found if isinstance(topic, TopicImage))
     rows: list[DeletableTopicResult] = []
     repeated: set[str] = set()
     doomed: list[DeletableTopicResult] = []
-    for state, topic in zip(states, found, strict=True):
-        if isinstance(topic, ApiError):
-            rows.append(_row(state.name, state.topic_id, topic))
+    for topic in found:
+        if isinstance(topic, DeletableTopicResult):
+            rows.append(topic)
         elif times[topic.name] == 1:
             doomed.append(_row(topic.name, topic.topic_id, NO_ERROR))
         elif topic.name not in repeated:
@@ -67,19 +70,24 @@ def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
     return [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
 
 
-def _find(ctx: RequestContext, state: DeleteTopicState) -> TopicImage | ApiError:
-    metadata = ctx.broker.metadata
-    if state.name is None:
-        if state.topic_id == ZERO_UUID:
-            return ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
-        by_id = metadata.topic_by_id(state.topic_id)
-        return by_id or ApiError(
-            ErrorCode.UNKNOWN_TOPIC_ID, f"There is no topic with id {uuid_to_text(state.topic_id)}"
-        )
-    if state.topic_id != ZERO_UUID:
-        return ApiError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
-    by_name = metadata.topic(state.name)
-    return by_name or ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic '{state.name}'")
+def _find(ctx: RequestContext, state: DeleteTopicState, may_all: bool) -> TopicImage | DeletableTopicResult:
+    """The topic, or the row that says why it is not deleted. Nothing in a row tells of a topic one may not describe."""
+    metadata, name, topic_id = ctx.broker.metadata, state.name, state.topic_id
+    if name is not None and topic_id != ZERO_UUID:
+        return _row(name, topic_id, _NAME_AND_ID)
+    if name is None and topic_id == ZERO_UUID:
+        return _row(None, topic_id, _NEITHER)
+    topic = metadata.topic_by_id(topic_id) if name is None else metadata.topic(name)
+    if topic is None and name is None:
+        missing = ApiError(ErrorCode.UNKNOWN_TOPIC_ID, f"There is no topic with id {uuid_to_text(topic_id)}")
+        return _row(None, topic_id, missing)
+    known = name or (topic.name if topic is not None else "")
+    visible = may_all or ctx.may(DESCRIBE_TOPIC, known)
+    if visible and topic is None:
+        return _row(name, ZERO_UUID, ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic '{name}'"))
+    if not visible or topic is None or not (may_all or ctx.may(DELETE_TOPIC, known)):
+        return _row(known if visible else name, topic_id, ApiError(DELETE_TOPIC.error))
+    return topic
 
 
 def _delete(ctx: RequestContext, rows: list[DeletableTopicResult]) -> None:

@@ -40,7 +40,7 @@ def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClus
         ],
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = authorized_operations.CLUSTER
+        response.cluster_authorized_operations = authorized_operations.on_cluster(ctx)
     return response
 
 

@@ -15,8 +15,14 @@ from shareq.broker.config.config_admin import ConfigAdmin
 from shareq.broker.config.describe import ConfigEntry
 from shareq.broker.config.resources import ResourceType, check_broker_name
 from shareq.broker.handlers import VersionRange
+from shareq.broker.security.names import CLUSTER_NAME
+from shareq.broker.security.rights import (
+    DESCRIBE_CLUSTER_CONFIGS,
+    DESCRIBE_GROUP_CONFIGS,
+    DESCRIBE_TOPIC_CONFIGS,
+)
 from shareq.broker.topic_names import name_error
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -49,7 +55,23 @@ def failed(request: DescribeConfigsRequest, error: ErrorCode) -> DescribeConfigs
     return DescribeConfigsResponse(results=[_row(resource, ApiError(error)) for resource in request.resources])
 
 
+def _refusal(ctx: RequestContext, resource: DescribeConfigsResource) -> ApiError:
+    match resource.resource_type:
+        case ResourceType.TOPIC:
+            right, name = DESCRIBE_TOPIC_CONFIGS, resource.resource_name
+        case ResourceType.GROUP:
+            right, name = DESCRIBE_GROUP_CONFIGS, resource.resource_name
+        case ResourceType.BROKER | ResourceType.BROKER_LOGGER | ResourceType.CLIENT_METRICS:
+            right, name = DESCRIBE_CLUSTER_CONFIGS, CLUSTER_NAME
+        case _:
+            return NO_ERROR
+    return NO_ERROR if ctx.may(right, name) else ApiError(right.error, text_of(right.error))
+
+
 def _entries(ctx: RequestContext, resource: DescribeConfigsResource) -> list[ConfigEntry] | ApiError:
+    refused = _refusal(ctx, resource)
+    if refused:
+        return refused
     configs, name = ConfigAdmin(ctx.broker.configs, ctx.broker.metadata), resource.resource_name
     match resource.resource_type:
         case ResourceType.TOPIC:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker import authorized_operations
 from shareq.broker.handlers import VersionRange
+from shareq.broker.security.rights import DESCRIBE_TOPIC
 from shareq.broker.topic_names import name_error
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -38,12 +39,19 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
         return failed(request, ErrorCode.INVALID_REQUEST)
     wanted = sorted(names) if names else [topic.name for topic in ctx.broker.metadata.topics()]
     first_name = cursor.topic_name if cursor is not None else ""
-    return _page(
+    wanted = [name for name in wanted if name >= first_name]
+    hidden = ctx.without(DESCRIBE_TOPIC, wanted)
+    response = _page(
         ctx,
-        [name for name in wanted if name >= first_name],
+        [name for name in wanted if name not in hidden],
         {} if cursor is None else {cursor.topic_name: cursor.partition_index},
         max(1, min(request.response_partition_limit, ctx.broker.configs.broker.max_request_partition_size_limit)),
     )
+    if names:  # of all topics, only those are told that may be described
+        response.topics += [
+            DescribeTopicPartitionsResponseTopic(error_code=DESCRIBE_TOPIC.error, name=name) for name in sorted(hidden)
+        ]
+    return response
 
 
 def failed(request: DescribeTopicPartitionsRequest, error: ErrorCode) -> DescribeTopicPartitionsResponse:
@@ -62,10 +70,10 @@ def _page(
             break
         topic = ctx.broker.metadata.topic(name)
         if topic is None:
-            response.topics.append(_unknown(name))
+            response.topics.append(_unknown(ctx, name))
             continue
         last = min(topic.partitions, first + limit)
-        response.topics.append(_row(ctx.broker.config.node_id, topic, first, last))
+        response.topics.append(_row(ctx, topic, first, last))
         if last < topic.partitions:
             response.next_cursor = DescribeTopicPartitionsResponseCursor(name, last)
             break
@@ -73,16 +81,17 @@ def _page(
     return response
 
 
-def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _unknown(ctx: RequestContext, name: str) -> DescribeTopicPartitionsResponseTopic:
     possible = name_error(name) is None
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if possible else ErrorCode.INVALID_TOPIC_EXCEPTION
     return DescribeTopicPartitionsResponseTopic(
-        error_code=code, name=name, topic_authorized_operations=authorized_operations.TOPIC
+        error_code=code, name=name, topic_authorized_operations=authorized_operations.on_topic(ctx, name)
     )
 
 
-def _row(node_id: int, topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
+def _row(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
     """A topic with its partitions from `first` up to, but not including, `end`."""
+    node_id = ctx.broker.config.node_id
     partitions = [
         DescribeTopicPartitionsResponsePartition(
             partition_index=index,
@@ -100,5 +109,5 @@ def _row(node_id: int, topic: TopicImage, first: int, end: int) -> DescribeTopic
         topic_id=topic.topic_id,
         is_internal=topic.internal,
         partitions=partitions,
-        topic_authorized_operations=authorized_operations.TOPIC,
+        topic_authorized_operations=authorized_operations.on_topic(ctx, topic.name),
     )

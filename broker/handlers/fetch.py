@@ -8,7 +8,7 @@ v13: topic ids. v15: replica state instead of replica id; both ignored, there ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from shareq.broker.context import RequestContext
 from shareq.broker.fetch_read import FetchRead
@@ -16,6 +16,7 @@ from shareq.broker.fetch_sessions import FetchContext, PartitionKey, SessionPart
 from shareq.broker.fetch_wait import FetchLimits, WaitingFetch
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
+from shareq.broker.security.rights import READ_TOPIC
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import (
     FetchableTopicResponse,
@@ -48,14 +49,15 @@ def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pendin
     limits = FetchLimits(
         request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, request.isolation_level == _READ_COMMITTED
     )
-    read = FetchRead(broker, context.partitions, limits)
+    refuse = _refusal(ctx)
+    read = FetchRead(broker, context.partitions, limits, refuse)
     if limits.max_wait_ms <= 0 or read.is_enough(limits):
         return _response(ctx, context, read)
     pending: Pending[FetchResponse] = Pending()
     partitions = context.partitions
 
     def done() -> None:
-        pending.complete(_response(ctx, context, FetchRead(broker, partitions, limits)))
+        pending.complete(_response(ctx, context, FetchRead(broker, partitions, limits, refuse)))
 
     WaitingFetch(broker.fetch_waits, read.logs, limits, ctx.connection.on_close, done)
     return pending
@@ -75,6 +77,24 @@ def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
         for topic in request.topics
     ]
     return FetchResponse(error_code=error, responses=topics)
+
+
+def _refusal(ctx: RequestContext) -> Callable[[SessionPartition], ErrorCode] | None:
+    """What tells whether a partition may be read; None where everybody may."""
+    if ctx.broker.authorizer is None:
+        return None
+    metadata = ctx.broker.metadata
+
+    def refuse(partition: SessionPartition) -> ErrorCode:
+        topic = partition.topic
+        if isinstance(topic, bytes):
+            image = metadata.topic_by_id(topic)
+            if image is None:
+                return ErrorCode.NONE  # an id tells nothing: that it is unknown is found out later
+            topic = image.name
+        return ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error
+
+    return refuse
 
 
 def _requested(request: FetchRequest, by_id: bool) -> list[SessionPartition]:

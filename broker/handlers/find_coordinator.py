@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker import internal_topics
 from shareq.broker.api_error import NO_ERROR, ApiError
 from shareq.broker.handlers import VersionRange
+from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, parse_key, partition_for
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ VERSIONS = VersionRange(0, 6)
 
 _SHARE: Final = 2
 _TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE, _SHARE: SHARE_GROUP_STATE}
+_RIGHTS: Final = {0: DESCRIBE_GROUP, 1: DESCRIBE_TRANSACTION, _SHARE: CLUSTER_ACTION}
 _NOWHERE: Final = -1
 
 
@@ -52,7 +54,7 @@ def failed(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordinator
 
 
 def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
-    error = _check_key(ctx.api_version, key_type, key)
+    error = _check_type(ctx.api_version, key_type) or _check_right(ctx, key_type, key) or _check_key(key_type, key)
     if not error:
         error = internal_topics.ensure(ctx.broker.metadata, ctx.broker.configs.broker, _TOPICS[key_type])
     if error:
@@ -62,15 +64,24 @@ def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port)
 
 
-def _check_key(version: int, key_type: int, key: str) -> ApiError:
+def _check_type(version: int, key_type: int) -> ApiError:
     if key_type not in _TOPICS:
         return ApiError(ErrorCode.INVALID_REQUEST, f"Unknown coordinator key type {key_type}")
-    if key_type == _SHARE:
-        if version < 6:
-            return ApiError(ErrorCode.INVALID_REQUEST, f"Coordinator key type {key_type} needs version 6 or later")
-        if isinstance(parse_key(key), ErrorCode):
-            message = "A share partition's coordinator key must be group id, topic id and partition with colons between"
-            return ApiError(ErrorCode.INVALID_REQUEST, message)
+    if key_type == _SHARE and version < 6:
+        return ApiError(ErrorCode.INVALID_REQUEST, f"Coordinator key type {key_type} needs version 6 or later")
+    return NO_ERROR
+
+
+def _check_right(ctx: RequestContext, key_type: int, key: str) -> ApiError:
+    right = _RIGHTS[key_type]
+    may = ctx.may(right) if right is CLUSTER_ACTION else ctx.may(right, key)
+    return NO_ERROR if may else ApiError(right.error, text_of(right.error))
+
+
+def _check_key(key_type: int, key: str) -> ApiError:
+    if key_type == _SHARE and isinstance(parse_key(key), ErrorCode):
+        message = "A share partition's coordinator key must be group id, topic id and partition with colons between"
+        return ApiError(ErrorCode.INVALID_REQUEST, message)
     return NO_ERROR
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
+from shareq.broker.security.acls import Operation, ResourceKind
+from shareq.broker.security.rights import IDEMPOTENT_WRITE, WRITE_TRANSACTION
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
@@ -20,6 +22,9 @@ _NONE = -1
 
 def handle(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
     """Give out a producer id."""
+    error = _refusal(ctx, request.transactional_id)
+    if error:
+        return _refused(error)
     if request.transactional_id == "" or (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
         return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
@@ -29,6 +34,17 @@ def handle(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerI
     except OSError:
         return _refused(ErrorCode.KAFKA_STORAGE_ERROR)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+
+
+def _refusal(ctx: RequestContext, transactional_id: str | None) -> ErrorCode:
+    """Without a transactional id IDEMPOTENT_WRITE is needed, or WRITE on any topic."""
+    if ctx.broker.authorizer is None:
+        return ErrorCode.NONE
+    if transactional_id is not None:
+        return ErrorCode.NONE if ctx.may(WRITE_TRANSACTION, transactional_id) else WRITE_TRANSACTION.error
+    who, host = ctx.connection.principal, ctx.connection.client_host
+    may = ctx.may(IDEMPOTENT_WRITE) or ctx.broker.authorizer.allows_any(who, host, Operation.WRITE, ResourceKind.TOPIC)
+    return ErrorCode.NONE if may else IDEMPOTENT_WRITE.error
 
 
 def _refused(error: ErrorCode) -> InitProducerIdResponse:

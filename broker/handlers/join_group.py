@@ -1,6 +1,7 @@
 """JoinGroup: v0-9.
 
-Behaviour: waits until the rebalance is complete; the leader is told who is in the generation.
+Behaviour: waits until the rebalance is complete; the leader is told who is in the generation. READ on the group is
+needed.
 v1: a rebalance timeout of its own; before, the session's. v4: a new member is given its id first (MEMBER_ID_REQUIRED,
 KIP-394). v5: static members (KIP-345). v8: the reason, for the log. v9: SkipAssignment (KIP-814).
 """
@@ -9,7 +10,8 @@ from __future__ import annotations
 
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
-from shareq.broker.pending import Pending
+from shareq.broker.pending import Pending, completed
+from shareq.broker.security.rights import READ_GROUP
 from shareq.coordinator.group.groups import Client
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
 
@@ -19,9 +21,16 @@ _NULL_PROTOCOL_FROM = 7
 
 
 def handle(ctx: RequestContext, request: JoinGroupRequest) -> Pending[JoinGroupResponse]:
+    if not ctx.may(READ_GROUP, request.group_id):
+        return completed(_refused(ctx.api_version))
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
     answer = ctx.broker.classic_groups.join(request, ctx.api_version, client)
     return answer if ctx.api_version >= _NULL_PROTOCOL_FROM else answer.then(_without_null)
+
+
+def _refused(version: int) -> JoinGroupResponse:
+    protocol = None if version >= _NULL_PROTOCOL_FROM else ""
+    return JoinGroupResponse(error_code=READ_GROUP.error, protocol_name=protocol)
 
 
 def _without_null(response: JoinGroupResponse) -> JoinGroupResponse:

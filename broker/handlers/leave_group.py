@@ -1,6 +1,6 @@
 """LeaveGroup: v0-5.
 
-Behaviour: each member by itself; the others rebalance once.
+Behaviour: each member by itself; the others rebalance once. READ on the group is needed.
 v3: several members, static ones by their instance id alone; before, one member, whose error is the response's.
 v5: a reason for each, for the log.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
+from shareq.broker.security.rights import READ_GROUP
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 
 VERSIONS = VersionRange(0, 5)
@@ -17,7 +18,9 @@ VERSIONS = VersionRange(0, 5)
 _MEMBERS_FROM = 3
 
 
-def handle(ctx: RequestContext, request: LeaveGroupRequest) -> Pending[LeaveGroupResponse]:
+def handle(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse | Pending[LeaveGroupResponse]:
+    if not ctx.may(READ_GROUP, request.group_id):
+        return LeaveGroupResponse(error_code=READ_GROUP.error)
     if ctx.api_version >= _MEMBERS_FROM:
         return ctx.broker.classic_groups.leave(request)
     one = LeaveGroupRequest(group_id=request.group_id, members=[MemberIdentity(request.member_id)])

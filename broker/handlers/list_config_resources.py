@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.config.config_service import GROUP
 from shareq.broker.config.resources import ResourceType
 from shareq.broker.handlers import VersionRange
+from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_config_resources import (
     ConfigResource,
@@ -29,6 +30,8 @@ _TYPES_FROM: Final = 1
 
 
 def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    if not ctx.may(DESCRIBE_CLUSTER_CONFIGS):
+        return ListConfigResourcesResponse(error_code=DESCRIBE_CLUSTER_CONFIGS.error)
     if ctx.api_version < _TYPES_FROM:
         return ListConfigResourcesResponse()
     wanted = list(dict.fromkeys(request.resource_types or _ALL))

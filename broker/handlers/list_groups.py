@@ -7,8 +7,10 @@ v4: states. v5: types; share groups are listed in every version, and only here c
 from __future__ import annotations
 
 from shareq.broker.context import RequestContext
+from shareq.broker.group_administration import ListedGroups
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
+from shareq.broker.security.rights import DESCRIBE_CLUSTER, DESCRIBE_GROUP
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 
 VERSIONS = VersionRange(0, 5)
@@ -16,4 +18,10 @@ VERSIONS = VersionRange(0, 5)
 
 def handle(ctx: RequestContext, request: ListGroupsRequest) -> Pending[ListGroupsResponse]:
     listed = ctx.broker.group_administration.list_groups(request.states_filter, request.types_filter)
-    return listed.then(lambda listed: ListGroupsResponse(error_code=listed.error, groups=list(listed.groups)))
+    see_all = ctx.may(DESCRIBE_CLUSTER)
+
+    def respond(listed: ListedGroups) -> ListGroupsResponse:
+        groups = [group for group in listed.groups if see_all or ctx.may(DESCRIBE_GROUP, group.group_id)]
+        return ListGroupsResponse(error_code=listed.error, groups=groups)
+
+    return listed.then(respond)

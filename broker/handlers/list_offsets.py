@@ -15,6 +15,7 @@ from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.partition_lookup import find_log
+from shareq.broker.security.rights import DESCRIBE_TOPIC
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartition,
@@ -48,8 +49,13 @@ def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsRespo
     """Look every partition's offset up."""
     times = Counter((topic.name, part.partition_index) for topic in request.topics for part in topic.partitions)
     committed = request.isolation_level == _READ_COMMITTED
-    topics = []
+    topics: list[ListOffsetsTopicResponse] = []
+    hidden: list[ListOffsetsTopicResponse] = []
     for topic in request.topics:
+        if not ctx.may(DESCRIBE_TOPIC, topic.name):
+            refused = [_error(part.partition_index, DESCRIBE_TOPIC.error) for part in topic.partitions]
+            hidden.append(ListOffsetsTopicResponse(topic.name, refused))
+            continue
         parts = [
             _error(part.partition_index, ErrorCode.INVALID_REQUEST)
             if times[topic.name, part.partition_index] > 1
@@ -57,7 +63,7 @@ def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsRespo
             for part in topic.partitions
         ]
         topics.append(ListOffsetsTopicResponse(topic.name, parts))
-    return ListOffsetsResponse(topics=topics)
+    return ListOffsetsResponse(topics=topics + hidden)
 
 
 def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker import authorized_operations
 from shareq.broker.api_error import ApiError
 from shareq.broker.handlers import VersionRange
+from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
 from shareq.broker.topic_creation import auto_create
-from shareq.broker.topic_names import CLUSTER_METADATA, name_error
+from shareq.broker.topic_names import CLUSTER_METADATA, INTERNAL_TOPICS, name_error
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import (
@@ -51,11 +52,11 @@ def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
         topics=_topics(ctx, request),
     )
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = authorized_operations.CLUSTER
+        response.cluster_authorized_operations = authorized_operations.on_cluster(ctx)
     if request.include_topic_authorized_operations:
         for topic in response.topics:
             if topic.error_code == ErrorCode.NONE:
-                topic.topic_authorized_operations = authorized_operations.TOPIC
+                topic.topic_authorized_operations = authorized_operations.on_topic(ctx, topic.name or "")
     return response
 
 
@@ -71,7 +72,8 @@ def _asks_by_id(topics: Iterable[MetadataRequestTopic] | None) -> bool:
 def _topics(ctx: RequestContext, request: MetadataRequest) -> list[MetadataResponseTopic]:
     asked = request.topics
     if asked is None or (not asked and ctx.api_version == 0):
-        return [_row(ctx, topic) for topic in ctx.broker.metadata.topics()]
+        topics = ctx.broker.metadata.topics()
+        return [_row(ctx, topic) for topic in topics if ctx.may(DESCRIBE_TOPIC, topic.name)]
     by_id = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID or topic.name is None)
     by_name = dict.fromkeys(topic.name for topic in asked if topic.name is not None and topic.topic_id == ZERO_UUID)
     may_create = request.allow_auto_topic_creation and ctx.broker.configs.broker.auto_create_topics_enable
@@ -84,11 +86,17 @@ def _row_by_id(ctx: RequestContext, topic_id: bytes) -> MetadataResponseTopic:
     topic = ctx.broker.metadata.topic_by_id(topic_id)
     if topic is None:
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
+    if not ctx.may(DESCRIBE_TOPIC, topic.name):
+        return MetadataResponseTopic(DESCRIBE_TOPIC.error, None, topic_id)
     return _row(ctx, topic)
 
 
 def _row_by_name(ctx: RequestContext, name: str, may_create: bool) -> MetadataResponseTopic:
+    if not ctx.may(DESCRIBE_TOPIC, name):  # says nothing of whether it exists
+        return MetadataResponseTopic(DESCRIBE_TOPIC.error, name)
     topic: TopicImage | ApiError | None = ctx.broker.metadata.topic(name)
+    if topic is None and may_create and not (ctx.may(CREATE_CLUSTER) or ctx.may(CREATE_TOPIC, name)):
+        return MetadataResponseTopic(CREATE_TOPIC.error, name, is_internal=name in INTERNAL_TOPICS)
     if topic is None and name_error(name) is not None:
         return MetadataResponseTopic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
     if topic is None and may_create and name != CLUSTER_METADATA:

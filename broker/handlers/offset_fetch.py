@@ -2,7 +2,8 @@
 
 Behaviour: the offsets of a group, of the partitions that are named, or of all that it has committed: no topics at all
 (null) ask for the latter, an empty list for nothing. A partition without an offset is -1; so are all of a group that
-does not exist.
+does not exist. DESCRIBE on the group is needed, and on each topic that is named; of all, those are told that may be
+described.
 v1: no null list; an error of the group stands in every row. v2: null lists, and a place for such errors. v5: leader
 epochs. v7: `require_stable`. v8: many groups at once. v9: member id and epoch. v10: topics by their ids.
 """
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
-from shareq.broker.pending import Pending, gather
-from shareq.coordinator.group.offsets.fetch import refused_by_partition
+from shareq.broker.pending import Pending, completed, gather
+from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
+from shareq.coordinator.group.offsets.fetch import refused, refused_by_partition, refused_topic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequest,
@@ -26,15 +28,17 @@ from shareq.protocol.generated.offset_fetch import (
 
 VERSIONS = VersionRange(1, 10)
 
+_GROUP_ERROR_FROM = 2
 _MANY_GROUPS_FROM = 8
+_IDS_FROM = 10
 
 
 def handle(ctx: RequestContext, request: OffsetFetchRequest) -> Pending[OffsetFetchResponse]:
-    version, stable, offsets = ctx.api_version, request.require_stable, ctx.broker.group_offsets
-    if version >= _MANY_GROUPS_FROM:
-        groups = gather([offsets.fetch(group, version, require_stable=stable) for group in request.groups])
+    stable = request.require_stable
+    if ctx.api_version >= _MANY_GROUPS_FROM:
+        groups = gather([_fetch(ctx, group, require_stable=stable) for group in request.groups])
         return groups.then(lambda groups: OffsetFetchResponse(groups=groups))
-    return offsets.fetch(_group_of(request), version, require_stable=stable).then(_response_of)
+    return _fetch(ctx, _group_of(request), require_stable=stable).then(_response_of)
 
 
 def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
@@ -43,6 +47,38 @@ def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse
     response.error_code = error
     response.groups = [OffsetFetchResponseGroup(group.group_id, error_code=error) for group in request.groups]
     return response
+
+
+def _fetch(
+    ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool
+) -> Pending[OffsetFetchResponseGroup]:
+    version, offsets = ctx.api_version, ctx.broker.group_offsets
+    if not ctx.may(DESCRIBE_GROUP, group.group_id):
+        refuse = refused if version >= _GROUP_ERROR_FROM else refused_by_partition
+        return completed(refuse(group, DESCRIBE_GROUP.error))
+    if ctx.broker.authorizer is None:
+        return offsets.fetch(group, version, require_stable=require_stable)
+    hidden = [topic for topic in group.topics or () if not _may_describe(ctx, topic)]
+    if group.topics is not None:
+        group.topics = [topic for topic in group.topics if topic not in hidden]
+    ask_all = group.topics is None
+
+    def respond(response: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
+        if ask_all:
+            response.topics = [topic for topic in response.topics if ctx.may(DESCRIBE_TOPIC, topic.name)]
+        elif response.error_code == ErrorCode.NONE:
+            response.topics = [*response.topics, *(refused_topic(topic, DESCRIBE_TOPIC.error) for topic in hidden)]
+        return response
+
+    return offsets.fetch(group, version, require_stable=require_stable).then(respond)
+
+
+def _may_describe(ctx: RequestContext, topic: OffsetFetchRequestTopics) -> bool:
+    """Of an unknown id there is nothing to hide."""
+    if ctx.api_version < _IDS_FROM:
+        return ctx.may(DESCRIBE_TOPIC, topic.name)
+    image = ctx.broker.metadata.topic_by_id(topic.topic_id)
+    return image is None or ctx.may(DESCRIBE_TOPIC, image.name)
 
 
 def _group_of(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:

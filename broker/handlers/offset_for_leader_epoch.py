@@ -10,6 +10,7 @@ from __future__ import annotations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.partition_lookup import find_log
+from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -24,11 +25,18 @@ VERSIONS = VersionRange(2, 4)
 
 def handle(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
     """Look every partition's epoch up."""
+    hidden = set() if ctx.may(CLUSTER_ACTION) else ctx.without(DESCRIBE_TOPIC, (each.topic for each in request.topics))
+    refused = failed(
+        OffsetForLeaderEpochRequest(topics=[each for each in request.topics if each.topic in hidden]),
+        DESCRIBE_TOPIC.error,
+    )
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(topic.topic, [_end_offset(ctx, topic.topic, part) for part in topic.partitions])
             for topic in request.topics
+            if topic.topic not in hidden
         ]
+        + refused.topics
     )
 
 

@@ -17,6 +17,7 @@ from shareq.broker.handlers import VersionRange
 from shareq.broker.log.partition_log import Origin
 from shareq.broker.pending import Pending
 from shareq.broker.produce_quick import ATTRIBUTES_AT, IDS_FROM, ZSTD_FROM, Quick
+from shareq.broker.security.rights import WRITE_TOPIC
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.produce import (
@@ -89,8 +90,6 @@ class _Produce:
 
     def _image(self, data: TopicProduceData) -> TopicImage | ErrorCode:
         """The topic, or the error of all its partitions."""
-        if self._acks not in (-1, 0, 1):
-            return ErrorCode.INVALID_REQUIRED_ACKS
         metadata = self._broker.metadata
         if self._ctx.api_version >= IDS_FROM:
             image = metadata.topic_by_id(data.topic_id)
@@ -98,8 +97,14 @@ class _Produce:
         else:
             image = metadata.topic(data.name)
             missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if not self._ctx.may(WRITE_TOPIC, data.name):
+                return WRITE_TOPIC.error
+        if self._acks not in (-1, 0, 1):
+            return ErrorCode.INVALID_REQUIRED_ACKS
         if image is None:
             return missing
+        if not self._ctx.may(WRITE_TOPIC, image.name):
+            return WRITE_TOPIC.error
         if image.internal and self._ctx.client_id != _ADMIN_CLIENT:
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         return image

@@ -8,7 +8,8 @@ from __future__ import annotations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
-from shareq.broker.state_requests import for_each_partition
+from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.broker.state_requests import for_each_partition, refuse_each_partition
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import ReadResult
 from shareq.protocol.generated.read_share_group_state import (
@@ -29,7 +30,10 @@ def handle(ctx: RequestContext, request: ReadShareGroupStateRequest) -> Pending[
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ReadResult]:
         return coordinator.read(key, data.leader_epoch)
 
-    pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    if ctx.may(CLUSTER_ACTION):
+        pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    else:
+        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
     return pending.then(
         lambda topics: ReadShareGroupStateResponse(results=[ReadStateResult(*topic) for topic in topics])
     )

@@ -10,7 +10,8 @@ from __future__ import annotations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
-from shareq.broker.state_requests import for_each_partition
+from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.broker.state_requests import for_each_partition, refuse_each_partition
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import SummaryResult
 from shareq.protocol.generated.read_share_group_state_summary import (
@@ -32,7 +33,10 @@ def handle(
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[SummaryResult]:
         return coordinator.read_summary(key)
 
-    pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    if ctx.may(CLUSTER_ACTION):
+        pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    else:
+        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
     return pending.then(
         lambda topics: ReadShareGroupStateSummaryResponse(results=[ReadStateSummaryResult(*topic) for topic in topics])
     )

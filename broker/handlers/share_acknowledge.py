@@ -43,7 +43,7 @@ def handle(
     if isinstance(session, ErrorCode):
         return ShareAcknowledgeResponse(error_code=session)
     acked = acknowledge_all(
-        ctx.broker,
+        ctx,
         group_id,
         member_id,
         requested_acks(request.topics),

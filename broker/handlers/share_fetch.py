@@ -14,6 +14,7 @@ from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.leaders import Leader
 from shareq.broker.pending import Pending, completed, join
+from shareq.broker.security.rights import READ_TOPIC
 from shareq.broker.share.fetch_plan import rotate
 from shareq.broker.share.record_state import AcquireMode
 from shareq.broker.share.session import ListedPartition, ShareFetchContext
@@ -107,7 +108,7 @@ def _acknowledge_and_fetch(
 ) -> ShareFetchAnswer:
     member_id = request.member_id or ""
     acked = acknowledge_all(
-        ctx.broker,
+        ctx,
         group_id,
         member_id,
         acks,
@@ -139,6 +140,9 @@ def _wanted(ctx: RequestContext, context: ShareFetchContext) -> list[WantedParti
     for each in rotate(context.partitions, context.epoch):
         if each.topic is None:
             wanted.append(WantedPartition(each.topic_id, each.partition, None, ErrorCode.UNKNOWN_TOPIC_ID))
+            continue
+        if not ctx.may(READ_TOPIC, each.topic):
+            wanted.append(WantedPartition(each.topic_id, each.partition, None, READ_TOPIC.error))
             continue
         topic = metadata.topic_by_id(each.topic_id)
         known = topic is not None and 0 <= each.partition < topic.partitions

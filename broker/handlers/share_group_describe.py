@@ -1,13 +1,18 @@
 """ShareGroupDescribe: v1 (KIP-932).
 
 Behaviour: state, epochs and members of each group asked for; a group of another kind, or none, is GROUP_ID_NOT_FOUND.
+DESCRIBE on the group is needed, and on every topic that is assigned in it: else nothing is told of the group.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
+from shareq.broker import authorized_operations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending, gather
+from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from shareq.coordinator.group.describe import not_described
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_describe import (
@@ -18,9 +23,7 @@ from shareq.protocol.generated.share_group_describe import (
 
 VERSIONS = VersionRange(1, 1)
 
-# AclOperation codes of a group: READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11, as a bit set.
-# Without an authorizer everybody may do all of them.
-ALL_GROUP_OPERATIONS = sum(1 << operation for operation in (3, 6, 8, 10, 11))
+_HIDDEN_TOPICS: Final = "The group has described topic(s) that the client is not authorized to describe."
 
 
 def handle(
@@ -30,13 +33,25 @@ def handle(
         return ShareGroupDescribeResponse(
             groups=[not_described(group, ErrorCode.UNSUPPORTED_VERSION, None) for group in request.group_ids]
         )
-    described = gather([ctx.broker.group_coordinator.describe_share_group(group) for group in request.group_ids])
+    hidden = ctx.without(DESCRIBE_GROUP, request.group_ids)
+    refused = [not_described(group, DESCRIBE_GROUP.error) for group in request.group_ids if group in hidden]
+    asked = [group for group in request.group_ids if group not in hidden]
+    described = gather([ctx.broker.group_coordinator.describe_share_group(group) for group in asked])
 
     def respond(groups: list[DescribedGroup]) -> ShareGroupDescribeResponse:
         if request.include_authorized_operations:
             for group in groups:
                 if group.error_code == ErrorCode.NONE:
-                    group.authorized_operations = ALL_GROUP_OPERATIONS
-        return ShareGroupDescribeResponse(groups=groups)
+                    group.authorized_operations = authorized_operations.on_group(ctx, group.group_id)
+        if ctx.broker.authorizer is not None:
+            groups = [_visible(ctx, group) for group in groups]
+        return ShareGroupDescribeResponse(groups=refused + groups)
 
     return described.then(respond)
+
+
+def _visible(ctx: RequestContext, group: DescribedGroup) -> DescribedGroup:
+    topics = {part.topic_name for member in group.members for part in member.assignment.topic_partitions}
+    if not ctx.without(DESCRIBE_TOPIC, topics):
+        return group
+    return not_described(group.group_id, DESCRIBE_TOPIC.error, _HIDDEN_TOPICS)

@@ -1,6 +1,7 @@
 """SyncGroup: v0-5.
 
-Behaviour: the leader brings the assignment; everybody gets their part of it when it is written.
+Behaviour: the leader brings the assignment; everybody gets their part of it when it is written. READ on the group is
+needed.
 v3: static members (KIP-345). v5: protocol type and name are required and have to be the group's.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
+from shareq.broker.security.rights import READ_GROUP
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -20,4 +22,6 @@ _PROTOCOL_FROM = 5
 def handle(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Pending[SyncGroupResponse]:
     if ctx.api_version >= _PROTOCOL_FROM and (request.protocol_type is None or request.protocol_name is None):
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if not ctx.may(READ_GROUP, request.group_id):
+        return SyncGroupResponse(error_code=READ_GROUP.error)
     return ctx.broker.classic_groups.sync(request)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.features import UpdateKind, update_problem
 from shareq.broker.handlers import VersionRange
-from shareq.protocol.errors import ErrorCode
+from shareq.broker.security.rights import ALTER_CLUSTER
+from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,
@@ -31,6 +32,8 @@ logger = logging.getLogger(__name__)
 
 
 def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+    if not ctx.may(ALTER_CLUSTER):
+        return UpdateFeaturesResponse(error_code=ALTER_CLUSTER.error, error_message=text_of(ALTER_CLUSTER.error))
     error = _problem(ctx, request) or (NO_ERROR if request.validate_only else _update(ctx, request))
     if error:
         return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
+from shareq.broker.security.rights import CLUSTER_ACTION
 from shareq.broker.share.effects import StateBatch
-from shareq.broker.state_requests import for_each_partition
+from shareq.broker.state_requests import for_each_partition, refuse_each_partition
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import StateResult
 from shareq.protocol.generated.write_share_group_state import (
@@ -36,7 +37,10 @@ def handle(ctx: RequestContext, request: WriteShareGroupStateRequest) -> Pending
             key, data.state_epoch, data.leader_epoch, data.start_offset, data.delivery_complete_count, batches
         )
 
-    pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    if ctx.may(CLUSTER_ACTION):
+        pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    else:
+        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
     return pending.then(
         lambda topics: WriteShareGroupStateResponse(results=[WriteStateResult(*topic) for topic in topics])
     )

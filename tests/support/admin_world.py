@@ -47,6 +47,8 @@ class OnListener:
 class World:
     """One broker's metadata and configuration. A second world over the same `db` is the broker started again."""
 
+    authorizer = None
+
     def __init__(
         self,
         properties: Mapping[str, str] | None = None,

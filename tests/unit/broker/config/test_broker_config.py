@@ -52,13 +52,13 @@ def test_unknown_names_warn_and_known_ones_without_effect_do_not() -> None:
             "zookeeper.connect": "x:2181",
             "num.io.threads": "8",
             "listener.name.internal.ssl.keystore.location": "/x",
-            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "create.topic.policy.class.name": "com.example.Policy",
         }
     )
     assert config.warnings == (
         "Unknown property num.partitons is ignored",
         "Unknown property zookeeper.connect is ignored",
-        "Property authorizer.class.name is not acted on: no authorizer runs, access is not restricted",
+        "Property create.topic.policy.class.name is not acted on: Java policies cannot run here",
     )
     assert not is_known("num.partitons")
 

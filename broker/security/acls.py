@@ -1,0 +1,176 @@
+"""Access control lists as values: an ACL, a filter over ACLs, and what makes either invalid. Pure.
+
+The numbers are those of the protocol (KIP-140, KIP-290).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from shareq.broker.security.names import CLUSTER_NAME, WILDCARD
+
+
+class ResourceKind(IntEnum):
+    """What an ACL is about. ANY is for filters only."""
+
+    ANY = 1
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+
+
+class PatternType(IntEnum):
+    """How the ACL's resource name is meant. ANY and MATCH are for filters only."""
+
+    ANY = 1
+    MATCH = 2
+    LITERAL = 3
+    PREFIXED = 4
+
+
+class Operation(IntEnum):
+    """What is done to a resource. ANY is for filters only."""
+
+    ANY = 1
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+class Permission(IntEnum):
+    """Whether the ACL grants or refuses. ANY is for filters only."""
+
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
+
+
+_OF: Final = {
+    ResourceKind.TOPIC: (
+        Operation.READ,
+        Operation.WRITE,
+        Operation.CREATE,
+        Operation.DELETE,
+        Operation.ALTER,
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+    ),
+    ResourceKind.GROUP: (
+        Operation.READ,
+        Operation.DELETE,
+        Operation.DESCRIBE,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+    ),
+    ResourceKind.CLUSTER: (
+        Operation.CREATE,
+        Operation.ALTER,
+        Operation.DESCRIBE,
+        Operation.CLUSTER_ACTION,
+        Operation.DESCRIBE_CONFIGS,
+        Operation.ALTER_CONFIGS,
+        Operation.IDEMPOTENT_WRITE,
+    ),
+    ResourceKind.TRANSACTIONAL_ID: (Operation.WRITE, Operation.DESCRIBE, Operation.TWO_PHASE_COMMIT),
+}
+
+
+def operations_of(kind: ResourceKind) -> tuple[Operation, ...]:
+    """What can be done to a topic, a group, the cluster or a transactional id. KeyError for any other kind."""
+    return _OF[kind]
+
+
+class Acl(NamedTuple):
+    """One access control list entry. The numbers are members of the enumerations above, and concrete ones.
+
+    `principal` is TYPE:NAME, `host` an address; both may be for everybody (`User:*`, `*`). A literal name `*` is every
+    resource of the kind.
+    """
+
+    kind: int
+    name: str
+    pattern: int
+    principal: str
+    host: str
+    operation: int
+    permission: int
+
+
+class AclFilter(NamedTuple):
+    """What an ACL has to be like; ANY and None let everything pass.
+
+    The pattern MATCH finds every ACL that concerns the named resource: literal, wildcard and prefixed ones.
+    """
+
+    kind: int = ResourceKind.ANY
+    name: str | None = None
+    pattern: int = PatternType.ANY
+    principal: str | None = None
+    host: str | None = None
+    operation: int = Operation.ANY
+    permission: int = Permission.ANY
+
+    def matches(self, acl: Acl) -> bool:
+        """Whether the ACL is one of those meant. The filter is a valid one."""
+        return (
+            self.kind in (ResourceKind.ANY, acl.kind)
+            and self.principal in (None, acl.principal)
+            and self.host in (None, acl.host)
+            and self.operation in (Operation.ANY, acl.operation)
+            and self.permission in (Permission.ANY, acl.permission)
+            and self._matches_name(acl)
+        )
+
+    def _matches_name(self, acl: Acl) -> bool:
+        if self.pattern not in (PatternType.ANY, PatternType.MATCH, acl.pattern):
+            return False
+        if self.name is None or self.name == acl.name:
+            return True
+        if self.pattern != PatternType.MATCH:
+            return False
+        return acl.name == WILDCARD if acl.pattern == PatternType.LITERAL else self.name.startswith(acl.name)
+
+
+def acl_problem(acl: Acl) -> str | None:
+    """Why an ACL cannot be created, as a sentence; None when it can. Unknown numbers are a problem, too."""
+    if acl.kind not in ResourceKind.__members__.values() or acl.kind == ResourceKind.ANY:
+        return f"Invalid resourceType {acl.kind}"
+    if acl.kind == ResourceKind.CLUSTER and acl.name != CLUSTER_NAME:
+        return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
+    if not acl.name:
+        return "Invalid empty resource name"
+    if acl.pattern not in (PatternType.LITERAL, PatternType.PREFIXED):
+        return f"Invalid patternType {acl.pattern}"
+    if acl.operation not in Operation.__members__.values() or acl.operation == Operation.ANY:
+        return f"Invalid operation {acl.operation}"
+    if acl.permission not in (Permission.ALLOW, Permission.DENY):
+        return f"Invalid permissionType {acl.permission}"
+    if ":" not in acl.principal:
+        return f"Could not parse principal from `{acl.principal}`: it must be TYPE:NAME"
+    return None
+
+
+def filter_is_known(wanted: AclFilter) -> bool:
+    """Whether every number of a filter means something."""
+    return (
+        wanted.kind in ResourceKind.__members__.values()
+        and wanted.pattern in PatternType.__members__.values()
+        and wanted.operation in Operation.__members__.values()
+        and wanted.permission in Permission.__members__.values()
+    )

@@ -1,0 +1,151 @@
+"""The decision whether a principal may do something, as Apache Kafka's StandardAuthorizer makes it. Pure.
+
+* A super user may do everything.
+* An ACL concerns a request when principal and host are its own or everybody's, its operation is the one asked for or
+  ALL, and its resource is the one asked for: by name, by prefix, or every one (`*`).
+* One refusing ACL that concerns the request is enough to refuse; else one granting is enough to grant.
+* Granted READ, WRITE, DELETE or ALTER also grants DESCRIBE; granted ALTER_CONFIGS also grants DESCRIBE_CONFIGS. What is
+  refused implies nothing.
+* With no ACL on the resource at all, whoever they concern, `allow.everyone.if.no.acl.found` decides; with any, refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from ipaddress import IPv6Address
+from typing import Final
+
+from shareq.broker.security.acls import Acl, AclFilter, Operation, PatternType, Permission
+from shareq.broker.security.names import EVERYBODY, WILDCARD
+
+MOST_REMEMBERED: Final = 10_000  # decisions; clients make up names
+
+_IMPLIED_BY: Final[dict[int, frozenset[int]]] = {
+    Operation.DESCRIBE: frozenset(
+        (Operation.DESCRIBE, Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER, Operation.ALL)
+    ),
+    Operation.DESCRIBE_CONFIGS: frozenset((Operation.DESCRIBE_CONFIGS, Operation.ALTER_CONFIGS, Operation.ALL)),
+}
+
+_Question = tuple[str, str, int, int, str]
+
+
+class Authorizer:
+    """All ACLs, and the answers they give. `generation` grows with each change, so that callers may keep answers.
+
+    `super_users` are TYPE:NAME; `allow_if_none` is `allow.everyone.if.no.acl.found`.
+    """
+
+    def __init__(self, super_users: Iterable[str] = (), *, allow_if_none: bool = False) -> None:
+        self._super_users = frozenset(super_users)
+        self._allow_if_none = allow_if_none
+        self._acls: dict[Acl, None] = {}
+        self._literal: dict[tuple[int, str], list[Acl]] = {}
+        self._prefixed: dict[tuple[int, str], list[Acl]] = {}
+        self._prefix_lengths: dict[int, list[int]] = {}
+        self._answers: dict[_Question, bool] = {}
+        self.generation = 0
+
+    def __len__(self) -> int:
+        return len(self._acls)
+
+    def __contains__(self, acl: Acl) -> bool:
+        return acl in self._acls
+
+    def replace(self, acls: Iterable[Acl]) -> None:
+        """Go by these ACLs from now on."""
+        self._acls = dict.fromkeys(acls)
+        self._literal, self._prefixed = {}, {}
+        lengths: dict[int, set[int]] = {}
+        for acl in self._acls:
+            literal = acl.pattern == PatternType.LITERAL
+            (self._literal if literal else self._prefixed).setdefault((acl.kind, acl.name), []).append(acl)
+            if not literal:
+                lengths.setdefault(acl.kind, set()).add(len(acl.name))
+        self._prefix_lengths = {kind: sorted(each) for kind, each in lengths.items()}
+        self._answers.clear()
+        self.generation += 1
+
+    def matching(self, wanted: AclFilter) -> list[Acl]:
+        """The ACLs that a valid filter means, in the order they were created."""
+        return [acl for acl in self._acls if wanted.matches(acl)]
+
+    def allows(self, principal: str, host: str, operation: int, kind: int, name: str) -> bool:
+        """Whether `principal` (TYPE:NAME), connected from `host`, may do `operation` to the resource."""
+        question = (principal, host, operation, kind, name)
+        answer = self._answers.get(question)
+        if answer is None:
+            answer = principal in self._super_users or self._decide(*question)
+            if len(self._answers) >= MOST_REMEMBERED:
+                self._answers.clear()
+            self._answers[question] = answer
+        return answer
+
+    def allows_any(self, principal: str, host: str, operation: int, kind: int) -> bool:
+        """Whether there is a resource of the kind, existing or not, to which `principal` may do `operation`.
+
+        A granted pattern counts unless it is refused as a whole: by the same name, by a refused prefix of it, or by a
+        refusal for every resource. Operations imply nothing here, as in Apache Kafka 4.3.1, which begins with a name
+        that hardly anybody has: whoever may touch that may touch something.
+        """
+        if self.allows(principal, host, operation, kind, "hardcode"):
+            return True
+        concerned = [
+            acl
+            for acl in self._acls
+            if acl.kind == kind and _concerns(acl, principal, host) and acl.operation in (operation, Operation.ALL)
+        ]
+        refused = [acl for acl in concerned if acl.permission == Permission.DENY]
+        if any(_is_wildcard(acl) for acl in refused):
+            return False
+        return any(
+            acl.permission == Permission.ALLOW and not any(_covers(deny, acl) for deny in refused) for acl in concerned
+        )
+
+    def _decide(self, principal: str, host: str, operation: int, kind: int, name: str) -> bool:
+        found = granted = False
+        for acl in self._about(kind, name):
+            found = True
+            if not _concerns(acl, principal, host):
+                continue
+            if acl.permission == Permission.DENY:
+                if acl.operation in (operation, Operation.ALL):
+                    return False
+            elif acl.operation in _IMPLIED_BY.get(operation, (operation, Operation.ALL)):
+                granted = True
+        return granted or (not found and self._allow_if_none)
+
+    def _about(self, kind: int, name: str) -> list[Acl]:
+        acls = [*self._literal.get((kind, name), ())]
+        if name != WILDCARD:
+            acls += self._literal.get((kind, WILDCARD), ())
+        for length in self._prefix_lengths.get(kind, ()):
+            if length > len(name):
+                break
+            acls += self._prefixed.get((kind, name[:length]), ())
+        return acls
+
+
+def _concerns(acl: Acl, principal: str, host: str) -> bool:
+    return acl.principal in (principal, EVERYBODY) and (acl.host in (host, WILDCARD) or _same_address(acl.host, host))
+
+
+def _same_address(one: str, other: str) -> bool:
+    """Whether two texts are one IPv6 address: they can be written in many ways."""
+    if ":" not in one or ":" not in other:
+        return False
+    try:
+        return IPv6Address(one) == IPv6Address(other)
+    except ValueError:
+        return False
+
+
+def _is_wildcard(acl: Acl) -> bool:
+    return acl.name == WILDCARD and acl.pattern == PatternType.LITERAL
+
+
+def _covers(deny: Acl, allow: Acl) -> bool:
+    """Whether the refusal leaves nothing of what is granted."""
+    if deny.pattern == PatternType.PREFIXED:
+        return allow.name.startswith(deny.name) and not _is_wildcard(allow)
+    return deny.name == allow.name and deny.pattern == allow.pattern

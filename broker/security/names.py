@@ -1,0 +1,26 @@
+"""Names that access control gives a meaning: principals are TYPE:NAME texts, `*` stands for everything."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ANONYMOUS: Final = "User:ANONYMOUS"
+"""Whoever connects to a listener without authentication."""
+
+EVERYBODY: Final = "User:*"
+WILDCARD: Final = "*"
+CLUSTER_NAME: Final = "kafka-cluster"
+"""The one name that the resource kind CLUSTER has."""
+
+
+def user(name: str) -> str:
+    """The principal of an authenticated user."""
+    return f"User:{name}"
+
+
+def parse_principal(text: str) -> tuple[str, str]:
+    """Type and name of TYPE:NAME. ValueError when it is not of that form."""
+    kind, separator, name = text.partition(":")
+    if not separator or not kind or not name:
+        raise ValueError(f"{text} is no principal: it must be TYPE:NAME, for example User:alice")
+    return kind, name

@@ -1,0 +1,459 @@
+"""For every RPC a request that needs rights, and the rights it needs: what the walk over the operation table sends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from shareq.broker.meta_db import DropAcl, PutAcl
+from shareq.broker.security import rights as r
+from shareq.broker.security.acls import Acl, PatternType, Permission, ResourceKind
+from shareq.broker.security.names import CLUSTER_NAME
+from shareq.broker.security.rights import Right
+from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import (
+    alter_share_group_offsets,
+    alter_user_scram_credentials,
+    create_acls,
+    create_partitions,
+    create_topics,
+    delete_acls,
+    delete_groups,
+    delete_share_group_offsets,
+    delete_share_group_state,
+    delete_topics,
+    describe_acls,
+    describe_cluster,
+    describe_configs,
+    describe_groups,
+    describe_share_group_offsets,
+    describe_topic_partitions,
+    describe_user_scram_credentials,
+    find_coordinator,
+    heartbeat,
+    incremental_alter_configs,
+    init_producer_id,
+    initialize_share_group_state,
+    join_group,
+    leave_group,
+    list_config_resources,
+    list_groups,
+    list_offsets,
+    metadata,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    offset_for_leader_epoch,
+    read_share_group_state,
+    read_share_group_state_summary,
+    share_acknowledge,
+    share_fetch,
+    share_group_describe,
+    share_group_heartbeat,
+    sync_group,
+    update_features,
+    write_share_group_state,
+)
+from shareq.protocol.primitives import Message
+from tests.support.mock_transport import BrokerWorld, MockConnection
+from tests.support.requests import batch, fetch_request, produce_request
+
+TOPIC, GROUP, PRODUCER, ALICE, ADMIN = "t", "g", "p", "User:alice", "User:admin"
+_NAMES: Final = {
+    ResourceKind.TOPIC: TOPIC,
+    ResourceKind.GROUP: GROUP,
+    ResourceKind.CLUSTER: CLUSTER_NAME,
+    ResourceKind.TRANSACTIONAL_ID: PRODUCER,
+}
+STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+def acl(right: Right, name: str | None = None, *, principal: str = ALICE) -> Acl:
+    """What grants a right on a resource; on the one of the cases, if no name is given."""
+    resource = name or _NAMES[right.kind]
+    return Acl(right.kind, resource, PatternType.LITERAL, principal, "*", right.operation, Permission.ALLOW)
+
+
+class AccessWorld(BrokerWorld):
+    """A broker with an authorizer, a topic and a share group; `alice` is its only client without all rights."""
+
+    def __init__(self) -> None:
+        super().__init__({"authorizer.class.name": STANDARD, "super.users": ADMIN})
+        self.topic_id = self.create_topic(TOPIC).topic_id
+        self.alice = self.connect()
+        self.alice.side.principal = ALICE
+        self.admin = self.connect()
+        self.admin.side.principal = ADMIN
+        rpc = share_group_heartbeat
+        request = rpc.ShareGroupHeartbeatRequest(GROUP, "m", 0, subscribed_topic_names=[TOPIC])
+        assert self.admin.call(request, 1, rpc.ShareGroupHeartbeatResponse).error_code == 0
+
+    def grant(self, acls: Iterable[Acl]) -> None:
+        """Let these be all the ACLs there are."""
+        store = self.broker.metadata
+        changes: list[PutAcl | DropAcl] = [DropAcl(each) for each in store.acls]
+        store.alter_acls([*changes, *(PutAcl(each) for each in acls)])
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A request, and the rights it needs, all of them. `hides`: without a right nothing is told, and there is
+    no error. `error`: the one that is answered, if it is not the right's own.
+    """
+
+    key: ApiKey
+    version: int
+    request: Callable[[AccessWorld], Message]
+    needs: tuple[Right, ...]
+    hides: Callable[[Message], bool] | None = None
+    error: ErrorCode | None = None
+    group: str = GROUP
+
+    def acl(self, right: Right) -> Acl:
+        """What grants one of the rights."""
+        return acl(right, self.group if right.kind == ResourceKind.GROUP else None)
+
+    def refused_without(self, right: Right) -> ErrorCode:
+        """What is answered without one of the rights."""
+        return right.error if self.error is None else self.error
+
+    def __str__(self) -> str:
+        return f"{self.key.name} v{self.version} {self.needs}"
+
+
+def send(world: AccessWorld, client: MockConnection, case: Case) -> Message:
+    """The answer, however long it takes. AssertionError when there is none."""
+    client.send(case.request(world), case.version)
+    world.clock.run_until_idle()
+    if not client.frames:
+        world.clock.advance(60_000)
+    return client.receive(codec(case.key).response_class)
+
+
+def _state(module: object, topic: str, request: str, *partition: int) -> Callable[[AccessWorld], Message]:
+    def make(world: AccessWorld) -> Message:
+        part = module.PartitionData(*partition)  # type: ignore[attr-defined]
+        built: Message = getattr(module, request)(GROUP, [getattr(module, topic)(world.topic_id, [part])])
+        return built
+
+    return make
+
+
+def _share_fetch(world: AccessWorld) -> Message:
+    part = share_fetch.FetchPartition(0, [])
+    topic = share_fetch.FetchTopic(world.topic_id, [part])
+    return share_fetch.ShareFetchRequest(GROUP, "m", 0, 0, 0, 1 << 20, 10, 10, topics=[topic])
+
+
+def _share_acknowledge(world: AccessWorld) -> Message:
+    send(world, world.admin, Case(ApiKey.SHARE_FETCH, 1, _share_fetch, ()))
+    rpc = share_acknowledge
+    part = rpc.AcknowledgePartition(0, [rpc.AcknowledgementBatch(0, 0, [1])])
+    return rpc.ShareAcknowledgeRequest(GROUP, "m", 1, topics=[rpc.AcknowledgeTopic(world.topic_id, [part])])
+
+
+def _configs(kind: int, name: str) -> Callable[[AccessWorld], Message]:
+    rpc = describe_configs
+    return lambda _: rpc.DescribeConfigsRequest([rpc.DescribeConfigsResource(kind, name, None)])
+
+
+def _alter(kind: int, name: str) -> Callable[[AccessWorld], Message]:
+    rpc = incremental_alter_configs
+    return lambda _: rpc.IncrementalAlterConfigsRequest([rpc.AlterConfigsResource(kind, name, [])])
+
+
+def _offset_commit(world: AccessWorld, **topic: object) -> Message:
+    rpc = offset_commit
+    row = rpc.OffsetCommitRequestTopic(partitions=[rpc.OffsetCommitRequestPartition(0, 1)], **topic)  # type: ignore[arg-type]
+    return rpc.OffsetCommitRequest("classic", topics=[row])
+
+
+def _offset_fetch(world: AccessWorld, **topic: object) -> Message:
+    rpc = offset_fetch
+    row = rpc.OffsetFetchRequestTopics(partition_indexes=[0], **topic)  # type: ignore[arg-type]
+    return rpc.OffsetFetchRequest(groups=[rpc.OffsetFetchRequestGroup("classic", topics=[row])])
+
+
+def _offset_fetch_old(_world: AccessWorld) -> Message:
+    rpc = offset_fetch
+    return rpc.OffsetFetchRequest("classic", topics=[rpc.OffsetFetchRequestTopic(TOPIC, [0])])
+
+
+def _offset_delete(world: AccessWorld) -> Message:
+    commit = Case(ApiKey.OFFSET_COMMIT, 9, lambda w: _offset_commit(w, name=TOPIC), ())
+    send(world, world.admin, commit)
+    rpc = offset_delete
+    rows = [rpc.OffsetDeleteRequestTopic(TOPIC, [rpc.OffsetDeleteRequestPartition(0)])]
+    return rpc.OffsetDeleteRequest("classic", rows)
+
+
+def _share_offsets(_world: AccessWorld) -> Message:
+    rpc = describe_share_group_offsets
+    topics = [rpc.DescribeShareGroupOffsetsRequestTopic(TOPIC, [0])]
+    return rpc.DescribeShareGroupOffsetsRequest([rpc.DescribeShareGroupOffsetsRequestGroup(GROUP, topics)])
+
+
+def _alter_share_offsets(_world: AccessWorld) -> Message:
+    rpc = alter_share_group_offsets
+    part = rpc.AlterShareGroupOffsetsRequestPartition(0, 0)
+    return rpc.AlterShareGroupOffsetsRequest("other", [rpc.AlterShareGroupOffsetsRequestTopic(TOPIC, [part])])
+
+
+def _delete_share_offsets(world: AccessWorld) -> Message:
+    send(world, world.admin, Case(ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, _alter_share_offsets, ()))
+    rpc = delete_share_group_offsets
+    return rpc.DeleteShareGroupOffsetsRequest("other", [rpc.DeleteShareGroupOffsetsRequestTopic(TOPIC)])
+
+
+def _new_topic(_world: AccessWorld) -> Message:
+    return create_topics.CreateTopicsRequest([create_topics.CreatableTopic("new", 1, 1)])
+
+
+def _create_acls(_world: AccessWorld) -> Message:
+    return create_acls.CreateAclsRequest([create_acls.AclCreation(2, "x", 3, "User:x", "*", 3, 3)])
+
+
+def _delete_acls(_world: AccessWorld) -> Message:
+    return delete_acls.DeleteAclsRequest([delete_acls.DeleteAclsFilter(2, "nobody", 3, None, None, 1, 1)])
+
+
+def _alter_scram(_world: AccessWorld) -> Message:
+    rpc = alter_user_scram_credentials
+    upsertion = rpc.ScramCredentialUpsertion("u", 1, 4096, b"salt" * 4, b"p" * 32)
+    return rpc.AlterUserScramCredentialsRequest(upsertions=[upsertion])
+
+
+def _list_offsets(_world: AccessWorld) -> Message:
+    rpc = list_offsets
+    part = rpc.ListOffsetsPartition(0, timestamp=-1)
+    return rpc.ListOffsetsRequest(-1, 0, [rpc.ListOffsetsTopic(TOPIC, [part])])
+
+
+def _epochs(_world: AccessWorld) -> Message:
+    rpc = offset_for_leader_epoch
+    part = rpc.OffsetForLeaderPartition(0, -1, 0)
+    return rpc.OffsetForLeaderEpochRequest(-1, [rpc.OffsetForLeaderTopic(TOPIC, [part])])
+
+
+def _join(_world: AccessWorld) -> Message:
+    rpc = join_group
+    protocols = [rpc.JoinGroupRequestProtocol("range", b"")]
+    return rpc.JoinGroupRequest("classic", 10_000, 10_000, "", None, "consumer", protocols)
+
+
+def _leave(_world: AccessWorld) -> Message:
+    return leave_group.LeaveGroupRequest("classic", members=[leave_group.MemberIdentity("m")])
+
+
+def _find(version: int, key_type: int, key: str) -> Callable[[AccessWorld], Message]:
+    if version < 4:
+        return lambda _: find_coordinator.FindCoordinatorRequest(key, key_type)
+    return lambda _: find_coordinator.FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
+
+
+def _named(name: str, create: bool = False) -> Callable[[AccessWorld], Message]:
+    return lambda _: metadata.MetadataRequest([metadata.MetadataRequestTopic(name=name)], create)
+
+
+def _by_id(world: AccessWorld) -> Message:
+    return metadata.MetadataRequest([metadata.MetadataRequestTopic(world.topic_id, None)], False)
+
+
+def _names_nothing(response: Message) -> bool:
+    return not getattr(response, "topics", None)
+
+
+def _cluster_bits(response: Message) -> bool:
+    return response.cluster_authorized_operations == 0  # type: ignore[attr-defined,no-any-return]
+
+
+_GROUP_READERS: Final = (
+    (ApiKey.SYNC_GROUP, 3, lambda _: sync_group.SyncGroupRequest("classic", 1, "m")),
+    (ApiKey.HEARTBEAT, 4, lambda _: heartbeat.HeartbeatRequest("classic", 1, "m")),
+    (ApiKey.LEAVE_GROUP, 2, lambda _: leave_group.LeaveGroupRequest("classic", "m")),
+    (
+        ApiKey.LEAVE_GROUP,
+        5,
+        lambda _: leave_group.LeaveGroupRequest("classic", members=[leave_group.MemberIdentity("m")]),
+    ),
+    (ApiKey.JOIN_GROUP, 4, _join),
+    (ApiKey.JOIN_GROUP, 9, _join),
+)
+_STATE_REQUESTS: Final = (
+    (
+        ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+        _state(initialize_share_group_state, "InitializeStateData", "InitializeShareGroupStateRequest", 0, 9, 0),
+    ),
+    (
+        ApiKey.READ_SHARE_GROUP_STATE,
+        _state(read_share_group_state, "ReadStateData", "ReadShareGroupStateRequest", 0, 0),
+    ),
+    (
+        ApiKey.WRITE_SHARE_GROUP_STATE,
+        _state(write_share_group_state, "WriteStateData", "WriteShareGroupStateRequest", 0, 9, 0, 0, 0),
+    ),
+    (
+        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+        _state(read_share_group_state_summary, "ReadStateSummaryData", "ReadShareGroupStateSummaryRequest", 0, 0),
+    ),
+    (
+        ApiKey.DELETE_SHARE_GROUP_STATE,
+        _state(delete_share_group_state, "DeleteStateData", "DeleteShareGroupStateRequest", 0),
+    ),
+)
+
+
+CASES: Final = (
+    Case(ApiKey.PRODUCE, 9, lambda _: produce_request(batch(b"x"), topic=TOPIC), (r.WRITE_TOPIC,)),
+    Case(ApiKey.PRODUCE, 13, lambda w: produce_request(batch(b"x"), topic_id=w.topic_id), (r.WRITE_TOPIC,)),
+    Case(ApiKey.FETCH, 12, lambda _: fetch_request(TOPIC), (r.READ_TOPIC,)),
+    Case(ApiKey.FETCH, 18, lambda w: fetch_request(topic_id=w.topic_id), (r.READ_TOPIC,)),
+    Case(ApiKey.LIST_OFFSETS, 7, _list_offsets, (r.DESCRIBE_TOPIC,)),
+    Case(ApiKey.OFFSET_FOR_LEADER_EPOCH, 4, _epochs, (r.DESCRIBE_TOPIC,)),
+    Case(
+        ApiKey.OFFSET_FOR_LEADER_EPOCH,
+        4,
+        _epochs,
+        (r.CLUSTER_ACTION,),
+        error=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ),
+    Case(ApiKey.METADATA, 12, _named(TOPIC), (r.DESCRIBE_TOPIC,)),
+    Case(ApiKey.METADATA, 12, _by_id, (r.DESCRIBE_TOPIC,)),
+    Case(ApiKey.METADATA, 12, lambda _: metadata.MetadataRequest(None), (r.DESCRIBE_TOPIC,), _names_nothing),
+    Case(
+        ApiKey.METADATA,
+        8,
+        lambda _: metadata.MetadataRequest([], include_cluster_authorized_operations=True),
+        (r.DESCRIBE_CLUSTER,),
+        _cluster_bits,
+    ),
+    Case(
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+        0,
+        lambda _: describe_topic_partitions.DescribeTopicPartitionsRequest(
+            [describe_topic_partitions.TopicRequest(TOPIC)]
+        ),
+        (r.DESCRIBE_TOPIC,),
+    ),
+    Case(
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+        0,
+        lambda _: describe_topic_partitions.DescribeTopicPartitionsRequest(),
+        (r.DESCRIBE_TOPIC,),
+        _names_nothing,
+    ),
+    Case(ApiKey.DELETE_TOPICS, 5, lambda _: delete_topics.DeleteTopicsRequest(topic_names=[TOPIC]), (r.DELETE_TOPIC,)),
+    Case(
+        ApiKey.DELETE_TOPICS,
+        6,
+        lambda w: delete_topics.DeleteTopicsRequest([delete_topics.DeleteTopicState(None, w.topic_id)]),
+        (r.DELETE_TOPIC,),
+    ),
+    Case(
+        ApiKey.CREATE_PARTITIONS,
+        3,
+        lambda _: create_partitions.CreatePartitionsRequest([create_partitions.CreatePartitionsTopic(TOPIC, 2, None)]),
+        (r.ALTER_TOPIC,),
+    ),
+    Case(ApiKey.FIND_COORDINATOR, 3, _find(3, 0, GROUP), (r.DESCRIBE_GROUP,)),
+    Case(ApiKey.FIND_COORDINATOR, 6, _find(6, 0, GROUP), (r.DESCRIBE_GROUP,)),
+    Case(ApiKey.FIND_COORDINATOR, 3, _find(3, 1, PRODUCER), (r.DESCRIBE_TRANSACTION,)),
+    Case(ApiKey.FIND_COORDINATOR, 6, _find(6, 2, "g:AAAAAAAAAAAAAAAAAAAAAQ:0"), (r.CLUSTER_ACTION,)),
+    Case(
+        ApiKey.LIST_GROUPS,
+        5,
+        lambda _: list_groups.ListGroupsRequest(),
+        (r.DESCRIBE_GROUP,),
+        lambda response: not response.groups,  # type: ignore[attr-defined]
+    ),
+    Case(
+        ApiKey.LIST_GROUPS,
+        5,
+        lambda _: list_groups.ListGroupsRequest(),
+        (r.DESCRIBE_CLUSTER,),
+        lambda response: not response.groups,  # type: ignore[attr-defined]
+    ),
+    Case(ApiKey.DELETE_GROUPS, 2, lambda _: delete_groups.DeleteGroupsRequest([GROUP]), (r.DELETE_GROUP,)),
+    Case(ApiKey.DESCRIBE_GROUPS, 5, lambda _: describe_groups.DescribeGroupsRequest([GROUP]), (r.DESCRIBE_GROUP,)),
+    *(Case(key, version, request, (r.READ_GROUP,), group="classic") for key, version, request in _GROUP_READERS),
+    *(
+        Case(ApiKey.OFFSET_COMMIT, version, request, (r.READ_GROUP, r.READ_TOPIC), group="classic")
+        for version, request in (
+            (9, lambda w: _offset_commit(w, name=TOPIC)),
+            (10, lambda w: _offset_commit(w, topic_id=w.topic_id)),
+        )
+    ),
+    *(
+        Case(ApiKey.OFFSET_FETCH, version, request, (r.DESCRIBE_GROUP, r.DESCRIBE_TOPIC), group="classic")
+        for version, request in (
+            (1, _offset_fetch_old),
+            (2, _offset_fetch_old),
+            (7, _offset_fetch_old),
+            (9, lambda w: _offset_fetch(w, name=TOPIC)),
+            (10, lambda w: _offset_fetch(w, topic_id=w.topic_id)),
+        )
+    ),
+    Case(ApiKey.OFFSET_DELETE, 0, _offset_delete, (r.DELETE_GROUP, r.READ_TOPIC), group="classic"),
+    Case(
+        ApiKey.SHARE_GROUP_HEARTBEAT,
+        1,
+        lambda _: share_group_heartbeat.ShareGroupHeartbeatRequest(GROUP, "m2", 0, subscribed_topic_names=[TOPIC]),
+        (r.READ_GROUP, r.DESCRIBE_TOPIC),
+    ),
+    Case(
+        ApiKey.SHARE_GROUP_DESCRIBE,
+        1,
+        lambda _: share_group_describe.ShareGroupDescribeRequest([GROUP]),
+        (r.DESCRIBE_GROUP, r.DESCRIBE_TOPIC),
+    ),
+    *(Case(ApiKey.SHARE_FETCH, version, _share_fetch, (r.READ_GROUP, r.READ_TOPIC)) for version in (1, 2)),
+    *(Case(ApiKey.SHARE_ACKNOWLEDGE, version, _share_acknowledge, (r.READ_GROUP, r.READ_TOPIC)) for version in (1, 2)),
+    Case(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, 1, _share_offsets, (r.DESCRIBE_GROUP, r.DESCRIBE_TOPIC)),
+    Case(ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, _alter_share_offsets, (r.READ_GROUP, r.READ_TOPIC), group="other"),
+    Case(ApiKey.DELETE_SHARE_GROUP_OFFSETS, 0, _delete_share_offsets, (r.DELETE_GROUP, r.READ_TOPIC), group="other"),
+    *(Case(key, 0, request, (r.CLUSTER_ACTION,)) for key, request in _STATE_REQUESTS),
+    Case(ApiKey.INIT_PRODUCER_ID, 4, lambda _: init_producer_id.InitProducerIdRequest(None), (r.IDEMPOTENT_WRITE,)),
+    Case(
+        ApiKey.INIT_PRODUCER_ID,
+        4,
+        lambda _: init_producer_id.InitProducerIdRequest(PRODUCER, 10_000),
+        (r.WRITE_TRANSACTION,),
+    ),
+    Case(ApiKey.DESCRIBE_CONFIGS, 4, _configs(2, TOPIC), (r.DESCRIBE_TOPIC_CONFIGS,)),
+    Case(ApiKey.DESCRIBE_CONFIGS, 4, _configs(32, GROUP), (r.DESCRIBE_GROUP_CONFIGS,)),
+    Case(ApiKey.DESCRIBE_CONFIGS, 4, _configs(4, "1"), (r.DESCRIBE_CLUSTER_CONFIGS,)),
+    Case(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, _alter(2, TOPIC), (r.ALTER_TOPIC_CONFIGS,)),
+    Case(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, _alter(32, GROUP), (r.ALTER_GROUP_CONFIGS,)),
+    Case(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, _alter(4, "1"), (r.ALTER_CLUSTER_CONFIGS,)),
+    Case(
+        ApiKey.LIST_CONFIG_RESOURCES,
+        1,
+        lambda _: list_config_resources.ListConfigResourcesRequest(),
+        (r.DESCRIBE_CLUSTER_CONFIGS,),
+    ),
+    Case(
+        ApiKey.DESCRIBE_CLUSTER,
+        2,
+        lambda _: describe_cluster.DescribeClusterRequest(True, 1),
+        (r.DESCRIBE_CLUSTER,),
+        _cluster_bits,
+    ),
+    Case(ApiKey.UPDATE_FEATURES, 2, lambda _: update_features.UpdateFeaturesRequest(), (r.ALTER_CLUSTER,)),
+    Case(
+        ApiKey.DESCRIBE_ACLS,
+        3,
+        lambda _: describe_acls.DescribeAclsRequest(1, None, 1, None, None, 1, 1),
+        (r.DESCRIBE_CLUSTER,),
+    ),
+    Case(ApiKey.CREATE_ACLS, 3, _create_acls, (r.ALTER_CLUSTER,)),
+    Case(ApiKey.DELETE_ACLS, 3, _delete_acls, (r.ALTER_CLUSTER,)),
+    Case(
+        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
+        0,
+        lambda _: describe_user_scram_credentials.DescribeUserScramCredentialsRequest(None),
+        (r.DESCRIBE_CLUSTER,),
+    ),
+    Case(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, _alter_scram, (r.ALTER_CLUSTER,)),
+)

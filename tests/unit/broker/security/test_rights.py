@@ -1,0 +1,252 @@
+"""The walk over the operation table: every RPC, with every right it needs and without each one of them.
+
+KIP-932, access control; for what is older, Apache Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from shareq.broker.handlers import HANDLERS
+from shareq.broker.response_errors import error_reader
+from shareq.broker.security import rights as r
+from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
+from shareq.broker.security.authorizer import Authorizer
+from shareq.broker.security.rights import RIGHTS, Right
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from shareq.protocol.generated.describe_share_group_offsets import (
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequestGroup,
+    DescribeShareGroupOffsetsResponse,
+)
+from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from shareq.protocol.generated.produce import ProduceResponse
+from shareq.protocol.primitives import ZERO_UUID, Message
+from tests.support.access import ALICE, CASES, TOPIC, AccessWorld, Case, acl, send
+from tests.support.requests import batch, produce_request
+
+REFUSALS: Final = {
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+}
+APART: Final[dict[ApiKey, set[Right]]] = {  # what one of the tests below is about
+    ApiKey.CREATE_TOPICS: {r.CREATE_CLUSTER, r.CREATE_TOPIC, r.DESCRIBE_TOPIC_CONFIGS},
+    ApiKey.DELETE_TOPICS: {r.DELETE_CLUSTER, r.DESCRIBE_TOPIC},
+    ApiKey.METADATA: {r.CREATE_CLUSTER, r.CREATE_TOPIC},
+    ApiKey.INIT_PRODUCER_ID: {r.WRITE_TOPIC},
+    ApiKey.PRODUCE: {r.WRITE_TRANSACTION},
+}
+AWAITED: Final = {  # transactions
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    ApiKey.END_TXN,
+    ApiKey.WRITE_TXN_MARKERS,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.DESCRIBE_PRODUCERS,
+    ApiKey.DESCRIBE_TRANSACTIONS,
+    ApiKey.LIST_TRANSACTIONS,
+}
+
+
+class Listening(Authorizer):
+    """Hears what is asked of it."""
+
+    def __init__(self) -> None:
+        super().__init__(("User:admin",))
+        self.heard: set[tuple[int, int]] = set()
+
+    def allows(self, principal: str, host: str, operation: int, kind: int, name: str) -> bool:
+        if principal == ALICE:
+            self.heard.add((operation, kind))
+        return super().allows(principal, host, operation, kind, name)
+
+
+def refusals(response: Message) -> set[int]:
+    return {code for code in error_reader(type(response))(response) if code in REFUSALS}
+
+
+def test_every_rpc_that_is_served_has_its_row() -> None:
+    assert not set(HANDLERS) - set(RIGHTS), "a row in RIGHTS says what the RPC asks for"
+
+
+@pytest.mark.parametrize("key", [key for key in HANDLERS if key not in AWAITED], ids=lambda key: key.name)
+def test_every_right_of_an_rpc_is_walked(key: ApiKey) -> None:
+    walked = {right for case in CASES if case.key == key for right in case.needs} | APART.get(key, set())
+    assert walked == set(RIGHTS[key])
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.key in HANDLERS], ids=str)
+def test_with_all_rights_nothing_is_refused_and_without_one_it_is(case: Case) -> None:
+    for missing in (None, *case.needs):
+        world = AccessWorld()
+        world.grant(case.acl(right) for right in case.needs if right is not missing)
+        response = send(world, world.alice, case)
+        if missing is None:
+            assert not refusals(response), response
+            assert case.hides is None or not case.hides(response), response
+        elif case.hides is not None:
+            assert case.hides(response), response
+        else:
+            assert refusals(response) == {case.refused_without(missing)}, response
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.key in HANDLERS], ids=str)
+def test_no_rpc_asks_for_more_than_its_row_names(case: Case) -> None:
+    world = AccessWorld()
+    listening = world.broker.authorizer = Listening()
+    send(world, world.alice, case)
+    named = {(right.operation, right.kind) for right in RIGHTS[case.key]}
+    if case.hides is None:  # operations that are told on request are all asked for
+        assert listening.heard <= named
+    assert listening.heard & named
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.key in HANDLERS], ids=str)
+def test_a_refusal_wins(case: Case) -> None:
+    for refused in case.needs:
+        world = AccessWorld()
+        deny = case.acl(refused)._replace(permission=Permission.DENY)
+        world.grant([*(case.acl(right) for right in case.needs), deny])
+        response = send(world, world.alice, case)
+        assert case.hides(response) if case.hides is not None else refusals(response) == {case.refused_without(refused)}
+
+
+@pytest.mark.parametrize("right", [r.CREATE_CLUSTER, r.CREATE_TOPIC], ids=str)
+def test_topics_are_created_with_create_on_the_cluster_or_on_the_topic(right: Right) -> None:
+    world = AccessWorld()
+    request = CreateTopicsRequest([CreatableTopic("new", 1, 1)])
+    (row,) = world.alice.call(request, 7, CreateTopicsResponse).topics
+    assert (row.error_code, row.error_message) == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+    name = "new" if right.kind == ResourceKind.TOPIC else None
+    world.grant([acl(right, name)])
+    (row,) = world.alice.call(request, 7, CreateTopicsResponse).topics
+    assert (row.error_code, row.num_partitions, row.replication_factor, row.configs) == (0, -1, -1, [])
+    assert row.topic_config_error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    world.grant([acl(right, name), acl(r.DESCRIBE_TOPIC_CONFIGS, "second"), acl(r.CREATE_TOPIC, "second")])
+    request = CreateTopicsRequest([CreatableTopic("second", 1, 1)])
+    (row,) = world.alice.call(request, 7, CreateTopicsResponse).topics
+    assert (row.error_code, row.num_partitions, row.topic_config_error_code) == (0, 1, 0)
+    assert row.configs
+
+
+@pytest.mark.parametrize("right", [r.CREATE_CLUSTER, r.CREATE_TOPIC], ids=str)
+def test_asking_for_a_topic_creates_it_only_for_those_who_may(right: Right) -> None:
+    request = MetadataRequest([MetadataRequestTopic(name="new")], True)
+    world = AccessWorld()
+    describe = acl(r.DESCRIBE_TOPIC, "new")
+    world.grant([describe])
+    (row,) = world.alice.call(request, 12, MetadataResponse).topics
+    assert row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert world.broker.metadata.topic("new") is None
+    world.grant([describe, acl(right, "new" if right.kind == ResourceKind.TOPIC else None)])
+    (row,) = world.alice.call(request, 12, MetadataResponse).topics
+    assert row.error_code == ErrorCode.NONE
+    world.grant([acl(right, "new2" if right.kind == ResourceKind.TOPIC else None)])
+    request = MetadataRequest([MetadataRequestTopic(name="new2")], True)
+    (row,) = world.alice.call(request, 12, MetadataResponse).topics
+    assert row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED, "what one may not describe one does not create"
+
+
+def test_delete_on_the_cluster_deletes_any_topic() -> None:
+    """Apache Kafka 4.3.1. The operation does not belong to the cluster, but ALL includes it."""
+    world = AccessWorld()
+    world.grant([acl(r.DELETE_CLUSTER)])
+    response = world.alice.call(DeleteTopicsRequest(topic_names=[TOPIC, "no"]), 5, DeleteTopicsResponse)
+    assert {row.name: row.error_code for row in response.responses} == {
+        TOPIC: ErrorCode.NONE,
+        "no": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+
+
+def test_whether_a_topic_exists_is_told_only_to_those_who_may_describe_it() -> None:
+    world = AccessWorld()
+    both = DeleteTopicsRequest(topic_names=[TOPIC, "no"])
+    hidden = {row.name: row.error_code for row in world.alice.call(both, 5, DeleteTopicsResponse).responses}
+    assert hidden == dict.fromkeys((TOPIC, "no"), ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    by_id = DeleteTopicsRequest([DeleteTopicState(None, world.topic_id)])
+    (row,) = world.alice.call(by_id, 6, DeleteTopicsResponse).responses
+    assert (row.name, row.error_code) == (None, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    world.grant([acl(r.DESCRIBE_TOPIC), acl(r.DESCRIBE_TOPIC, "no")])
+    seen = {row.name: row.error_code for row in world.alice.call(both, 5, DeleteTopicsResponse).responses}
+    assert seen == {TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED, "no": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    (row,) = world.alice.call(by_id, 6, DeleteTopicsResponse).responses
+    assert (row.name, row.error_code) == (TOPIC, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    request = MetadataRequest([MetadataRequestTopic(name="hidden")], False)
+    (topic,) = world.alice.call(request, 12, MetadataResponse).topics
+    assert (topic.error_code, topic.topic_id) == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ZERO_UUID)
+
+
+def test_whoever_may_write_some_topic_may_be_idempotent() -> None:
+    """KIP-679."""
+    world = AccessWorld()
+    world.grant([acl(r.WRITE_TOPIC)])
+    assert world.alice.call(InitProducerIdRequest(None), 4, InitProducerIdResponse).error_code == ErrorCode.NONE
+    world.grant([acl(r.READ_TOPIC)])
+    refused = world.alice.call(InitProducerIdRequest(None), 4, InitProducerIdResponse)
+    assert (refused.error_code, refused.producer_id) == (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, -1)
+
+
+def test_a_right_that_is_taken_away_is_gone_at_once_on_the_short_way_of_produce() -> None:
+    world = AccessWorld()
+    request = produce_request(batch(b"x"), topic=TOPIC)
+
+    def error() -> int:
+        response = world.alice.call(request, 9, ProduceResponse)
+        return response.responses[0].partition_responses[0].error_code
+
+    world.grant([acl(r.WRITE_TOPIC)])
+    assert [error() for _ in range(3)] == [ErrorCode.NONE] * 3
+    world.grant([])
+    assert [error() for _ in range(3)] == [ErrorCode.TOPIC_AUTHORIZATION_FAILED] * 3
+    world.grant([acl(r.WRITE_TOPIC)])
+    assert [error() for _ in range(3)] == [ErrorCode.NONE] * 3
+    assert world.broker.logs.get(TOPIC, 0).log_end_offset == 6
+
+
+def test_of_all_offsets_those_are_told_whose_topics_may_be_described() -> None:
+    """KIP-88: null topics. The same for the start offsets of a share group."""
+    world = AccessWorld()
+    world.grant([acl(r.DESCRIBE_GROUP)])
+    group = DescribeShareGroupOffsetsRequestGroup("g", None)
+    request = DescribeShareGroupOffsetsRequest([group])
+    (row,) = world.alice.call(request, 1, DescribeShareGroupOffsetsResponse).groups
+    assert (row.error_code, row.topics) == (ErrorCode.NONE, [])
+    world.grant([acl(r.DESCRIBE_GROUP), acl(r.DESCRIBE_TOPIC)])
+    (row,) = world.alice.call(request, 1, DescribeShareGroupOffsetsResponse).groups
+    assert [topic.topic_name for topic in row.topics] == [TOPIC]
+
+
+def test_offset_fetch_has_a_place_for_the_group_from_version_2_on() -> None:
+    """KIP-88."""
+    world = AccessWorld()
+    response = world.alice.call(OffsetFetchRequest("classic", topics=None), 2, OffsetFetchResponse)
+    assert (response.error_code, response.topics) == (ErrorCode.GROUP_AUTHORIZATION_FAILED, [])
+
+
+def test_acls_survive_a_restart() -> None:
+    world = AccessWorld()
+    world.grant([acl(r.WRITE_TOPIC), acl(r.READ_TOPIC)])
+    world.restart()
+    authorizer = world.broker.authorizer
+    assert authorizer is not None
+    assert list(world.broker.metadata.acls) == [acl(r.WRITE_TOPIC), acl(r.READ_TOPIC)]
+    assert authorizer.allows(ALICE, "127.0.0.1", Operation.WRITE, ResourceKind.TOPIC, TOPIC)
+    assert not authorizer.allows(ALICE, "127.0.0.1", Operation.ALTER, ResourceKind.TOPIC, TOPIC)
+
+
+def test_a_prefix_and_a_wildcard_grant_over_frames() -> None:
+    world = AccessWorld()
+    for pattern, name in ((PatternType.PREFIXED, "t"), (PatternType.LITERAL, "*")):
+        granted = Acl(ResourceKind.TOPIC, name, pattern, "User:*", "127.0.0.1", Operation.WRITE, Permission.ALLOW)
+        world.grant([granted])
+        response = world.alice.call(produce_request(batch(b"x"), topic=TOPIC), 9, ProduceResponse)
+        assert response.responses[0].partition_responses[0].error_code == ErrorCode.NONE
