@@ -39,10 +39,13 @@ def describe_offsets(world: World, group: Group) -> None:
     world.seen["descriptions of offsets"] += 1
     if group.administered or not world.knows_what_is_durable():
         return
+    known = world.initialized(group)  # of others there may be states whose deletion was cut off
     for topic in response.groups[0].topics:
         for row in topic.partitions:
             if world.topics.of(topic.topic_name):
-                _check_offsets(world, group, world.topics.slot(topic.topic_id, row.partition_index), row)
+                slot = world.topics.slot(topic.topic_id, row.partition_index)
+                if slot in known:
+                    _check_offsets(world, group, slot, row)
 
 
 def _check_offsets(world: World, group: Group, slot: Slot, row: DescribeShareGroupOffsetsResponsePartition) -> None:

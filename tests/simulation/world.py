@@ -358,6 +358,9 @@ class World:
                 continue  # what becomes of its states is not known yet
             self._check_members(group)
             for slot in self.initialized(group):
+                if slot.index in group.unrecorded:
+                    group.unrecorded.remove(slot.index)
+                    group.ledger.on_recorded_late(slot.index)
                 leader = self.broker.share_partitions.get(self.key(group, slot))
                 if leader is None or leader.state is not LeaderState.ACTIVE:
                     continue
