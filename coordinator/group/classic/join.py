@@ -25,7 +25,7 @@ from shareq.coordinator.group.classic.turn import (
 )
 from shareq.coordinator.group.groups import Client
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
+from shareq.protocol.generated.join_group import JoinGroupRequest
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +83,7 @@ def join(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
             turn.remove_member(group, request.member_id)
         turn.answer(joining.token, join_refusal(ErrorCode.GROUP_MAX_SIZE_REACHED))
     elif not group.supports(request.protocol_type, [name for name, _ in joining.protocols]):
-        refusal = join_refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
-        turn.answer(joining.token, refusal)
+        turn.answer(joining.token, join_refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
     elif request.member_id:
         _join_known(group, joining, turn)
     elif request.group_instance_id is not None:
@@ -118,9 +117,7 @@ def _join_known(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
         return
     error = member_error(group, request.member_id, request.group_instance_id)
     if error is not ErrorCode.NONE:
-        refusal = join_refusal(error, request.member_id)
-        refusal.protocol_name = None
-        turn.answer(joining.token, refusal)
+        turn.answer(joining.token, join_refusal(error, request.member_id))
         return
     member = group.members[request.member_id]
     unchanged = member.protocols == joining.protocols
@@ -174,7 +171,7 @@ def _replace(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
     """A static member that has started anew: its old id is fenced."""
     instance_id = joining.request.group_instance_id or ""
     old_id, leader_before = group.static_members[instance_id], group.leader_id
-    turn.answer_join(group, old_id, _fenced(old_id))
+    turn.answer_join(group, old_id, join_refusal(ErrorCode.FENCED_INSTANCE_ID, old_id))
     turn.answer_sync(group, old_id, sync_refusal(ErrorCode.FENCED_INSTANCE_ID))
     turn.forget_heartbeat(group, old_id)
     member = group.rename(instance_id, joining.new_member_id)
@@ -207,9 +204,3 @@ def _stay_stable(
         response.members = []
         response.leader = leader_before or ""
     turn.answer_join(group, member.member_id, response)
-
-
-def _fenced(member_id: str) -> JoinGroupResponse:
-    refusal = join_refusal(ErrorCode.FENCED_INSTANCE_ID, member_id)
-    refusal.protocol_name = None
-    return refusal

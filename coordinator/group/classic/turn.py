@@ -111,7 +111,7 @@ class Turn:
 
 def join_refusal(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
     """A JoinGroup that was not successful."""
-    return JoinGroupResponse(error_code=error, member_id=member_id)
+    return JoinGroupResponse(error_code=error, protocol_name=None, member_id=member_id)
 
 
 def sync_refusal(error: ErrorCode) -> SyncGroupResponse:

@@ -282,6 +282,7 @@ def test_no_more_members_than_group_max_size() -> None:
     one, _ = world.stable(2)
     refused = world.join()
     assert (refused.error, refused.response.member_id) == (ErrorCode.GROUP_MAX_SIZE_REACHED, "")
+    assert refused.response.protocol_name is None
     assert world.join(one).waits
 
 
