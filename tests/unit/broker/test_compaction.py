@@ -69,6 +69,29 @@ def test_share_state_stays_small_whatever_is_acknowledged() -> None:
     assert left.isdisjoint(storm.settled)
 
 
+def test_groups_stay_small_whoever_comes_and_goes() -> None:
+    """Epochs, members and assignments of 400 members that join and leave: never more than 4 segments."""
+    world = BrokerWorld({"offsets.topic.num.partitions": "1", "offsets.topic.segment.bytes": str(32 * KIB)})
+    world.create_topic("t", 8)
+    stays = ShareClient(world, "stays")
+    stays.join("t")
+    most = 0
+    for number in range(400):
+        member = ShareClient(world, f"member-{number}")
+        member.join("t")
+        member.leave()
+        stays.heartbeat()
+        world.clock.advance(10)
+        most = max(most, len(logs_of(world, CONSUMER_OFFSETS)))
+    assert world.broker.logs.get(CONSUMER_OFFSETS, 0).log_end_offset > 4_000
+    assert world.broker.logs.cleaner.passes > 5
+    assert most <= 4
+    before = stays.describe()
+    world.restart(clean=False)
+    stays.reconnect()
+    assert stays.describe() == before
+
+
 def test_a_deleted_groups_share_state_goes_from_the_log_in_time() -> None:
     """Tombstones logically delete it at once; a day later the log knows nothing of the group."""
     world = BrokerWorld(
