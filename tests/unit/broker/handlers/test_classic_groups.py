@@ -6,6 +6,8 @@ import errno
 
 import pytest
 
+from shareq.broker.endpoint import Endpoint
+from shareq.broker.leaders import Leader
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.share.keys import group_partition_for
 from shareq.protocol.errors import ErrorCode
@@ -310,6 +312,13 @@ def test_when_the_assignment_cannot_be_written_everybody_looks_for_the_coordinat
     leader.send_sync({leader.member_id: b"L"})
     assert leader.synced().error_code == ErrorCode.NOT_COORDINATOR
     assert other.synced().error_code == ErrorCode.NOT_COORDINATOR
+    world.fs.fail = None
+    for member in (leader, other):  # the generation was never written, so its members are not known
+        member.send_join()
+        assert member.joined().error_code == ErrorCode.UNKNOWN_MEMBER_ID
+        member.member_id = ""
+    form([leader, other])
+    assert leader.heartbeat() is ErrorCode.NONE
 
 
 def test_when_the_log_fails_whoever_waits_is_answered() -> None:
@@ -328,6 +337,23 @@ def test_when_the_log_fails_whoever_waits_is_answered() -> None:
     again.send_join()
     assert again.joined().error_code == ErrorCode.NOT_COORDINATOR
     assert joining.joined().error_code == ErrorCode.NOT_COORDINATOR
+
+
+def test_another_broker_that_takes_over_is_to_be_asked_by_all_who_wait() -> None:
+    world = BrokerWorld()
+    one, two = ClassicClient(world), ClassicClient(world)
+    form([one, two])
+    two.begin(protocols={"range": b"changed"})
+    assert two.waits
+    elsewhere = Leader(Endpoint(2, "127.0.0.1", 9093), 1)
+    world.broker.leaders.move("__consumer_offsets", group_partition_for("g", 50), elsewhere)
+    assert two.joined().error_code == ErrorCode.NOT_COORDINATOR
+    assert one.heartbeat() is ErrorCode.NOT_COORDINATOR
+    one.begin()
+    assert one.joined().error_code == ErrorCode.NOT_COORDINATOR
+    assert one.sync().error_code == ErrorCode.NOT_COORDINATOR
+    assert one.leave().error_code == ErrorCode.NOT_COORDINATOR
+    assert describe(world).error_code == ErrorCode.NOT_COORDINATOR
 
 
 # What is written
