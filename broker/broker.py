@@ -20,7 +20,7 @@ from shareq.broker.meta_db import MetaDb, ResourceName
 from shareq.broker.metadata import MetadataStore
 from shareq.broker.producer_ids import ProducerIds
 from shareq.broker.reply_room import ReplyRoom
-from shareq.broker.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, SHARE_GROUP_STATE
+from shareq.broker.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.coordinator.ports import TopicImage
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from shareq.broker.share_coordinator import ShareCoordinatorService
     from shareq.broker.share_partitions import SharePartitionManager
     from shareq.broker.share_sessions import ShareSessionService
+    from shareq.broker.transaction_coordinator import TransactionCoordinatorService
 
 
 class Broker:
@@ -102,6 +103,9 @@ class Broker:
         if self.metadata.topic(CONSUMER_OFFSETS) is not None:
             self.group_coordinator.partitions.load()
             self.group_coordinator.finish_deletions()
+        if self.metadata.topic(TRANSACTION_STATE) is not None:
+            self.transaction_coordinator.partitions.load()
+            self.transaction_coordinator.resume()
 
     def _make_authorizer(self) -> Authorizer | None:
         """Who may do what, by the ACLs in the metadata. None where everybody may do everything."""
@@ -151,6 +155,16 @@ class Broker:
         return GroupOffsetsService(self)
 
     @cached_property
+    def transaction_coordinator(self) -> TransactionCoordinatorService:
+        """Transactional ids and their transactions."""
+        from shareq.broker.transaction_coordinator import (
+            TransactionCoordinatorService,
+            transaction_coordinator_settings,
+        )
+
+        return TransactionCoordinatorService(self, transaction_coordinator_settings(self.config))
+
+    @cached_property
     def group_administration(self) -> GroupAdministration:
         """Listing, changing and deleting groups."""
         from shareq.broker.group_administration import GroupAdministration
@@ -187,6 +201,8 @@ class Broker:
         """Write everything out and close the files; unless `clean`, close them as they are."""
         if "share_partitions" in self.__dict__:
             self.share_partitions.close()
+        if "transaction_coordinator" in self.__dict__:
+            self.transaction_coordinator.close()
         if "group_coordinator" in self.__dict__:
             self.group_coordinator.partitions.close()
         if "share_coordinator" in self.__dict__:
@@ -209,6 +225,8 @@ class Broker:
             self.group_coordinator.topic_deleted(topic)
         if "share_coordinator" in self.__dict__:
             self.share_coordinator.topic_deleted(topic)
+        if "transaction_coordinator" in self.__dict__:
+            self.transaction_coordinator.topic_deleted(topic)
 
     def _leader_moved(self, topic: str, partition: int) -> None:
         if "share_partitions" in self.__dict__:
@@ -217,6 +235,8 @@ class Broker:
             self.group_coordinator.partitions.resign(partition)
         if topic == SHARE_GROUP_STATE and "share_coordinator" in self.__dict__:
             self.share_coordinator.partitions.resign(partition)
+        if topic == TRANSACTION_STATE and "transaction_coordinator" in self.__dict__:
+            self.transaction_coordinator.partitions.resign(partition)
 
     def _features_changed(self) -> None:
         """Share groups that were switched off leave nothing in memory but what the coordinators keep."""

@@ -1,1 +1,1 @@
-"""Replicated state machines: share coordinator and group coordinator. Pure; ports only."""
+"""Replicated state machines: share, group and transaction coordinator. Pure; ports only."""

@@ -3,19 +3,21 @@
 Behaviour: each partition carries exactly one batch, checked and appended as it came; an error concerns its partition
 alone. acks 1 and -1 are answered when the tick's appends are written (and synced if so configured), acks 0 not at all:
 there an error closes the connection. Does not hold later requests of the connection back.
+Transactional batches have to be part of their producer's transaction; until that is known the connection waits.
 v7: zstd. v8: error messages. v10: CurrentLeader, sent only with NOT_LEADER_OR_FOLLOWER, which one broker never has.
-v13: topic ids instead of names.
+v11: TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE. v12: transactional batches make their partition part of the
+transaction (KIP-890). v13: topic ids instead of names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from shareq.broker.context import RequestContext
 from shareq.broker.frame_queue import CloseConnection
 from shareq.broker.handlers import VersionRange
 from shareq.broker.log.partition_log import Origin
-from shareq.broker.pending import Pending
+from shareq.broker.pending import Pending, completed
 from shareq.broker.produce_quick import ATTRIBUTES_AT, IDS_FROM, ZSTD_FROM, Quick
 from shareq.broker.security.rights import WRITE_TOPIC
 from shareq.coordinator.ports import TopicImage
@@ -40,7 +42,36 @@ _ADMIN_CLIENT = "__admin_client"  # the only client that may write internal topi
 
 def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
     """Append every batch of the request."""
-    produce = _Produce(ctx, request.acks)
+    return _admit(ctx, request) if _has_transactional(request) else _append(ctx, request, {})
+
+
+def _has_transactional(request: ProduceRequest) -> bool:
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            records = data.records
+            if records is not None and len(records) > ATTRIBUTES_AT and records[ATTRIBUTES_AT] & TRANSACTIONAL:
+                return True
+    return False
+
+
+def _admit(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
+    """Append what may be; the connection waits only where the coordinator has to be asked."""
+    from shareq.broker.transactional_produce import admit_batches  # nobody else needs a transaction's rules
+
+    admitted = admit_batches(ctx, request)
+    if isinstance(admitted, ErrorCode):
+        return _refuse_all(request, admitted)
+    if admitted.done:
+        return _append(ctx, request, admitted.value)
+    if request.acks == 0:
+        raise CloseConnection("a transactional Produce request with acks=0 could not be told that it failed")
+    return admitted.chain(lambda refusals: _as_pending(_append(ctx, request, refusals)))
+
+
+def _append(
+    ctx: RequestContext, request: ProduceRequest, refusals: Mapping[tuple[str, int], ErrorCode]
+) -> ProduceResponse | Pending[ProduceResponse] | None:
+    produce = _Produce(ctx, request.acks, refusals)
     responses = [produce.topic(topic) for topic in request.topic_data]
     if request.acks == 0:
         if produce.failed:
@@ -52,6 +83,19 @@ def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pe
     produce.response = response
     produce.pending = Pending(parks=False)
     return produce.pending
+
+
+def _as_pending(answer: ProduceResponse | Pending[ProduceResponse] | None) -> Pending[ProduceResponse]:
+    assert answer is not None, "acks=0 does not come here"
+    return answer if isinstance(answer, Pending) else completed(answer)
+
+
+def _refuse_all(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
+    if request.acks == 0:
+        raise CloseConnection(
+            f"a Produce request with acks=0 failed ({error.name}), and can be told so in no other way"
+        )
+    return failed(request, error)
 
 
 def failed(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
@@ -67,10 +111,11 @@ def failed(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
 class _Produce:
     """One request under way: counts the batches that are not durable yet."""
 
-    __slots__ = ("_acks", "_broker", "_ctx", "_now_ms", "failed", "missing", "pending", "response")
+    __slots__ = ("_acks", "_broker", "_ctx", "_now_ms", "_refusals", "failed", "missing", "pending", "response")
 
-    def __init__(self, ctx: RequestContext, acks: int) -> None:
+    def __init__(self, ctx: RequestContext, acks: int, refusals: Mapping[tuple[str, int], ErrorCode]) -> None:
         self._ctx = ctx
+        self._refusals = refusals
         self._broker = ctx.broker
         self._acks = acks
         self._now_ms = ctx.broker.env.clock.wall_ms()
@@ -114,6 +159,7 @@ class _Produce:
             return self._refuse(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         records = data.records
         error = ErrorCode.INVALID_RECORD if records is None else self._unacceptable(records)
+        error = error or self._refusals.get((image.name, data.index), ErrorCode.NONE)
         if records is None or error is not ErrorCode.NONE:
             return self._refuse(data, error)
         response = PartitionProduceResponse(data.index)
@@ -133,8 +179,6 @@ class _Produce:
         if len(records) <= ATTRIBUTES_AT:
             return ErrorCode.INVALID_RECORD
         attributes = records[ATTRIBUTES_AT]
-        if attributes & TRANSACTIONAL:
-            return ErrorCode.INVALID_TXN_STATE  # no transaction is ever open here
         if attributes & CODEC_MASK == Compression.ZSTD and self._ctx.api_version < ZSTD_FROM:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         return ErrorCode.NONE

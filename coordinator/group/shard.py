@@ -21,7 +21,7 @@ from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.group.share_groups import ShareGroupLimits, ShareGroups
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
 from shareq.coordinator.record_serde import typed_value
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
 from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
@@ -111,6 +111,16 @@ class GroupCoordinatorShard:
             self.classic.replay(record.key, typed_value(record.value, GroupMetadataValue))
         else:
             replay_share_group_record(self._groups, record)
+
+    def replay_transactional(self, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
+        """Apply one record of a transaction: a committed offset. Raises InconsistentRecords for any other."""
+        if not isinstance(record.key, OffsetCommitKey):
+            raise InconsistentRecords(f"a {type(record.key).__name__} as part of a transaction")
+        self.offsets.replay(record.key, record.value, offset, producer_id)
+
+    def end_transaction(self, producer_id: int, *, commit: bool) -> None:
+        """The offsets of the producer's transaction are those of their groups now, or gone."""
+        self.offsets.store.end_transaction(producer_id, commit=commit)
 
     def on_loaded(self, now_ms: int) -> None:
         """Members are as they were; each has a whole session to be heard of."""

@@ -132,7 +132,7 @@ def test_zstd_needs_version_7(client: WireClient, topic: str) -> None:
     assert produce(client, topic, records, version=7).error_code == ErrorCode.NONE
 
 
-def test_a_transactional_batch_is_refused_while_there_are_no_transactions(client: WireClient, topic: str) -> None:
+def test_a_transactional_batch_needs_a_transactional_id(client: WireClient, topic: str) -> None:
     create_topic(client, topic)
     records = bytes(
         build_batch(
@@ -144,7 +144,7 @@ def test_a_transactional_batch_is_refused_while_there_are_no_transactions(client
             transactional=True,
         )
     )
-    assert produce(client, topic, records).error_code == ErrorCode.INVALID_TXN_STATE
+    assert produce(client, topic, records).error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def test_a_batch_over_max_message_bytes_is_refused(client: WireClient, topic: str) -> None:
@@ -188,7 +188,7 @@ def test_producer_ids_are_never_given_twice(connect: Callable[[], WireClient]) -
 @pytest.mark.parametrize(
     ("request_", "error"),
     [
-        (InitProducerIdRequest(transactional_id="t"), ErrorCode.UNSUPPORTED_VERSION),
+        (InitProducerIdRequest(transactional_id="t"), ErrorCode.INVALID_TRANSACTION_TIMEOUT),
         (InitProducerIdRequest(transactional_id=""), ErrorCode.INVALID_REQUEST),
         (InitProducerIdRequest(None, producer_id=5), ErrorCode.INVALID_REQUEST),
     ],

@@ -75,6 +75,15 @@ class GroupOffsets:
         self._classic.committed(request.group_id, request.member_id, now_ms)
         return commit.accepted(request, self._wall_ms(), self.settings.longest_metadata)
 
+    def commit_transactional(self, request: OffsetCommitRequest) -> CoordinatorResult[OffsetCommitResponse]:
+        """One TxnOffsetCommit, in the form of an OffsetCommit; its topics exist. The records belong to the producer's
+        transaction. Errors as those of `commit`, of all partitions: see `rules.transactional_commit_error`.
+        """
+        error = rules.transactional_commit_error(self._groups.get(request.group_id), request)
+        if error is not ErrorCode.NONE:
+            return CoordinatorResult(commit.refused(request, error))
+        return commit.accepted(request, self._wall_ms(), self.settings.longest_metadata)
+
     def fetch(
         self, group: OffsetFetchRequestGroup, *, require_stable: bool
     ) -> CoordinatorResult[OffsetFetchResponseGroup]:

@@ -37,6 +37,21 @@ def commit_error(group: Group | None, request: OffsetCommitRequest, version: int
     return ErrorCode.GROUP_ID_NOT_FOUND if version >= _GROUP_NOT_FOUND_FROM_VERSION else ErrorCode.ILLEGAL_GENERATION
 
 
+def transactional_commit_error(group: Group | None, request: OffsetCommitRequest) -> ErrorCode:
+    """As `commit_error`, of a TxnOffsetCommit: ILLEGAL_GENERATION for a generation of a group that does not exist."""
+    if isinstance(group, ClassicGroup):
+        return classic.commit_error(
+            group,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id_or_member_epoch,
+            transactional=True,
+        )
+    if group is not None:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    return ErrorCode.NONE if request.generation_id_or_member_epoch < 0 else ErrorCode.ILLEGAL_GENERATION
+
+
 def has_offsets(group: Group | None) -> bool:
     """Whether offsets can be read of it. Classic groups let anybody read, whatever member id and epoch are given."""
     return isinstance(group, ClassicGroup)

@@ -51,26 +51,28 @@ def why_no_java() -> str | None:
     return why_unavailable()
 
 
-def _compiled() -> Path:
-    """The folder with the driver's classes; javac runs when the source has changed."""
-    folder = CACHE / "interop-driver" / hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:12]
+def compiled(source: Path) -> Path:
+    """The folder with a driver's classes; javac runs when the source has changed."""
+    folder = CACHE / "interop-driver" / hashlib.sha256(source.read_bytes()).hexdigest()[:12]
     if not folder.exists():
         fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")
         command = ["javac", "-Xlint:all", "-Xlint:-classfile", "-Xlint:-path", "-d", str(fresh), "-cp", class_path()]
-        subprocess.run([*command, str(SOURCE)], check=True)
+        subprocess.run([*command, str(source)], check=True)
         fresh.rename(folder)
     return folder
 
 
-class JavaDriver:
-    """The process. One command at a time; each must be answered within `timeout_s`, or the process is killed."""
+class JavaProcess:
+    """The process of one source file's main class. One command at a time; each must be answered within `timeout_s`, or
+    the process is killed.
+    """
 
-    def __init__(self, timeout_s: float = 90) -> None:
+    def __init__(self, source: Path, timeout_s: float = 90) -> None:
         self._timeout_s = timeout_s
         command = ["java", "-Xmx256M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]  # but what the tools themselves log is their output
         command += [f"-Dorg.slf4j.simpleLogger.log.{name}=error" for name in ("org.apache.kafka.tools", "kafka.admin")]
-        command += ["-cp", f"{_compiled()}:{class_path()}", "Driver"]
+        command += ["-cp", f"{compiled(source)}:{class_path()}", source.stem]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def call(self, do: str, **arguments: object) -> dict[str, Any]:  # JSON, of a shape that `do` decides
@@ -92,6 +94,25 @@ class JavaDriver:
             raise JavaError(f"{answer['error']}: {answer['message']}")
         return answer
 
+    def close(self) -> None:
+        """End the process, politely first."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+
+class JavaDriver(JavaProcess):
+    """Share consumers and command-line tools."""
+
+    def __init__(self, timeout_s: float = 90) -> None:
+        super().__init__(SOURCE, timeout_s)
+
     def tool(self, main_class: str, *arguments: str) -> ToolResult:
         """Run a command-line tool by its main class, without the `org.apache.kafka.tools.` in front."""
         name = main_class if main_class.startswith("kafka.") else f"org.apache.kafka.tools.{main_class}"
@@ -105,18 +126,6 @@ class JavaDriver:
         consumer = JavaShareConsumer(self, uuid.uuid4().hex)
         self.call("open", name=consumer.name, config=config, topics=[topic])
         return consumer
-
-    def close(self) -> None:
-        """End the process, politely first."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def test_errors_on_the_short_way_are_those_of_the_ordinary_one() -> None:
             transactional=True,
         )
     )
-    assert produced(client, transactional).error_code == ErrorCode.INVALID_TXN_STATE
+    assert produced(client, transactional).error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert produced(client, batch(b"x")).base_offset == 4
 
 

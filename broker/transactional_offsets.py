@@ -1,0 +1,83 @@
+"""TxnOffsetCommit: offsets of a group as part of a producer's transaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.coordinators import ProducerEpoch
+from shareq.broker.internal_topics import ensure
+from shareq.broker.pending import Pending, completed
+from shareq.broker.topic_names import CONSUMER_OFFSETS
+from shareq.broker.transaction_admission import Refusals, Writer, admit
+from shareq.coordinator.group.offsets import commit
+from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.transaction.metadata import TopicPartition
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from shareq.protocol.generated.txn_offset_commit import TxnOffsetCommitRequest
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+_ABORTABLE_FROM: Final = 4
+_ADDS_FROM: Final = 5
+
+
+def as_offset_commit(request: TxnOffsetCommitRequest) -> OffsetCommitRequest:
+    """The request without its producer. Topics have no ids, as in the records of transactions."""
+    return OffsetCommitRequest(
+        group_id=request.group_id,
+        generation_id_or_member_epoch=request.generation_id,
+        member_id=request.member_id,
+        group_instance_id=request.group_instance_id,
+        topics=[
+            OffsetCommitRequestTopic(
+                topic.name,
+                partitions=[
+                    OffsetCommitRequestPartition(
+                        each.partition_index,
+                        each.committed_offset,
+                        each.committed_leader_epoch,
+                        each.committed_metadata,
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def commit_offsets(
+    broker: Broker, writer: ProducerEpoch, transactional_id: str, offsets: OffsetCommitRequest, version: int
+) -> Pending[OffsetCommitResponse]:
+    """Commit as part of the transaction; the topics exist. All partitions are refused if the partition that keeps the
+    group's offsets is not part of it, and the broker does not make it so: before version 4 with INVALID_TXN_STATE.
+    """
+    if not offsets.group_id:
+        return completed(commit.refused(offsets, ErrorCode.INVALID_GROUP_ID))
+    if ensure(broker.metadata, broker.configs.broker, CONSUMER_OFFSETS):
+        return completed(commit.refused(offsets, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    partitions = broker.group_coordinator.partitions
+    at = TopicPartition(CONSUMER_OFFSETS, group_partition_for(offsets.group_id, partitions.count))
+    log = broker.logs.get(*at)
+
+    def admitted(refusals: Refusals) -> Pending[OffsetCommitResponse]:
+        error = refusals.get(at, ErrorCode.NONE)
+        if error is ErrorCode.TRANSACTION_ABORTABLE and version < _ABORTABLE_FROM:
+            error = ErrorCode.INVALID_TXN_STATE
+        if error:
+            return completed(commit.refused(offsets, error))
+        partition = partitions.get(at.partition)
+        return partition.schedule(
+            lambda: partition.shard.offsets.commit_transactional(offsets),
+            lambda failure: commit.refused(offsets, failure),
+            producer=writer,
+        )
+
+    return admit(broker, Writer(transactional_id, writer, version >= _ADDS_FROM), {at: log}).chain(admitted)
