@@ -11,17 +11,26 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsOptions;
+import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsSpec;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaShareConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Share consumers and Apache Kafka's command-line tools in one process, driven by one JSON object a line.
+ * Share consumers, an administrator and Apache Kafka's command-line tools in one process, driven by one JSON object a line.
  *
  * <pre>
  * {"do": "open", "name": C, "config": {...}, "topics": [...]}       {}
@@ -33,6 +42,10 @@ import org.apache.kafka.common.utils.Exit;
  * {"do": "lockTimeout", "name": C}                                  {"ms": null or N}
  * {"do": "metrics", "name": C, "group": G}                          {"metrics": {name: number, ...}} of that group
  * {"do": "close", "name": C}                                        {}
+ * {"do": "groupOffsets", "bootstrap": B, "groups": {G: null or [[topic, partition], ...]}, "stable": bool}
+ *                    {"groups": {G: {"topic-partition": null or [offset, leader epoch or null, metadata]}}}
+ * {"do": "alterGroupOffsets", "bootstrap": B, "group": G, "offsets": [[topic, partition, offset], ...]}    {}
+ * {"do": "deleteGroupOffsets", "bootstrap": B, "group": G, "partitions": [[topic, partition], ...]}        {}
  * {"do": "tool", "main": class, "args": [...]}    {"code": N, "out": standard output, "err": standard error}
  * </pre>
  *
@@ -126,6 +139,9 @@ public final class Driver {
             case "lockTimeout" -> answer.put("ms", members.get(name).consumer.acquisitionLockTimeoutMs().orElse(null));
             case "metrics" -> metrics(members.get(name), command.get("group").asText(), answer.putObject("metrics"));
             case "close" -> members.remove(name).consumer.close(Duration.ofSeconds(10));
+            case "groupOffsets" -> groupOffsets(command, answer.putObject("groups"));
+            case "alterGroupOffsets" -> alterGroupOffsets(command);
+            case "deleteGroupOffsets" -> deleteGroupOffsets(command);
             case "tool" -> tool(command, answer);
             default -> throw new IllegalArgumentException(command.toString());
         }
@@ -166,6 +182,64 @@ public final class Driver {
                 metrics.put(name.name(), String.valueOf(value.doubleValue()));
             }
         });
+    }
+
+    private static Admin admin(JsonNode command) {
+        return Admin.create(Map.of("bootstrap.servers", command.get("bootstrap").asText()));
+    }
+
+    private static TopicPartition place(JsonNode row) {
+        return new TopicPartition(row.get(0).asText(), row.get(1).asInt());
+    }
+
+    private static List<TopicPartition> places(JsonNode rows) {
+        List<TopicPartition> places = new ArrayList<>();
+        rows.forEach(row -> places.add(place(row)));
+        return places;
+    }
+
+    private static <T> T result(KafkaFuture<T> future) throws Exception {
+        try {
+            return future.get();
+        } catch (ExecutionException error) {
+            throw error.getCause() instanceof Exception cause ? cause : error;
+        }
+    }
+
+    private static void groupOffsets(JsonNode command, ObjectNode groups) throws Exception {
+        Map<String, ListConsumerGroupOffsetsSpec> asked = new HashMap<>();
+        command.get("groups").properties().forEach(entry -> asked.put(entry.getKey(), new ListConsumerGroupOffsetsSpec()
+            .topicPartitions(entry.getValue().isNull() ? null : places(entry.getValue()))));
+        ListConsumerGroupOffsetsOptions options = new ListConsumerGroupOffsetsOptions()
+            .requireStable(command.path("stable").asBoolean());
+        try (Admin admin = admin(command)) {
+            result(admin.listConsumerGroupOffsets(asked, options).all()).forEach((group, offsets) -> {
+                ObjectNode rows = groups.putObject(group);
+                offsets.forEach((where, committed) -> {
+                    if (committed == null) {
+                        rows.putNull(where.toString());
+                    } else {
+                        rows.putArray(where.toString()).add(committed.offset())
+                            .add(committed.leaderEpoch().orElse(null)).add(committed.metadata());
+                    }
+                });
+            });
+        }
+    }
+
+    private static void alterGroupOffsets(JsonNode command) throws Exception {
+        Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+        command.get("offsets").forEach(row -> offsets.put(place(row), new OffsetAndMetadata(row.get(2).asLong())));
+        try (Admin admin = admin(command)) {
+            result(admin.alterConsumerGroupOffsets(command.get("group").asText(), offsets).all());
+        }
+    }
+
+    private static void deleteGroupOffsets(JsonNode command) throws Exception {
+        Set<TopicPartition> gone = new HashSet<>(places(command.get("partitions")));
+        try (Admin admin = admin(command)) {
+            result(admin.deleteConsumerGroupOffsets(command.get("group").asText(), gone).all());
+        }
     }
 
     private static void tool(JsonNode command, ObjectNode answer) throws Exception {
