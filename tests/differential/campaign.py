@@ -40,6 +40,7 @@ class Campaign:
 
     at_once: int
     steps: int = STEPS
+    tries: int = TRIES
     tell: Callable[[str], None] = print
     kinds: tuple[Literal["ours", "apache"], Literal["ours", "apache"]] = ("ours", "apache")
     took_s: float = 0.0
@@ -69,11 +70,11 @@ class Campaign:
             broker.remove()
 
     async def run(self, seeds: Iterable[int]) -> list[Outcome]:
-        """Every seed until it agrees, at most `TRIES` times."""
+        """Every seed until it agrees, at most `tries` times."""
         began = self._told = time.monotonic()
         await self._warm_up()
         wanted = list(seeds)
-        for attempt in range(TRIES):
+        for attempt in range(self.tries):
             due = [seed for seed in wanted if seed not in self._attempts or self._attempts[seed][-1].found]
             if due and attempt:
                 self.tell(f"once more, since the brokers disagreed: {', '.join(map(str, due))}")

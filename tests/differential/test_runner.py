@@ -222,7 +222,7 @@ def test_shareq_agrees_with_itself_and_a_planted_difference_is_found() -> None:
     assert [(one.seed, one.verdict) for one in outcomes if one.verdict != "agreed"] == []
     assert {len(one.attempts[-1].played) for one in outcomes} == {30}
 
-    planted = run(Planted(8, steps=20, tell=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
+    planted = run(Planted(8, steps=20, tries=2, tell=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
     caught = [one for one in planted if one.verdict == "mismatch"]
     assert len(caught) >= 3
     assert {difference.what for one in caught for difference in one.attempts[-1].found} == {"acquired"}
