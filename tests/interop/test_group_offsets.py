@@ -12,7 +12,7 @@ from confluent_kafka import TopicPartition as Place
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import KafkaAdminClient
-from kafka.errors import CoordinatorLoadInProgressError, NotCoordinatorError
+from kafka.errors import CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError
 from kafka.structs import OffsetAndMetadata
 
 from shareq.protocol.api_keys import ApiKey
@@ -175,6 +175,7 @@ def test_nobody_moves_the_offsets_of_a_group_with_members(broker: BrokerUnderTes
 def test_what_was_committed_survives(broker: BrokerUnderTest, unique: Unique, kill: bool) -> None:
     topic, group = unique("topic"), unique("group")
     create_topic(broker.bootstrap, topic, 2)
+    seen_after_a_restart(broker, group)  # has the coordinator found
     first: dict[tuple[str, int], int | Row] = {(topic, 0): 5, (topic, 1): Row(6, metadata="me")}
     with wire(broker) as offsets:
         eventually(lambda: NONE in offsets.commit(first, group=group).values() or None)
@@ -188,7 +189,7 @@ def seen_after_a_restart(broker: BrokerUnderTest, group: str) -> CommittedThere 
     """Apache Kafka answers a little before it has its coordinators."""
     try:
         return seen_by_kafka_python(broker, group) or None
-    except (NotCoordinatorError, CoordinatorLoadInProgressError):
+    except (CoordinatorNotAvailableError, NotCoordinatorError, CoordinatorLoadInProgressError):
         return None
 
 
