@@ -22,6 +22,7 @@ from shareq.coordinator.group.classic.turn import (
     join_refusal,
     member_error,
     sync_refusal,
+    told_reason,
 )
 from shareq.coordinator.group.groups import Client
 from shareq.protocol.errors import ErrorCode
@@ -56,7 +57,7 @@ class Joining:
 
     @property
     def reason(self) -> str:
-        return self.request.reason or "not provided"
+        return told_reason(self.request.reason)
 
     @property
     def rebalance_timeout_ms(self) -> int:

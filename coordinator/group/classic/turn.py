@@ -20,6 +20,8 @@ HEARTBEAT: Final = "heartbeat"
 JOIN: Final = "join"
 SYNC: Final = "sync"
 
+_REASON_LENGTH: Final = 255
+
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
 """How long a member without an id of its own waits for a rebalance; Apache Kafka has no property for it either."""
 
@@ -117,6 +119,11 @@ def join_refusal(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
 def sync_refusal(error: ErrorCode) -> SyncGroupResponse:
     """A SyncGroup that was not successful."""
     return SyncGroupResponse(error_code=error)
+
+
+def told_reason(reason: str | None) -> str:
+    """A client's reason for the log: one line, and a short one, whatever it sends (KIP-800)."""
+    return repr(reason[:_REASON_LENGTH]) if reason else "not provided"
 
 
 def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -> ErrorCode:
