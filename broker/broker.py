@@ -128,6 +128,11 @@ class Broker:
 
         return ShareCoordinatorService(self, share_coordinator_settings(self.config))
 
+    @cached_property
+    def own_secret(self) -> bytes:
+        """Known to nobody, and another one after each start."""
+        return self.env.secret_bytes(32)
+
     @property
     def persister(self) -> Persister:
         """Where the state of share partitions is kept."""

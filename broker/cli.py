@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from shareq import __version__
+
+if TYPE_CHECKING:
+    from shareq.broker.security.scram_option import NewScramUser
 
 USAGE_ERROR = 2  # bad usage or configuration
 FAILURE = 1  # the broker could not start or go on
@@ -49,6 +53,13 @@ def main() -> None:
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="One property, over the file. Repeatable.")
 @click.option("--feature", "features", metavar="NAME=LEVEL", multiple=True, help="A feature's level. Repeatable.")
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus at this address [default: nowhere].")
+@click.option(
+    "--add-scram",
+    "scram_users",
+    metavar="USER",
+    multiple=True,
+    help="A SCRAM user, added if there is none of the name: SCRAM-SHA-256=[name=NAME,password-file=FILE]. Repeatable.",
+)
 def serve(
     listen: str | None,
     data_dir: str | None,
@@ -56,6 +67,7 @@ def serve(
     settings: tuple[str, ...],
     features: tuple[str, ...],
     metrics: str | None,
+    scram_users: tuple[str, ...],
 ) -> None:
     """Run the broker until SIGTERM or SIGINT.
 
@@ -77,13 +89,30 @@ def serve(
         _exit(USAGE_ERROR, str(error))
     levels = {**config.requested_features, **_levels(features)}
 
+    new_users = _scram_users(scram_users)
+
     from shareq.broker.server import Address, ServeError, serve_forever
 
     metrics_address = None if metrics is None else Address(*_host_and_port("--metrics", metrics, 9464))
     try:
-        serve_forever(config, levels, metrics=metrics_address, ready=_say_ready)
+        serve_forever(config, levels, metrics=metrics_address, new_users=new_users, ready=_say_ready)
     except ServeError as error:
         _exit(USAGE_ERROR if error.usage else FAILURE, str(error))
+
+
+def _scram_users(texts: Iterable[str]) -> list[NewScramUser]:
+    """The users of --add-scram. What was given is not repeated in an error: there may be a password in it."""
+    users = []
+    for text in texts:
+        from shareq.broker.security.scram_option import parse_add_scram
+
+        try:
+            users.append(parse_add_scram(text, os.environ))
+        except ValueError as error:
+            _exit(USAGE_ERROR, f"--add-scram: {error}")
+        except OSError as error:
+            _exit(USAGE_ERROR, f"--add-scram: {error.filename}: {error.strerror}")
+    return users
 
 
 def _say_ready(addresses: Iterable[str], data_dir: str, metrics_url: str | None) -> None:
@@ -140,15 +169,29 @@ def _host_and_port(option: str, text: str, usual_port: int) -> tuple[str, int]:
     return host[1:-1] if bracketed else host, int(port)
 
 
+def _listener_name(listeners: str, protocol_map: str) -> str:
+    """Whose address --listen is: that of PLAINTEXT, unless the only listener has authentication. It never takes that
+    away."""
+    names = [text.strip().partition("://")[0].upper() for text in listeners.split(",") if text.strip()]
+    protocols = dict(text.strip().upper().partition(":")[::2] for text in protocol_map.split(","))
+    if all(protocols.get(name, name) == "PLAINTEXT" for name in names):
+        return "PLAINTEXT"
+    if len(names) > 1:
+        _exit(USAGE_ERROR, f"--listen: there are several listeners ({', '.join(names)}); set listeners instead")
+    return names[0]
+
+
 def _apply_options(
     properties: dict[str, str], overrides: dict[str, str], listen: str | None, data_dir: str | None
 ) -> None:
     """Put --listen and --data-dir over whatever the file and --set say about the same things."""
     if listen is not None:
         _host_and_port("--listen", listen, 9092)
-        overrides["listeners"] = f"PLAINTEXT://{listen}"
+        given = {**properties, **overrides}
+        name = _listener_name(given.get("listeners", ""), given.get("listener.security.protocol.map", ""))
+        overrides["listeners"] = f"{name}://{listen}"
         advertised = [text.strip() for text in properties.pop("advertised.listeners", "").split(",")]
-        kept = [text for text in advertised if text.upper().startswith("PLAINTEXT://")]
+        kept = [text for text in advertised if text.upper().startswith(f"{name}://")]
         if kept:  # what other listeners of the file advertise has no meaning here
             properties["advertised.listeners"] = ",".join(kept)
     if data_dir is not None:

@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 
 JOIN_BELOW_BYTES: Final = 32 * 1024  # answers that are smaller together are joined: one buffer costs less than many
 LONGEST_SWEEP_MS: Final = 30_000
+_IPV4_INSIDE: Final = "::ffff:"  # before an IPv4 address, on a socket that takes both kinds
 SHORTEST_SWEEP_MS: Final = 50
 
 
@@ -51,7 +52,7 @@ class SocketConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
-        host = str(peer[0]) if isinstance(peer, tuple) else "local"
+        host = str(peer[0]).removeprefix(_IPV4_INSIDE) if isinstance(peer, tuple) else "local"
         self.connection = self._listener.admit(self, host)
         if self.connection is None:
             self._listener.refused += 1
@@ -125,6 +126,7 @@ class SocketConnection(asyncio.Protocol):
 class Listener:
     """The connections of one listening address. Owned by the server, on the loop's thread.
 
+    `guard`, if given, is what a new connection has to pass before its requests are handled.
     `accepted` and `refused` count connections, `bytes_in` and `bytes_out` what was read and what was given to sockets.
     """
 
@@ -137,6 +139,7 @@ class Listener:
         limits: ListenerLimits,
         room: ReplyRoom,
         next_id: Callable[[], int],
+        guard: Callable[[Connection], None] | None = None,
     ) -> None:
         self.name = name
         self.clock = clock
@@ -144,6 +147,7 @@ class Listener:
         self._handle = handle
         self._limits = limits
         self._next_id = next_id
+        self._guard = guard
         self._sockets: set[SocketConnection] = set()
         self._per_ip: Counter[str] = Counter()
         self.on_forget: Callable[[], None] | None = None  # called after a connection is gone
@@ -178,7 +182,7 @@ class Listener:
         self._per_ip[host] += 1
         self.accepted += 1
         socket.last_read_ms = self.clock.now_ms()
-        return Connection(
+        connection = Connection(
             self._next_id(),
             host,
             self.name,
@@ -188,6 +192,9 @@ class Listener:
             limits=limits.connection,
             now_ns=self.clock.now_ns,
         )
+        if self._guard is not None:
+            self._guard(connection)
+        return connection
 
     def forget(self, socket: SocketConnection, connection: Connection) -> None:
         """A socket is gone."""

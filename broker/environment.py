@@ -107,6 +107,11 @@ class Environment:
     clock: Clock
     rng: Random
     fs: Fs
+    secrets: Random | None = None  # for what nobody may guess; a simulation uses `rng`
+
+    def secret_bytes(self, count: int) -> bytes:
+        """Random bytes that nobody can guess, whatever has been seen of earlier ones."""
+        return (self.secrets or self.rng).randbytes(count)
 
     def random_uuid(self) -> bytes:
         """16 random bytes as a version 4 UUID; never the zero UUID."""

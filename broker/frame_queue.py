@@ -13,7 +13,7 @@ import logging
 import struct
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -23,6 +23,7 @@ from shareq.protocol.framing import SIZE_BYTES
 if TYPE_CHECKING:
     from shareq.broker.dispatch import BoundRoute
     from shareq.broker.metrics.counters import Requests
+    from shareq.broker.security.sasl_gate import SaslGate
 
 logger = logging.getLogger(__name__)
 
@@ -107,13 +108,15 @@ FrameHandler = Callable[["Connection", bytes], Reply]
 class Connection:
     """What the broker knows of a client connection.
 
-    `principal` is who the client has shown to be, as TYPE:NAME.
+    `principal` is who the client has shown to be, as TYPE:NAME; `gate` stands before the dispatcher while that has to
+    be watched.
     `routes` belongs to the dispatcher: what it looked up for earlier requests of this connection.
     `since_ns` is when the requests that are being handled were taken up, by `now_ns`.
     Everything runs on the loop's thread. Logs why it closes, once.
     """
 
     __slots__ = (
+        "_admitted_limits",
         "_at",
         "_call_soon",
         "_cut",
@@ -136,6 +139,7 @@ class Connection:
         "client_host",
         "closed",
         "finishing",
+        "gate",
         "id",
         "listener",
         "now_ns",
@@ -160,6 +164,7 @@ class Connection:
         self.client_host = client_host
         self.listener = listener
         self.principal = ANONYMOUS
+        self.gate: SaslGate | None = None
         self.routes: dict[int, BoundRoute] = {}
         self.closed = False
         self.finishing = False
@@ -169,6 +174,7 @@ class Connection:
         self.now_ns = now_ns
         self._outlet = outlet
         self._limits = limits
+        self._admitted_limits = limits
         self._rest: bytes | bytearray = b""  # what was read; from _at on not yet handled, beginning at a frame's size
         self._at = 0
         self._parts: list[bytes | memoryview] = []  # of a large frame, from its size on
@@ -222,6 +228,20 @@ class Connection:
         elif len(self._rest) > self._limits.max_input_bytes and not self._reading_paused:
             self._reading_paused = True
             self._outlet.pause_reading()
+
+    def guard(self, gate: SaslGate, max_frame_bytes: int) -> None:
+        """Hand every frame to the gate, and take none that is larger, until the client is `admitted`."""
+        self.gate = gate
+        self._admitted_limits = self._limits
+        self._limits = replace(self._limits, max_frame_bytes=min(max_frame_bytes, self._limits.max_frame_bytes))
+        self._handle = gate.handle_frame
+
+    def admitted(self, handle: FrameHandler | None) -> None:
+        """The client is authenticated. With `handle` the gate is not needed any more, and frames go there."""
+        self._limits = self._admitted_limits
+        if handle is not None:
+            self.gate = None
+            self._handle = handle
 
     def send(self, frame: Buffer) -> None:
         """Write a frame that answers no request in the queue (authentication). Size prefix included."""

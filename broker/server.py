@@ -13,7 +13,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from importlib import import_module
@@ -29,7 +29,7 @@ from shareq.broker.connection import Listener, ListenerLimits
 from shareq.broker.coordinators import CoordinatorLoadError
 from shareq.broker.endpoint import advertised_endpoints
 from shareq.broker.environment import Environment
-from shareq.broker.frame_queue import ConnectionLimits
+from shareq.broker.frame_queue import Connection, ConnectionLimits
 from shareq.broker.handlers import HANDLERS
 from shareq.broker.log.files import DEFAULT_OPEN_FILES, PARTITION_METADATA_FILE
 from shareq.broker.log.manager import (
@@ -45,6 +45,8 @@ from shareq.broker.sqlite_db import SqliteMetaDb
 
 if TYPE_CHECKING:
     from shareq.broker.metrics.endpoint import MetricsEndpoint
+    from shareq.broker.security.listener_security import ListenerSecurity
+    from shareq.broker.security.scram_option import NewScramUser
 
 logger = logging.getLogger(__name__)
 
@@ -72,12 +74,21 @@ class Address(NamedTuple):
 
 
 class Server:
-    """A broker and its listeners on one event loop. With a `metrics` address, its metrics are served there."""
+    """A broker and its listeners on one event loop.
+
+    With a `metrics` address, its metrics are served there. `new_users` are added who are not known yet.
+    """
 
     def __init__(
-        self, config: BrokerConfig, features: Mapping[str, int] | None = None, metrics: Address | None = None
+        self,
+        config: BrokerConfig,
+        features: Mapping[str, int] | None = None,
+        metrics: Address | None = None,
+        *,
+        new_users: Sequence[NewScramUser] = (),
     ) -> None:
         self._config = config
+        self._new_users = new_users
         self._features = features or {}
         self._metrics_wanted = metrics
         self._metrics_socket: socket.socket | None = None
@@ -105,6 +116,11 @@ class Server:
     @property
     def data_dir(self) -> str:
         return os.path.abspath(self._config.data_dir)
+
+    @property
+    def uses_scram(self) -> bool:
+        """Whether clients may authenticate with SCRAM."""
+        return any(each.startswith("SCRAM-") for one in self._config.security.values() for each in one.mechanisms)
 
     @property
     def broker(self) -> Broker:
@@ -177,7 +193,7 @@ class Server:
         loop = asyncio.get_running_loop()
         fs = OsFs(loop.call_soon_threadsafe)
         data_dir = self.data_dir
-        env = Environment(LoopClock(loop), Random(SystemRandom().getrandbits(128)), fs)
+        env = Environment(LoopClock(loop), Random(SystemRandom().getrandbits(128)), fs, SystemRandom())
         ports = {name: bound.getsockname()[1] for name, bound in self._sockets.items()}
         endpoints = advertised_endpoints(self._config, ports)
         with ExitStack() as undo:
@@ -198,6 +214,7 @@ class Server:
                 undo.pop_all()
                 undo.callback(broker.close, clean=False)
                 broker.start()
+                _add_users(broker, self._new_users)
             except ConfigError as error:
                 raise ServeError(str(error), usage=True) from error
             except (DataFolderInUseError, CorruptLogError, DamagedFolderError, CoordinatorLoadError) as error:
@@ -219,6 +236,7 @@ class Server:
                 limits=limits,
                 room=broker.reply_room,
                 next_id=lambda: next(self._ids),
+                guard=_guard(broker, self._config.security[name]),
             )
             self._listeners.append(listener)
             backlog = self._config.socket_listen_backlog_size
@@ -275,6 +293,7 @@ def serve_forever(
     features: Mapping[str, int],
     *,
     metrics: Address | None = None,
+    new_users: Sequence[NewScramUser] = (),
     ready: Callable[[Iterable[str], str, str | None], None],
 ) -> None:
     """Run a broker until SIGTERM or SIGINT; `ready` gets its addresses, data folder and metrics URL (None without).
@@ -286,7 +305,7 @@ def serve_forever(
     _raise_file_limit()
     loop = new_event_loop()
     try:
-        loop.run_until_complete(_serve(Server(config, features, metrics), ready))
+        loop.run_until_complete(_serve(Server(config, features, metrics, new_users=new_users), ready))
     finally:
         loop.close()
 
@@ -309,14 +328,16 @@ async def _serve(server: Server, ready: Callable[[Iterable[str], str, str | None
     gc.freeze()  # what is there now stays: the collector need not look at it again
     gc.enable()
     ready(server.addresses, server.data_dir, server.metrics_url)
-    loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come())
+    loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come(server.uses_scram))
     await stopping.wait()
     await server.stop()
 
 
-def _steps_to_come() -> Iterator[Callable[[], object]]:
+def _steps_to_come(scram: bool) -> Iterator[Callable[[], object]]:
     """What can wait until the broker listens: the allocator, and what the first requests of each kind would import."""
     yield keep_freed_memory
+    if scram:
+        yield partial(import_module, "scramp")  # a tenth of a second, which the first login need not wait for
     for row in HANDLERS.values():
         yield partial(import_module, f"shareq.broker.handlers.{row.module}")
     yield partial(import_module, "shareq.broker.group_coordinator")
@@ -406,6 +427,36 @@ def _listener_limits(config: BrokerConfig, max_connections: int) -> ListenerLimi
         max_idle_ms=config.connections_max_idle_ms,
         connection=ConnectionLimits(max_frame_bytes=config.socket_request_max_bytes),
     )
+
+
+def _add_users(broker: Broker, users: Sequence[NewScramUser]) -> None:
+    """Add those who are not known yet: who has changed a password since does not get the old one back."""
+    if not users:
+        return
+    from shareq.broker.meta_db import PutScram
+    from shareq.broker.security.scram_option import SALT_BYTES
+
+    known = broker.metadata.credentials
+    broker.metadata.alter_credentials(
+        [
+            PutScram(user.key, user.credential(broker.env.secret_bytes(SALT_BYTES)))
+            for user in users
+            if user.key not in known
+        ]
+    )
+
+
+def _guard(broker: Broker, security: ListenerSecurity) -> Callable[[Connection], None] | None:
+    """What puts a gate before each connection of a listener where clients have to authenticate."""
+    if not security.sasl:
+        return None
+    from shareq.broker.security.sasl_gate import SaslGate
+
+    def guard(connection: Connection) -> None:
+        gate = SaslGate(broker, connection, broker.handle_frame, security)
+        connection.guard(gate, security.max_receive_bytes)
+
+    return guard
 
 
 def _address_text(address: tuple[object, ...]) -> str:

@@ -7,13 +7,16 @@ canonical name wins over its older alias, with a warning.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from shareq.broker.config.broker_keys import BROKER_KEYS
 from shareq.broker.config.config_def import ConfigError, ConfigKey, ConfigValue, format_value, int_value
+from shareq.broker.config.listener_security import is_listener_property, listener_security
 from shareq.broker.config.listeners import Listener, parse_listeners
 from shareq.broker.security.names import parse_principal
 
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _HOUR_MS: Final = 3_600_000
 _SIMPLE_ASSIGNORS: Final = frozenset(
     (
@@ -30,8 +33,8 @@ class BrokerConfig:
     """Every broker property as a typed attribute: `group.share.max.size` is `group_share_max_size`.
 
     `originals` are the texts that were set, by canonical name; what is not in it has its default. `super_principals`
-    are `super.users` one by one, as TYPE:NAME. `warnings` are sentences for the user, in order. Instances do not
-    change: `with_dynamic` makes another.
+    are `super.users` one by one, as TYPE:NAME; `security` tells how each listener is protected, by its name. `warnings`
+    are sentences for the user, in order. Instances do not change: `with_dynamic` makes another.
     """
 
     # One annotation for each key of BROKER_KEYS, in its order; a test compares the two.
@@ -41,6 +44,9 @@ class BrokerConfig:
     advertised_listeners: tuple[str, ...] | None
     listener_security_protocol_map: tuple[str, ...]
     controller_listener_names: tuple[str, ...]
+    sasl_enabled_mechanisms: tuple[str, ...]
+    sasl_server_max_receive_size: int
+    connections_max_reauth_ms: int
     authorizer_class_name: str
     super_users: str
     allow_everyone_if_no_acl_found: bool
@@ -177,7 +183,13 @@ class BrokerConfig:
     producer_id_expiration_ms: int
     producer_id_expiration_check_interval_ms: int
 
-    def __init__(self, originals: Mapping[str, str], warnings: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        originals: Mapping[str, str],
+        warnings: tuple[str, ...] = (),
+        listener_properties: Mapping[str, str] = NOTHING,
+    ) -> None:
+        self._listener_properties = listener_properties
         self.originals = dict(originals)
         self.warnings = warnings
         self.values: dict[str, ConfigValue] = BROKER_KEYS.defaults()
@@ -188,6 +200,9 @@ class BrokerConfig:
         self._normalise()
         self.super_principals = _principals(self.super_users)
         self.endpoints: tuple[Listener, ...] = parse_listeners(self.values)
+        self.security = listener_security(
+            self.values, {each.name: each.protocol for each in self.endpoints}, listener_properties
+        )
         _check(self)
 
     @classmethod
@@ -197,14 +212,16 @@ class BrokerConfig:
         """The configuration of a property file and the options over it. ConfigError for the first bad value."""
         warnings: list[str] = []
         originals: dict[str, str] = {}
+        of_listeners: dict[str, str] = {}
         for source in (file_properties, overrides):
             if source:
                 originals.update(_canonical(source, warnings))
-        return cls(originals, tuple(warnings))
+                of_listeners.update((name, text) for name, text in source.items() if is_listener_property(name))
+        return cls(originals, tuple(warnings), of_listeners)
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
         """This configuration with other texts on top. ConfigError when the whole is not right any more."""
-        return BrokerConfig({**self.originals, **dynamic}, self.warnings)
+        return BrokerConfig({**self.originals, **dynamic}, self.warnings, self._listener_properties)
 
     @property
     def data_dir(self) -> str:

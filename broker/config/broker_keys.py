@@ -60,6 +60,24 @@ _SERVER_KEYS: Final = (
         "Names in `listeners` that are for controllers. There is no separate controller, so they are not opened.",
     ),
     ConfigKey(
+        "sasl.enabled.mechanisms",
+        Type.LIST,
+        ("GSSAPI",),
+        None,
+        "How clients of listeners with SASL may authenticate: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512. The default is "
+        "Apache Kafka's, and not served.",
+    ),
+    ConfigKey(
+        "sasl.server.max.receive.size", Type.INT, 524_288, None, "The largest request before authentication, in bytes."
+    ),
+    ConfigKey(
+        "connections.max.reauth.ms",
+        Type.LONG,
+        0,
+        None,
+        "How long a client may go on until it authenticates again; 0: for ever.",
+    ),
+    ConfigKey(
         "authorizer.class.name",
         Type.STRING,
         "",

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
-_NO_SECURITY: Final = "is not acted on: listeners are plain text, without authentication"
+_NO_TLS: Final = "is not acted on: connections are not encrypted"
 
 _NAMES: Final = """
 add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
 alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
 alter.log.dirs.replication.quota.window.size.seconds auto.include.jmx.reporter
 auto.leader.rebalance.enable background.threads broker.heartbeat.interval.ms broker.session.timeout.ms
-client.quota.callback.class config.providers connection.failed.authentication.delay.ms connections.max.reauth.ms
+client.quota.callback.class config.providers connection.failed.authentication.delay.ms
 controlled.shutdown.enable controller.quorum.append.linger.ms controller.quorum.auto.join.enable
 controller.quorum.bootstrap.servers controller.quorum.election.backoff.max.ms controller.quorum.election.timeout.ms
 controller.quorum.fetch.max.bytes controller.quorum.fetch.snapshot.max.bytes controller.quorum.fetch.timeout.ms
@@ -55,7 +55,7 @@ remote.log.storage.system.enable replica.fetch.backoff.ms replica.fetch.max.byte
 replica.fetch.response.max.bytes replica.fetch.wait.max.ms replica.high.watermark.checkpoint.interval.ms
 replica.lag.time.max.ms replica.selector.class replica.socket.receive.buffer.bytes replica.socket.timeout.ms
 replication.quota.window.num replication.quota.window.size.seconds request.timeout.ms
-sasl.client.callback.handler.class sasl.enabled.mechanisms sasl.jaas.config sasl.kerberos.kinit.cmd
+sasl.client.callback.handler.class sasl.jaas.config sasl.kerberos.kinit.cmd
 sasl.kerberos.min.time.before.relogin sasl.kerberos.principal.to.local.rules sasl.kerberos.service.name
 sasl.kerberos.ticket.renew.jitter sasl.kerberos.ticket.renew.window.factor sasl.login.callback.handler.class
 sasl.login.class sasl.login.connect.timeout.ms sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds
@@ -72,7 +72,7 @@ sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.b
 sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
 sasl.oauthbearer.jwt.retriever.class sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope
 sasl.oauthbearer.scope.claim.name sasl.oauthbearer.sub.claim.name sasl.oauthbearer.token.endpoint.url
-sasl.server.callback.handler.class sasl.server.max.receive.size security.inter.broker.protocol security.providers
+sasl.server.callback.handler.class security.inter.broker.protocol security.providers
 socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms ssl.allow.dn.changes ssl.allow.san.changes
 ssl.cipher.suites ssl.client.auth ssl.enabled.protocols ssl.endpoint.identification.algorithm
 ssl.engine.factory.class ssl.key.password ssl.keymanager.algorithm ssl.keystore.certificate.chain ssl.keystore.key
@@ -87,8 +87,7 @@ KNOWN: Final = frozenset(_NAMES.split())
 KNOWN_PREFIXES: Final = ("listener.name.", "rlmm.config.", "rsm.config.", "config.providers.")
 
 _NOTES: Final = {
-    "sasl.enabled.mechanisms": _NO_SECURITY,
-    "ssl.client.auth": _NO_SECURITY,
+    "ssl.client.auth": _NO_TLS,
     "create.topic.policy.class.name": "is not acted on: Java policies cannot run here",
     "alter.config.policy.class.name": "is not acted on: Java policies cannot run here",
 }

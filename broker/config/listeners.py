@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from shareq.broker.config.config_def import ConfigError, ConfigValue, format_value
+from shareq.broker.security.listener_security import PLAINTEXT, SERVED_PROTOCOLS
 
 # NAME://HOST:PORT; the host may be empty, or an IPv6 address in brackets.
 _ADDRESS: Final = r"([^:/]+)://(\[[0-9A-Fa-f:.%]+\]|[^\[\]/:,]*):([0-9]{1,5})"
-_SERVED_PROTOCOLS: Final = ("PLAINTEXT",)
 _EVERY_INTERFACE: Final = ("", "0.0.0.0", "::")
 
 
 class Listener(NamedTuple):
     """One listener. `host` "" and 0.0.0.0 mean every interface, `port` 0 any free one.
 
+    `protocol` is PLAINTEXT, or another one of listener.security.protocol.map that is served.
     The advertised host is None where clients are to be told the machine's own name (`host` means every interface and
     nothing else is configured); the advertised port is None where it is the port that was bound.
     """
@@ -26,6 +27,7 @@ class Listener(NamedTuple):
     port: int
     advertised_host: str | None
     advertised_port: int | None
+    protocol: str = PLAINTEXT
 
 
 def parse_listeners(values: Mapping[str, ConfigValue]) -> tuple[Listener, ...]:
@@ -37,10 +39,10 @@ def parse_listeners(values: Mapping[str, ConfigValue]) -> tuple[Listener, ...]:
     for name, (host, port) in _addresses(values, "listeners").items():
         if name in controllers:
             continue
-        _check_protocol(values, name, protocols)
+        protocol = _protocol(values, name, protocols)
         fallback = (None if host in _EVERY_INTERFACE else host, port or None)
         shown_host, shown_port = advertised.pop(name, fallback)
-        result.append(Listener(name, host, port, shown_host or None, shown_port or None))
+        result.append(Listener(name, host, port, shown_host or None, shown_port or None, protocol))
     if not result:
         raise ConfigError("listeners", _text(values, "listeners"), "must have a listener that is not a controller's")
     _check_advertised(values, advertised, result, controllers)
@@ -71,14 +73,15 @@ def _protocol_map(values: Mapping[str, ConfigValue]) -> dict[str, str]:
     return result
 
 
-def _check_protocol(values: Mapping[str, ConfigValue], name: str, protocols: Mapping[str, str]) -> None:
+def _protocol(values: Mapping[str, ConfigValue], name: str, protocols: Mapping[str, str]) -> str:
     protocol = protocols.get(name)
     if protocol is None:
         allowed = f"must be in listener.security.protocol.map, which does not have the listener {name}"
         raise ConfigError("listeners", _text(values, "listeners"), allowed)
-    if protocol not in _SERVED_PROTOCOLS:
-        allowed = f"must use the security protocol {', '.join(_SERVED_PROTOCOLS)}, and {name} uses {protocol}"
+    if protocol not in SERVED_PROTOCOLS:
+        allowed = f"must use one of the security protocols {', '.join(SERVED_PROTOCOLS)}, and {name} uses {protocol}"
         raise ConfigError("listeners", _text(values, "listeners"), allowed)
+    return protocol
 
 
 def _check_advertised(

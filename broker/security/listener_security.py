@@ -1,0 +1,38 @@
+"""How one listener is protected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+PLAINTEXT: Final = "PLAINTEXT"
+SSL: Final = "SSL"
+SASL_PLAINTEXT: Final = "SASL_PLAINTEXT"
+SASL_SSL: Final = "SASL_SSL"
+SERVED_PROTOCOLS: Final = (PLAINTEXT, SASL_PLAINTEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSecurity:
+    """`mechanisms` are SASL's, none where nobody has to authenticate; `plain_users` are passwords by user name.
+
+    `max_reauth_ms` is `connections.max.reauth.ms` by mechanism, 0 for never; `max_receive_bytes` is the largest request
+    before authentication.
+    """
+
+    protocol: str = PLAINTEXT
+    mechanisms: tuple[str, ...] = ()
+    plain_users: Mapping[str, str] = field(default_factory=dict, repr=False)
+    max_reauth_ms: Mapping[str, int] = field(default_factory=dict)
+    max_receive_bytes: int = 524_288
+
+    @property
+    def sasl(self) -> bool:
+        """Whether clients have to authenticate with SASL."""
+        return self.protocol in (SASL_PLAINTEXT, SASL_SSL)
+
+    @property
+    def tls(self) -> bool:
+        """Whether connections are encrypted."""
+        return self.protocol in (SSL, SASL_SSL)

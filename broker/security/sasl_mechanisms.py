@@ -1,0 +1,112 @@
+"""SASL mechanisms of the server's side: a token in, a token out, until the user is known. Sans-IO.
+
+PLAIN       RFC 4616: [authzid] NUL username NUL password
+SCRAM-*     RFC 5802: client-first -> server-first, client-final -> server-final
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from shareq.broker.security.credentials import ScramCredential
+
+
+class AuthenticationFailed(Exception):
+    """The text is for the client: it says nothing of which users there are, and nothing that was sent."""
+
+
+class Exchange(Protocol):
+    """One authentication under way. `user` is None until it is complete."""
+
+    user: str | None
+
+    def respond(self, token: bytes) -> bytes:
+        """The answer to the client's token. Raises AuthenticationFailed; the exchange is over then."""
+
+
+class PlainExchange:
+    """PLAIN with the given users and passwords."""
+
+    __slots__ = ("_users", "user")
+
+    def __init__(self, users: Mapping[str, str]) -> None:
+        self._users = users
+        self.user: str | None = None
+
+    def respond(self, token: bytes) -> bytes:
+        try:
+            parts = token.decode().split("\0")
+        except UnicodeDecodeError:
+            raise AuthenticationFailed("Invalid SASL/PLAIN response: not UTF-8") from None
+        if len(parts) != 3:
+            raise AuthenticationFailed(f"Invalid SASL/PLAIN response: expected 3 tokens, got {min(len(parts), 4)}")
+        authorization_id, user, password = parts
+        if not user:
+            raise AuthenticationFailed("Authentication failed: username not specified")
+        if not password:
+            raise AuthenticationFailed("Authentication failed: password not specified")
+        # Compared for users who do not exist, too: the time it takes must not tell who does.
+        expected = self._users.get(user)
+        same = hmac.compare_digest(password.encode(), (expected or "").encode())
+        if expected is None or not same:
+            raise AuthenticationFailed("Authentication failed: Invalid username or password")
+        if authorization_id not in ("", user):
+            raise AuthenticationFailed(
+                "Authentication failed: Client requested an authorization id that is different from username"
+            )
+        self.user = user
+        return b""
+
+
+class ScramExchange:
+    """A SCRAM mechanism. `find` tells what a user is known by, and invents it for one that is not known.
+
+    `nonce` are printable characters without commas that were never used before.
+    """
+
+    __slots__ = ("_failure", "_name", "_server", "user")
+
+    def __init__(self, mechanism: str, find: Callable[[str], ScramCredential], nonce: str) -> None:
+        from scramp import ScramMechanism  # a tenth of a second: only who has SCRAM users pays for it
+
+        def credential(user: str) -> tuple[bytes, bytes, bytes, int]:
+            self._name = user
+            return find(user)
+
+        self._name = ""
+        self._server = ScramMechanism(mechanism).make_server(credential, s_nonce=nonce)
+        self._failure = (
+            f"Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}"
+        )
+        self.user: str | None = None
+
+    def respond(self, token: bytes) -> bytes:
+        from scramp import ScramException
+
+        server = self._server
+        try:
+            text = token.decode()
+            if not self._name:
+                server.set_client_first(text)
+                return str(server.get_server_first()).encode()
+            server.set_client_final(text)
+            final = str(server.get_server_final()).encode()
+        except (ScramException, UnicodeDecodeError, ValueError):
+            raise AuthenticationFailed(self._failure) from None
+        self.user = self._name
+        return final
+
+
+class RefusedExchange:
+    """One that cannot succeed: the client is told so with its first token."""
+
+    __slots__ = ("_reason", "user")
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+        self.user: str | None = None
+
+    def respond(self, token: bytes) -> bytes:
+        raise AuthenticationFailed(self._reason)

@@ -1,0 +1,123 @@
+"""SASL of one connection: which requests may come when, and what becomes of tokens. Sans-IO, time is an argument.
+
+    START ----------- ApiVersions --> VERSIONS_KNOWN
+    START, VERSIONS_KNOWN -- SaslHandshake --> TOKENS (v0: raw tokens, v1: in SaslAuthenticate)
+    TOKENS ---------- last token ---> DONE
+    DONE ------------ SaslHandshake --> TOKENS    (re-authentication, KIP-368: same mechanism, same user)
+
+Everything else, and every failure, closes the connection. A session that is past its lifetime takes nothing but a
+SaslHandshake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Final, NamedTuple
+
+from shareq.broker.security.names import user as user_principal
+from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, Exchange, RefusedExchange
+from shareq.protocol.api_keys import ApiKey
+
+
+class SaslState(Enum):
+    """See the module's docstring."""
+
+    START = 0
+    VERSIONS_KNOWN = 1
+    TOKENS = 2
+    DONE = 3
+
+
+_MAY_COME: Final = {
+    SaslState.START: frozenset((ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE)),
+    SaslState.VERSIONS_KNOWN: frozenset((ApiKey.SASL_HANDSHAKE,)),
+    SaslState.TOKENS: frozenset((ApiKey.SASL_AUTHENTICATE,)),
+}
+
+
+class Answer(NamedTuple):
+    """The token to send, and for how long the session lives once it is complete (0: without end)."""
+
+    token: bytes
+    lifetime_ms: int
+
+
+class SaslSession:
+    """`exchange_for` begins an exchange for an enabled mechanism; `max_reauth_ms` is its longest session, 0 for any."""
+
+    __slots__ = (
+        "_exchange",
+        "_exchange_for",
+        "_expires_ms",
+        "_max_reauth_ms",
+        "_mechanism",
+        "principal",
+        "raw",
+        "state",
+    )
+
+    def __init__(self, exchange_for: Callable[[str], Exchange], max_reauth_ms: Callable[[str], int]) -> None:
+        self._exchange_for = exchange_for
+        self._max_reauth_ms = max_reauth_ms
+        self._exchange: Exchange | None = None
+        self._mechanism: str | None = None
+        self._expires_ms: int | None = None
+        self.state = SaslState.START
+        self.raw = False
+        self.principal: str | None = None
+
+    def refusal(self, api_key: int, now_ms: int) -> str | None:
+        """Why a request of this kind may not come now, for the log; None when it may."""
+        if self.state is SaslState.DONE:
+            if api_key == ApiKey.SASL_HANDSHAKE and self._expires_ms is not None:
+                return None
+            if self._expires_ms is not None and now_ms > self._expires_ms:
+                return "its session has expired, and it did not authenticate again"
+            return None
+        if api_key in _MAY_COME[self.state]:
+            return None
+        return f"API key {api_key} before authentication is complete"
+
+    def versions_told(self) -> None:
+        """ApiVersions was answered; that happens once."""
+        self.state = SaslState.VERSIONS_KNOWN
+
+    def handshake(self, mechanism: str, *, raw: bool) -> bool:
+        """Begin with an enabled mechanism. False where this is not the time for it."""
+        if self.state is SaslState.TOKENS or (self.state is SaslState.DONE and self._expires_ms is None):
+            return False
+        if self._mechanism is not None and mechanism != self._mechanism:
+            self._exchange = RefusedExchange(
+                f"SASL mechanism '{mechanism}' requested by client is not supported for re-authentication of "
+                f"mechanism '{self._mechanism}'"
+            )
+        else:
+            self._exchange = self._exchange_for(mechanism)
+        self._mechanism = mechanism
+        self.raw = raw
+        self.state = SaslState.TOKENS
+        return True
+
+    def token(self, token: bytes, now_ms: int) -> Answer:
+        """Answer a token. Raises AuthenticationFailed: the connection is to be closed then, after the answer."""
+        exchange, mechanism = self._exchange, self._mechanism
+        if exchange is None or mechanism is None:
+            raise AuthenticationFailed("No SASL mechanism was agreed on")
+        answer = exchange.respond(token)
+        if exchange.user is None:
+            return Answer(answer, 0)
+        principal = user_principal(exchange.user)
+        if self.principal is not None and principal != self.principal:
+            raise AuthenticationFailed("Cannot change principals during re-authentication")
+        lifetime_ms = max(self._max_reauth_ms(mechanism), 0)
+        self.principal = principal
+        self.state = SaslState.DONE
+        self._exchange = None
+        self._expires_ms = now_ms + lifetime_ms if lifetime_ms else None
+        return Answer(answer, lifetime_ms)
+
+    @property
+    def for_ever(self) -> bool:
+        """Whether nothing is to be watched any more: authenticated, and for as long as the connection lasts."""
+        return self.state is SaslState.DONE and self._expires_ms is None

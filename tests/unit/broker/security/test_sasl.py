@@ -1,0 +1,303 @@
+"""Authentication over frames: SaslHandshake and SaslAuthenticate in every version, and what closes the connection.
+
+KIP-43, KIP-152, KIP-368.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scramp import ScramClient
+
+from shareq.broker.meta_db import PutScram
+from shareq.broker.security.credentials import CredentialKey
+from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, PlainExchange, ScramExchange
+from shareq.broker.security.scram_keys import credential_from_password, invented_credential
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.framing import frame
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from tests.support.mock_transport import BrokerWorld
+from tests.support.sasl import SALT, SaslClient, SaslWorld, sasl_properties
+
+SECRETS = ("wonderland", "builder", "looking-glass", "hunter2")
+
+
+def knows(client: SaslClient, principal: str) -> bool:
+    answer = client.connection.call(MetadataRequest(None), 12, MetadataResponse)
+    return bool(answer.brokers) and client.connection.side.principal == principal
+
+
+def closed(client: SaslClient) -> bool:
+    client.world.clock.run_until_idle()
+    return client.connection.closed
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_plain(version: int) -> None:
+    client = SaslWorld().stranger()
+    answer = client.plain(version=version)
+    assert (answer.error_code, bytes(answer.auth_bytes), answer.session_lifetime_ms) == (0, b"", 0)
+    assert knows(client, "User:alice")
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram(mechanism: str) -> None:
+    client = SaslWorld().stranger()
+    assert client.scram(mechanism).error_code == ErrorCode.NONE
+    assert knows(client, "User:carol")
+
+
+def test_api_versions_may_come_once_before() -> None:
+    client = SaslWorld().stranger()
+    first = client.connection.call(ApiVersionsRequest("c", "1"), 4, ApiVersionsResponse)
+    assert {17, 36} <= {each.api_key for each in first.api_keys}
+    assert client.plain().error_code == ErrorCode.NONE
+    assert client.connection.call(ApiVersionsRequest("c", "1"), 4, ApiVersionsResponse).error_code == ErrorCode.NONE
+
+
+def test_api_versions_that_failed_may_come_again() -> None:
+    client = SaslWorld().stranger()
+    refused = client.connection.call(ApiVersionsRequest("c c", "1"), 3, ApiVersionsResponse)
+    assert refused.error_code == ErrorCode.INVALID_REQUEST
+    client.connection.send_raw(frame(struct.pack(">hhih", 18, 99, 1, -1)))
+    client.world.clock.run_until_idle()
+    assert client.connection.frames.pop()[4:6] == struct.pack(">h", ErrorCode.UNSUPPORTED_VERSION)
+    assert client.connection.call(ApiVersionsRequest("c", "1"), 4, ApiVersionsResponse).error_code == ErrorCode.NONE
+    client.connection.send(ApiVersionsRequest("c", "1"), 4)
+    assert closed(client)
+
+
+@pytest.mark.parametrize("stage", ["start", "versions", "handshake"])
+def test_anything_else_before_authentication_closes_the_connection(stage: str) -> None:
+    client = SaslWorld().stranger()
+    if stage == "versions":
+        client.connection.call(ApiVersionsRequest("c", "1"), 4, ApiVersionsResponse)
+    if stage == "handshake":
+        client.handshake("PLAIN")
+    client.connection.send(MetadataRequest(None), 12)
+    assert closed(client)
+    assert not client.connection.frames
+
+
+def test_a_token_without_a_handshake_closes_the_connection() -> None:
+    client = SaslWorld().stranger()
+    client.connection.send(SaslAuthenticateRequest(b"\0alice\0wonderland"), 2)
+    assert closed(client)
+    assert not client.connection.frames
+
+
+def test_a_mechanism_that_is_not_enabled_is_answered_with_those_that_are() -> None:
+    client = SaslWorld().stranger()
+    answer = client.handshake("OAUTHBEARER")
+    assert answer.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    assert answer.mechanisms == ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+    assert closed(client)
+
+
+@pytest.mark.parametrize(
+    ("user", "password"), [("alice", "hunter2"), ("nobody", "hunter2"), ("alice", "builder"), ("", "x"), ("alice", "")]
+)
+def test_a_wrong_password_is_told_neutrally_and_closes_the_connection(
+    user: str, password: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        client = SaslWorld().stranger()
+        answer = client.plain(user, password)
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert answer.error_message is not None
+    assert not any(secret in answer.error_message + caplog.text for secret in (*SECRETS, "alice", "nobody"))
+    assert closed(client)
+    assert "authentication failed" in caplog.text
+
+
+def test_nobody_learns_which_users_of_plain_there_are() -> None:
+    world = SaslWorld()
+    answers = {world.stranger().plain(user, "hunter2").error_message for user in ("alice", "nobody")}
+    assert answers == {"Authentication failed: Invalid username or password"}
+
+
+@pytest.mark.parametrize(("user", "password"), [("carol", "hunter2"), ("nobody", "hunter2")])
+def test_scram_fails_with_the_last_token_whoever_asks(user: str, password: str) -> None:
+    """Apache Kafka 4.3.1 fails at once for a user who does not exist, and so tells who does."""
+    client = SaslWorld().stranger()
+    client.handshake("SCRAM-SHA-256")
+    scram = ScramClient(["SCRAM-SHA-256"], user, password)
+    first = client.token(scram.get_client_first().encode())
+    assert first.error_code == ErrorCode.NONE
+    scram.set_server_first(bytes(first.auth_bytes).decode())
+    final = client.token(scram.get_client_final().encode())
+    assert final.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert final.error_message == (
+        "Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-256"
+    )
+    assert closed(client)
+
+
+def test_an_invented_credential_is_always_the_same() -> None:
+    first = invented_credential("SCRAM-SHA-256", "nobody", b"secret")
+    assert first == invented_credential("SCRAM-SHA-256", "nobody", b"secret")
+    assert first.salt != invented_credential("SCRAM-SHA-256", "nobody2", b"secret").salt
+    assert len(first.stored_key) == 32
+
+
+def test_tokens_of_handshake_0_are_raw() -> None:
+    """KIP-43: each behind its size, without a header; so are the answers."""
+    client = SaslWorld().stranger()
+    assert client.handshake("PLAIN", version=0).error_code == ErrorCode.NONE
+    client.connection.send_raw(frame(b"\0bob\0builder"))
+    client.world.clock.run_until_idle()
+    assert client.connection.frames.popleft() == b""
+    assert knows(client, "User:bob")
+
+
+def test_raw_tokens_of_scram() -> None:
+    client = SaslWorld().stranger()
+    client.handshake("SCRAM-SHA-512", version=0)
+    scram = ScramClient(["SCRAM-SHA-512"], "carol", "looking-glass")
+    for give, take in (
+        (scram.get_client_first, scram.set_server_first),
+        (scram.get_client_final, scram.set_server_final),
+    ):
+        client.connection.send_raw(frame(give().encode()))
+        client.world.clock.run_until_idle()
+        take(client.connection.frames.popleft().decode())
+    assert knows(client, "User:carol")
+
+
+def test_a_wrong_raw_token_closes_the_connection_without_an_answer() -> None:
+    client = SaslWorld().stranger()
+    client.handshake("PLAIN", version=0)
+    client.connection.send_raw(frame(b"\0bob\0hunter2"))
+    assert closed(client)
+    assert not client.connection.frames
+
+
+def test_nobody_authenticates_where_nobody_has_to() -> None:
+    client = BrokerWorld().connect()
+    handshake = client.call(SaslHandshakeRequest("PLAIN"), 1, SaslHandshakeResponse)
+    assert (handshake.error_code, handshake.mechanisms) == (ErrorCode.ILLEGAL_SASL_STATE, [])
+    answer = client.call(SaslAuthenticateRequest(b""), 2, SaslAuthenticateResponse)
+    assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
+    assert not client.closed
+
+
+def test_nor_a_second_time_without_an_end_of_the_session() -> None:
+    client = SaslWorld().stranger()
+    client.plain()
+    assert client.handshake("PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
+    assert client.token(b"").error_code == ErrorCode.ILLEGAL_SASL_STATE
+    assert knows(client, "User:alice")
+
+
+def reauthenticating() -> SaslWorld:
+    return SaslWorld({**sasl_properties(), "connections.max.reauth.ms": "60000"})
+
+
+def test_a_session_lives_as_long_as_it_is_told() -> None:
+    world = reauthenticating()
+    client = world.stranger()
+    assert client.plain().session_lifetime_ms == 60_000
+    world.clock.advance(60_000)
+    assert knows(client, "User:alice")
+    world.clock.advance(1)
+    client.connection.send(MetadataRequest(None), 12)
+    assert closed(client)
+    assert not client.connection.frames
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_authenticating_again_prolongs_the_session(late: bool) -> None:
+    world = reauthenticating()
+    client = world.stranger()
+    client.plain()
+    for _ in range(3):
+        world.clock.advance(61_000 if late else 50_000)
+        assert client.plain().session_lifetime_ms == 60_000
+        assert knows(client, "User:alice")
+
+
+def test_while_authenticating_again_nothing_else_may_come() -> None:
+    client = reauthenticating().stranger()
+    client.plain()
+    client.handshake("PLAIN")
+    client.connection.send(MetadataRequest(None), 12)
+    assert closed(client)
+
+
+def test_nobody_becomes_somebody_else() -> None:
+    client = reauthenticating().stranger()
+    client.plain()
+    answer = client.plain("bob", "builder")
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert closed(client)
+
+
+def test_nor_by_another_mechanism() -> None:
+    client = reauthenticating().stranger()
+    client.plain()
+    assert client.handshake("SCRAM-SHA-256").error_code == ErrorCode.NONE
+    answer = client.token(b"n,,n=carol,r=x")
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert "re-authentication" in (answer.error_message or "")
+    assert closed(client)
+
+
+def test_a_frame_before_authentication_is_bounded() -> None:
+    world = SaslWorld({**sasl_properties(), "sasl.server.max.receive.size": "1000"})
+    client = world.stranger()
+    client.connection.send_raw(struct.pack(">i", 1001))
+    assert closed(client)
+    client = world.stranger()
+    client.plain()
+    client.connection.send_raw(struct.pack(">i", 1001))
+    assert not closed(client)
+
+
+def test_a_password_that_was_changed_is_asked_for_from_then_on() -> None:
+    world = SaslWorld()
+    key = CredentialKey("carol", "SCRAM-SHA-256")
+    world.broker.metadata.alter_credentials(
+        [PutScram(key, credential_from_password(key.mechanism, "hunter2", SALT, 8192))]
+    )
+    assert world.stranger().scram().error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert world.stranger().scram(password="hunter2").error_code == ErrorCode.NONE
+    world.broker.metadata.alter_credentials([PutScram(key, None)])
+    assert world.stranger().scram(password="hunter2").error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert world.stranger().scram("SCRAM-SHA-512").error_code == ErrorCode.NONE
+
+
+def test_credentials_survive_a_restart() -> None:
+    world = SaslWorld()
+    world.restart()
+    assert world.stranger().scram().error_code == ErrorCode.NONE
+
+
+@given(st.binary(max_size=60))
+def test_no_token_breaks_plain(token: bytes) -> None:
+    exchange = PlainExchange({"alice": "wonderland"})
+    if token in (b"\0alice\0wonderland", b"alice\0alice\0wonderland"):
+        assert exchange.respond(token) == b""
+        return
+    with pytest.raises(AuthenticationFailed) as failure:
+        exchange.respond(token)
+    assert "wonderland" not in str(failure.value)
+
+
+@given(st.lists(st.binary(max_size=60) | st.text(max_size=60).map(str.encode), min_size=1, max_size=3))
+def test_no_token_breaks_scram(tokens: list[bytes]) -> None:
+    exchange = ScramExchange("SCRAM-SHA-256", lambda user: invented_credential("SCRAM-SHA-256", user, b"s"), "nonce")
+    failures = 0
+    for token in [*tokens, b"", b"", b""]:
+        try:
+            exchange.respond(token)
+        except AuthenticationFailed:
+            failures += 1
+    assert failures >= 3
+    assert exchange.user is None
