@@ -1,4 +1,4 @@
-"""docs/kip-932.md: every promise stands there once, in a known state, with tests that exist or a reason."""
+"""docs/kip-932.md, docs/kip-88.md: every promise stands there once, in a known state, with tests or a reason."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-DOCUMENT = ROOT / "docs" / "kip-932.md"
+DOCUMENTS = (ROOT / "docs" / "kip-932.md", ROOT / "docs" / "kip-88.md")
 IDS = [f"M-{number:03}" for number in range(1, 283)]
+KIP_88 = IDS[244:270]
 SHOWN_BY_TESTS = {"done", "client", "several brokers"}
 REASONED = {"differs", "superseded", "with transactions", "with access control", "with consumer groups"}
 ROW = re.compile(r"^\| (M-\d+) \|", re.MULTILINE)
@@ -39,7 +40,7 @@ def rows(text: str) -> Iterator[Row]:
 
 
 def faults(text: str) -> list[str]:
-    """What is wrong with the document, one line each."""
+    """What is wrong with the documents, one line each."""
     found = list(rows(text))
     count = Counter(row.id for row in found)
     wrong = [f"{id_}: stands here {count[id_]} times" for id_ in IDS if count[id_] != 1]
@@ -82,8 +83,18 @@ def functions_in(body: list[ast.stmt]) -> Iterator[str]:
             yield node.name
 
 
+def text_of_all() -> str:
+    return "".join(document.read_text() for document in DOCUMENTS)
+
+
 def test_every_promise_is_closed_or_says_why() -> None:
-    assert faults(DOCUMENT.read_text()) == []
+    assert faults(text_of_all()) == []
+
+
+def test_each_kip_has_a_page() -> None:
+    share_groups, group_offsets = ([row.id for row in rows(document.read_text())] for document in DOCUMENTS)
+    assert group_offsets == KIP_88
+    assert not set(share_groups) & set(KIP_88)
 
 
 HERE = "tests/unit/docs/test_kip_932.py"
@@ -133,7 +144,7 @@ def test_a_row_that_shows_nothing(line: str, fault: str) -> None:
 
 
 def test_an_id_that_is_missing_twice_there_or_unknown() -> None:
-    text = DOCUMENT.read_text()
+    text = text_of_all()
     assert "M-007: stands here 0 times" in faults(text.replace("| M-007 |", "| M-008 |"))
     assert "M-008: stands here 2 times" in faults(text.replace("| M-007 |", "| M-008 |"))
     assert "M-283: no such promise" in faults(text.replace("| M-007 |", "| M-283 |"))
