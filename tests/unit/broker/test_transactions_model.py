@@ -94,6 +94,7 @@ class Model:
             self.write: 40,
             self.commit_offset: 8,
             self.end: 20,
+            self.late: 5,
             self.initialize: 3,
             self.end_and_crash: 6,
             self.crash: 2,
@@ -137,6 +138,20 @@ class Model:
             producer.sequences[at] = producer.sequences.get(at, 0) + 1
         else:
             client.ready = False
+
+    def late(self, client: Client) -> None:
+        """A batch of the transaction before comes when that has ended, and must not begin the next one."""
+        producer = client.producer
+        if client.attempt.written or client.attempt.offset or len(client.attempts) < 2:
+            return
+        value = f"{client.attempts[-2].number}:late".encode()
+        topic, partition = self.rng.choice(PARTITIONS)
+        epoch = producer.epoch - 1 if producer.bumps else producer.epoch
+        request = producer.produce_request(topic, value, partition=partition, epoch=max(epoch, 0))
+        if producer.bumps and epoch < 0:
+            return
+        producer.client.call(request, producer.versions.produce, ProduceResponse)
+        assert value not in self.values(topic, partition)
 
     def commit_offset(self, client: Client) -> None:
         producer = client.producer
@@ -229,8 +244,9 @@ class Model:
     def finish(self) -> None:
         """No more faults: what is under way is aborted by its timeout, what is decided is carried out."""
         self.world.fs.fail = None
-        self.world.crash()
-        self.reconnect()
+        if self.rng.random() < 0.5:
+            self.world.crash()
+            self.reconnect()
         self.world.clock.advance(200_000)
 
     def check(self) -> None:
@@ -307,5 +323,5 @@ def test_the_model_gets_everywhere() -> None:
             attempt.outcome for each in model.clients.values() for attempt in each.attempts if attempt.written
         )
     assert min(reached.values()) >= 1
-    assert len(reached) == 9
+    assert len(reached) == 10
     assert min(outcomes[True], outcomes[False], outcomes[None]) >= 5
