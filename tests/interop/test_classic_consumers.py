@@ -1,4 +1,4 @@
-"""Classic consumer groups with each Python client: rebalances, committed offsets, restarts and kills."""
+"""Classic consumer groups with each client: rebalances, committed offsets, restarts and kills."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ import pytest
 from tests.interop.support.admin import create_topic, produce
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.group_member import CLIENTS, GroupMember, Ledger, started, wait_until
+from tests.interop.support.java_driver import why_no_java
 
 Unique = Callable[[str], str]
 BROKER_SETTINGS = {"group.initial.rebalance.delay.ms": "200"}
 PARTITIONS = 4
+PAIRS = (
+    ("librdkafka", "kafka-python"),
+    ("kafka-python", "aiokafka"),
+    ("aiokafka", "librdkafka"),
+    ("librdkafka", "java"),
+)
 
 pytestmark = pytest.mark.interop
 
@@ -28,6 +35,9 @@ class Work:
         create_topic(broker.bootstrap, self.topic, PARTITIONS)
 
     def member(self, client: str, instance: str | None = None) -> GroupMember:
+        missing = why_no_java() if client == "java" else None
+        if missing is not None:
+            pytest.skip(missing)
         return CLIENTS[client](self.broker.bootstrap, self.group, self.topic, self.ledger, instance)
 
     def produce(self, records: int) -> None:
@@ -80,7 +90,8 @@ def test_members_come_and_go_and_every_record_is_read_once(
 
 
 @pytest.mark.parametrize(
-    "pair", [("librdkafka", "kafka-python"), ("kafka-python", "aiokafka"), ("aiokafka", "librdkafka")]
+    "pair",
+    [("librdkafka", "kafka-python"), ("kafka-python", "aiokafka"), ("aiokafka", "librdkafka"), ("librdkafka", "java")],
 )
 def test_different_clients_in_one_group(broker: BrokerUnderTest, unique: Unique, pair: Sequence[str]) -> None:
     work = Work(broker, unique)

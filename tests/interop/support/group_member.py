@@ -1,21 +1,25 @@
-"""Members of a classic consumer group: the same loop with each Python client, in a thread of its own."""
+"""Members of a classic consumer group: the same loop with each client, in a thread of its own."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError as AioKafkaError
 from confluent_kafka import Consumer, KafkaException
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError as PythonKafkaError
+
+from tests.support.apache_kafka import class_path
 
 SESSION_MS: Final = 6_000
 HEARTBEAT_MS: Final = 500
@@ -162,10 +166,45 @@ class AioKafka(GroupMember):
             await consumer.stop()
 
 
+class Java(GroupMember):
+    """Apache Kafka's own consumer, in its tool for such tests, which tells what happens line by line in JSON."""
+
+    def run(self, stopped: Callable[[], bool]) -> None:
+        command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+        command += ["-cp", class_path(), "org.apache.kafka.tools.VerifiableConsumer", "--topic", self.topic]
+        command += ["--bootstrap-server", self.bootstrap, "--group-id", self.group, "--reset-policy", "earliest"]
+        command += ["--session-timeout", str(SESSION_MS)]
+        if self.instance is not None:
+            command += ["--group-instance-id", self.instance]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+            assert process.stdout is not None
+            stopper = threading.Thread(target=self._stop_process, args=(process,))
+            stopper.start()
+            for line in process.stdout:
+                self._event(json.loads(line))
+            self._stop.set()
+            stopper.join()
+
+    def _stop_process(self, process: subprocess.Popen[str]) -> None:
+        self._stop.wait()
+        process.terminate()
+
+    def _event(self, event: dict[str, Any]) -> None:  # Any: JSON
+        partitions = event.get("partitions", ())
+        if event["name"] == "partitions_assigned":
+            self.assigned |= {each["partition"] for each in partitions}
+        elif event["name"] == "partitions_revoked":
+            self.assigned -= {each["partition"] for each in partitions}
+        elif event["name"] == "records_consumed":
+            for each in partitions:
+                self.note([(each["partition"], offset) for offset in range(each["minOffset"], each["maxOffset"] + 1)])
+
+
 CLIENTS: Final[dict[str, type[GroupMember]]] = {
     "librdkafka": Librdkafka,
     "kafka-python": KafkaPython,
     "aiokafka": AioKafka,
+    "java": Java,
 }
 
 
