@@ -56,7 +56,8 @@ def failed(request: AddPartitionsToTxnRequest, error: ErrorCode) -> AddPartition
 
 
 def _problems(ctx: RequestContext, partitions: list[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
-    refused = ctx.without(WRITE_TOPIC, {at.topic for at in partitions} - INTERNAL_TOPICS)
+    topics = {at.topic for at in partitions}
+    refused = ctx.without(WRITE_TOPIC, topics) | topics & INTERNAL_TOPICS  # nobody may, as in Apache Kafka
     problems: dict[TopicPartition, ErrorCode] = {}
     for at in partitions:
         image = ctx.broker.metadata.topic(at.topic)

@@ -14,6 +14,8 @@ from shareq.broker.security.rights import Right
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_share_group_offsets,
     alter_user_scram_credentials,
     create_acls,
@@ -28,9 +30,12 @@ from shareq.protocol.generated import (
     describe_cluster,
     describe_configs,
     describe_groups,
+    describe_producers,
     describe_share_group_offsets,
     describe_topic_partitions,
+    describe_transactions,
     describe_user_scram_credentials,
+    end_txn,
     find_coordinator,
     heartbeat,
     incremental_alter_configs,
@@ -41,6 +46,7 @@ from shareq.protocol.generated import (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -53,10 +59,13 @@ from shareq.protocol.generated import (
     share_group_describe,
     share_group_heartbeat,
     sync_group,
+    txn_offset_commit,
     update_features,
     write_share_group_state,
+    write_txn_markers,
 )
 from shareq.protocol.primitives import Message
+from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.mock_transport import BrokerWorld, MockConnection
 from tests.support.requests import batch, fetch_request, produce_request
 
@@ -253,6 +262,73 @@ def _find(version: int, key_type: int, key: str) -> Callable[[AccessWorld], Mess
     return lambda _: find_coordinator.FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
 
 
+def _add_partitions(_world: AccessWorld) -> Message:
+    rpc = add_partitions_to_txn
+    topics = [rpc.AddPartitionsToTxnTopic(TOPIC, [0])]
+    return rpc.AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=PRODUCER, v3_and_below_producer_id=1, v3_and_below_topics=topics
+    )
+
+
+def _txn_offset_commit(_world: AccessWorld) -> Message:
+    rpc = txn_offset_commit
+    part = rpc.TxnOffsetCommitRequestPartition(0, 1)
+    topics = [rpc.TxnOffsetCommitRequestTopic(TOPIC, [part])]
+    return rpc.TxnOffsetCommitRequest(PRODUCER, "classic", 1, 0, topics=topics)
+
+
+def _markers(_world: AccessWorld) -> Message:
+    rpc = write_txn_markers
+    marker = rpc.WritableTxnMarker(99, 0, True, [rpc.WritableTxnMarkerTopic(TOPIC, [0])], 0)
+    return rpc.WriteTxnMarkersRequest([marker])
+
+
+def _producers(_world: AccessWorld) -> Message:
+    return describe_producers.DescribeProducersRequest([describe_producers.TopicRequest(TOPIC, [0])])
+
+
+def transactional_batch() -> bytes:
+    """One record of a producer that nobody knows."""
+    return bytes(
+        build_batch(
+            [RecordData(None, b"x")],
+            timestamp_ms=0,
+            producer_id=1,
+            producer_epoch=0,
+            base_sequence=0,
+            transactional=True,
+        )
+    )
+
+
+def _begin_transaction(world: AccessWorld) -> None:
+    """As the admin, with the topic in it."""
+    rpc = init_producer_id
+    producer = world.admin.call(rpc.InitProducerIdRequest(PRODUCER, 10_000), 4, rpc.InitProducerIdResponse)
+    request = add_partitions_to_txn.AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=PRODUCER,
+        v3_and_below_producer_id=producer.producer_id,
+        v3_and_below_producer_epoch=producer.producer_epoch,
+        v3_and_below_topics=[add_partitions_to_txn.AddPartitionsToTxnTopic(TOPIC, [0])],
+    )
+    answer = world.admin.call(request, 3, add_partitions_to_txn.AddPartitionsToTxnResponse)
+    assert answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code == 0
+
+
+def _describe_transaction(world: AccessWorld) -> Message:
+    _begin_transaction(world)
+    return describe_transactions.DescribeTransactionsRequest([PRODUCER])
+
+
+def _list_transactions(world: AccessWorld) -> Message:
+    _begin_transaction(world)
+    return list_transactions.ListTransactionsRequest()
+
+
+def _tells_no_transaction(response: Message) -> bool:
+    return not response.transaction_states  # type: ignore[attr-defined]
+
+
 def _named(name: str, create: bool = False) -> Callable[[AccessWorld], Message]:
     return lambda _: metadata.MetadataRequest([metadata.MetadataRequestTopic(name=name)], create)
 
@@ -420,6 +496,39 @@ CASES: Final = (
         4,
         lambda _: init_producer_id.InitProducerIdRequest(PRODUCER, 10_000),
         (r.WRITE_TRANSACTION,),
+    ),
+    *(
+        Case(ApiKey.ADD_PARTITIONS_TO_TXN, version, _add_partitions, (r.WRITE_TRANSACTION, r.WRITE_TOPIC))
+        for version in (0, 3)
+    ),
+    Case(
+        ApiKey.ADD_OFFSETS_TO_TXN,
+        4,
+        lambda _: add_offsets_to_txn.AddOffsetsToTxnRequest(PRODUCER, 1, 0, "classic"),
+        (r.WRITE_TRANSACTION, r.READ_GROUP),
+        group="classic",
+    ),
+    Case(
+        ApiKey.TXN_OFFSET_COMMIT,
+        3,
+        _txn_offset_commit,
+        (r.WRITE_TRANSACTION, r.READ_GROUP, r.READ_TOPIC),
+        group="classic",
+    ),
+    *(
+        Case(ApiKey.END_TXN, version, lambda _: end_txn.EndTxnRequest(PRODUCER, 1, 0, True), (r.WRITE_TRANSACTION,))
+        for version in (1, 5)
+    ),
+    Case(ApiKey.WRITE_TXN_MARKERS, 2, _markers, (r.CLUSTER_ACTION,)),
+    Case(ApiKey.WRITE_TXN_MARKERS, 2, _markers, (r.ALTER_CLUSTER,), error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+    Case(ApiKey.DESCRIBE_PRODUCERS, 0, _producers, (r.READ_TOPIC,)),
+    Case(ApiKey.DESCRIBE_TRANSACTIONS, 0, _describe_transaction, (r.DESCRIBE_TRANSACTION,)),
+    Case(ApiKey.LIST_TRANSACTIONS, 2, _list_transactions, (r.DESCRIBE_TRANSACTION,), _tells_no_transaction),
+    Case(
+        ApiKey.PRODUCE,
+        9,
+        lambda _: produce_request(transactional_batch(), topic=TOPIC, transactional_id=PRODUCER),
+        (r.WRITE_TRANSACTION, r.WRITE_TOPIC),
     ),
     Case(ApiKey.DESCRIBE_CONFIGS, 4, _configs(2, TOPIC), (r.DESCRIBE_TOPIC_CONFIGS,)),
     Case(ApiKey.DESCRIBE_CONFIGS, 4, _configs(32, GROUP), (r.DESCRIBE_GROUP_CONFIGS,)),

@@ -17,6 +17,11 @@ from shareq.broker.security.authorizer import Authorizer
 from shareq.broker.security.rights import RIGHTS, Right
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+)
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from shareq.protocol.generated.describe_share_group_offsets import (
@@ -24,6 +29,7 @@ from shareq.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequestGroup,
     DescribeShareGroupOffsetsResponse,
 )
+from shareq.protocol.generated.describe_transactions import DescribeTransactionsResponse
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
@@ -43,17 +49,7 @@ APART: Final[dict[ApiKey, set[Right]]] = {  # what one of the tests below is abo
     ApiKey.DELETE_TOPICS: {r.DELETE_CLUSTER, r.DESCRIBE_TOPIC},
     ApiKey.METADATA: {r.CREATE_CLUSTER, r.CREATE_TOPIC},
     ApiKey.INIT_PRODUCER_ID: {r.WRITE_TOPIC},
-    ApiKey.PRODUCE: {r.WRITE_TRANSACTION},
-}
-AWAITED: Final = {  # transactions
-    ApiKey.ADD_PARTITIONS_TO_TXN,
-    ApiKey.ADD_OFFSETS_TO_TXN,
-    ApiKey.END_TXN,
-    ApiKey.WRITE_TXN_MARKERS,
-    ApiKey.TXN_OFFSET_COMMIT,
-    ApiKey.DESCRIBE_PRODUCERS,
-    ApiKey.DESCRIBE_TRANSACTIONS,
-    ApiKey.LIST_TRANSACTIONS,
+    ApiKey.DESCRIBE_TRANSACTIONS: {r.DESCRIBE_TOPIC},
 }
 
 
@@ -78,7 +74,7 @@ def test_every_rpc_that_is_served_has_its_row() -> None:
     assert not set(HANDLERS) - set(RIGHTS), "a row in RIGHTS says what the RPC asks for"
 
 
-@pytest.mark.parametrize("key", [key for key in HANDLERS if key not in AWAITED], ids=lambda key: key.name)
+@pytest.mark.parametrize("key", HANDLERS, ids=lambda key: key.name)
 def test_every_right_of_an_rpc_is_walked(key: ApiKey) -> None:
     walked = {right for case in CASES if case.key == key for right in case.needs} | APART.get(key, set())
     assert walked == set(RIGHTS[key])
@@ -183,6 +179,29 @@ def test_whether_a_topic_exists_is_told_only_to_those_who_may_describe_it() -> N
     request = MetadataRequest([MetadataRequestTopic(name="hidden")], False)
     (topic,) = world.alice.call(request, 12, MetadataResponse).topics
     assert (topic.error_code, topic.topic_id) == (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ZERO_UUID)
+
+
+def test_of_a_transaction_those_topics_are_told_that_may_be_described() -> None:
+    (case,) = [case for case in CASES if case.key == ApiKey.DESCRIBE_TRANSACTIONS]
+    for rights, topics in (((), []), ((r.DESCRIBE_TOPIC,), [TOPIC])):
+        world = AccessWorld()
+        world.grant([acl(r.DESCRIBE_TRANSACTION), *map(acl, rights)])
+        response = send(world, world.alice, case)
+        assert isinstance(response, DescribeTransactionsResponse)
+        assert [topic.topic for topic in response.transaction_states[0].topics] == topics
+
+
+def test_nobody_adds_an_internal_topic_to_a_transaction() -> None:
+    """Apache Kafka 4.3.1: offsets are added by AddOffsetsToTxn alone."""
+    world = AccessWorld()
+    request = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id="p",
+        v3_and_below_producer_id=1,
+        v3_and_below_topics=[AddPartitionsToTxnTopic("__consumer_offsets", [0])],
+    )
+    response = world.admin.call(request, 3, AddPartitionsToTxnResponse)
+    (row,) = response.results_by_topic_v3_and_below[0].results_by_partition
+    assert row.partition_error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
 def test_whoever_may_write_some_topic_may_be_idempotent() -> None:
