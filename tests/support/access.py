@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from shareq.broker.meta_db import DropAcl, PutAcl
 from shareq.broker.security import rights as r
@@ -68,6 +68,7 @@ from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.mock_transport import BrokerWorld, MockConnection
 from tests.support.requests import batch, fetch_request, produce_request
+from tests.support.wire import Caller
 
 TOPIC, GROUP, PRODUCER, ALICE, ADMIN = "t", "g", "p", "User:alice", "User:admin"
 _NAMES: Final = {
@@ -85,6 +86,18 @@ def acl(right: Right, name: str | None = None, *, principal: str = ALICE) -> Acl
     return Acl(right.kind, resource, PatternType.LITERAL, principal, "*", right.operation, Permission.ALLOW)
 
 
+class Access(Protocol):
+    """What the cases need of a broker: a topic, and somebody who may do everything."""
+
+    topic_id: bytes
+
+    @property
+    def admin(self) -> Caller: ...
+
+    def as_admin(self, case: Case) -> Message:
+        """The answer to the case's request."""
+
+
 class AccessWorld(BrokerWorld):
     """A broker with an authorizer, a topic and a share group; `alice` is its only client without all rights."""
 
@@ -98,6 +111,10 @@ class AccessWorld(BrokerWorld):
         rpc = share_group_heartbeat
         request = rpc.ShareGroupHeartbeatRequest(GROUP, "m", 0, subscribed_topic_names=[TOPIC])
         assert self.admin.call(request, 1, rpc.ShareGroupHeartbeatResponse).error_code == 0
+
+    def as_admin(self, case: Case) -> Message:
+        """The answer to the case's request."""
+        return send(self, self.admin, case)
 
     def grant(self, acls: Iterable[Acl]) -> None:
         """Let these be all the ACLs there are."""
@@ -114,7 +131,7 @@ class Case:
 
     key: ApiKey
     version: int
-    request: Callable[[AccessWorld], Message]
+    request: Callable[[Access], Message]
     needs: tuple[Right, ...]
     hides: Callable[[Message], bool] | None = None
     error: ErrorCode | None = None
@@ -141,8 +158,8 @@ def send(world: AccessWorld, client: MockConnection, case: Case) -> Message:
     return client.receive(codec(case.key).response_class)
 
 
-def _state(module: object, topic: str, request: str, *partition: int) -> Callable[[AccessWorld], Message]:
-    def make(world: AccessWorld) -> Message:
+def _state(module: object, topic: str, request: str, *partition: int) -> Callable[[Access], Message]:
+    def make(world: Access) -> Message:
         part = module.PartitionData(*partition)  # type: ignore[attr-defined]
         built: Message = getattr(module, request)(GROUP, [getattr(module, topic)(world.topic_id, [part])])
         return built
@@ -150,119 +167,119 @@ def _state(module: object, topic: str, request: str, *partition: int) -> Callabl
     return make
 
 
-def _share_fetch(world: AccessWorld) -> Message:
+def _share_fetch(world: Access) -> Message:
     part = share_fetch.FetchPartition(0, [])
     topic = share_fetch.FetchTopic(world.topic_id, [part])
     return share_fetch.ShareFetchRequest(GROUP, "m", 0, 0, 0, 1 << 20, 10, 10, topics=[topic])
 
 
-def _share_acknowledge(world: AccessWorld) -> Message:
-    send(world, world.admin, Case(ApiKey.SHARE_FETCH, 1, _share_fetch, ()))
+def _share_acknowledge(world: Access) -> Message:
+    world.as_admin(Case(ApiKey.SHARE_FETCH, 1, _share_fetch, ()))
     rpc = share_acknowledge
     part = rpc.AcknowledgePartition(0, [rpc.AcknowledgementBatch(0, 0, [1])])
     return rpc.ShareAcknowledgeRequest(GROUP, "m", 1, topics=[rpc.AcknowledgeTopic(world.topic_id, [part])])
 
 
-def _configs(kind: int, name: str) -> Callable[[AccessWorld], Message]:
+def _configs(kind: int, name: str) -> Callable[[Access], Message]:
     rpc = describe_configs
     return lambda _: rpc.DescribeConfigsRequest([rpc.DescribeConfigsResource(kind, name, None)])
 
 
-def _alter(kind: int, name: str) -> Callable[[AccessWorld], Message]:
+def _alter(kind: int, name: str) -> Callable[[Access], Message]:
     rpc = incremental_alter_configs
     return lambda _: rpc.IncrementalAlterConfigsRequest([rpc.AlterConfigsResource(kind, name, [])])
 
 
-def _offset_commit(world: AccessWorld, **topic: object) -> Message:
+def _offset_commit(world: Access, **topic: object) -> Message:
     rpc = offset_commit
     row = rpc.OffsetCommitRequestTopic(partitions=[rpc.OffsetCommitRequestPartition(0, 1)], **topic)  # type: ignore[arg-type]
     return rpc.OffsetCommitRequest("classic", topics=[row])
 
 
-def _offset_fetch(world: AccessWorld, **topic: object) -> Message:
+def _offset_fetch(world: Access, **topic: object) -> Message:
     rpc = offset_fetch
     row = rpc.OffsetFetchRequestTopics(partition_indexes=[0], **topic)  # type: ignore[arg-type]
     return rpc.OffsetFetchRequest(groups=[rpc.OffsetFetchRequestGroup("classic", topics=[row])])
 
 
-def _offset_fetch_old(_world: AccessWorld) -> Message:
+def _offset_fetch_old(_world: Access) -> Message:
     rpc = offset_fetch
     return rpc.OffsetFetchRequest("classic", topics=[rpc.OffsetFetchRequestTopic(TOPIC, [0])])
 
 
-def _offset_delete(world: AccessWorld) -> Message:
+def _offset_delete(world: Access) -> Message:
     commit = Case(ApiKey.OFFSET_COMMIT, 9, lambda w: _offset_commit(w, name=TOPIC), ())
-    send(world, world.admin, commit)
+    world.as_admin(commit)
     rpc = offset_delete
     rows = [rpc.OffsetDeleteRequestTopic(TOPIC, [rpc.OffsetDeleteRequestPartition(0)])]
     return rpc.OffsetDeleteRequest("classic", rows)
 
 
-def _share_offsets(_world: AccessWorld) -> Message:
+def _share_offsets(_world: Access) -> Message:
     rpc = describe_share_group_offsets
     topics = [rpc.DescribeShareGroupOffsetsRequestTopic(TOPIC, [0])]
     return rpc.DescribeShareGroupOffsetsRequest([rpc.DescribeShareGroupOffsetsRequestGroup(GROUP, topics)])
 
 
-def _alter_share_offsets(_world: AccessWorld) -> Message:
+def _alter_share_offsets(_world: Access) -> Message:
     rpc = alter_share_group_offsets
     part = rpc.AlterShareGroupOffsetsRequestPartition(0, 0)
     return rpc.AlterShareGroupOffsetsRequest("other", [rpc.AlterShareGroupOffsetsRequestTopic(TOPIC, [part])])
 
 
-def _delete_share_offsets(world: AccessWorld) -> Message:
-    send(world, world.admin, Case(ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, _alter_share_offsets, ()))
+def _delete_share_offsets(world: Access) -> Message:
+    world.as_admin(Case(ApiKey.ALTER_SHARE_GROUP_OFFSETS, 0, _alter_share_offsets, ()))
     rpc = delete_share_group_offsets
     return rpc.DeleteShareGroupOffsetsRequest("other", [rpc.DeleteShareGroupOffsetsRequestTopic(TOPIC)])
 
 
-def _new_topic(_world: AccessWorld) -> Message:
+def _new_topic(_world: Access) -> Message:
     return create_topics.CreateTopicsRequest([create_topics.CreatableTopic("new", 1, 1)])
 
 
-def _create_acls(_world: AccessWorld) -> Message:
+def _create_acls(_world: Access) -> Message:
     return create_acls.CreateAclsRequest([create_acls.AclCreation(2, "x", 3, "User:x", "*", 3, 3)])
 
 
-def _delete_acls(_world: AccessWorld) -> Message:
+def _delete_acls(_world: Access) -> Message:
     return delete_acls.DeleteAclsRequest([delete_acls.DeleteAclsFilter(2, "nobody", 3, None, None, 1, 1)])
 
 
-def _alter_scram(_world: AccessWorld) -> Message:
+def _alter_scram(_world: Access) -> Message:
     rpc = alter_user_scram_credentials
     upsertion = rpc.ScramCredentialUpsertion("u", 1, 4096, b"salt" * 4, b"p" * 32)
     return rpc.AlterUserScramCredentialsRequest(upsertions=[upsertion])
 
 
-def _list_offsets(_world: AccessWorld) -> Message:
+def _list_offsets(_world: Access) -> Message:
     rpc = list_offsets
     part = rpc.ListOffsetsPartition(0, timestamp=-1)
     return rpc.ListOffsetsRequest(-1, 0, [rpc.ListOffsetsTopic(TOPIC, [part])])
 
 
-def _epochs(_world: AccessWorld) -> Message:
+def _epochs(_world: Access) -> Message:
     rpc = offset_for_leader_epoch
     part = rpc.OffsetForLeaderPartition(0, -1, 0)
     return rpc.OffsetForLeaderEpochRequest(-1, [rpc.OffsetForLeaderTopic(TOPIC, [part])])
 
 
-def _join(_world: AccessWorld) -> Message:
+def _join(_world: Access) -> Message:
     rpc = join_group
     protocols = [rpc.JoinGroupRequestProtocol("range", b"")]
     return rpc.JoinGroupRequest("classic", 10_000, 10_000, "", None, "consumer", protocols)
 
 
-def _leave(_world: AccessWorld) -> Message:
+def _leave(_world: Access) -> Message:
     return leave_group.LeaveGroupRequest("classic", members=[leave_group.MemberIdentity("m")])
 
 
-def _find(version: int, key_type: int, key: str) -> Callable[[AccessWorld], Message]:
+def _find(version: int, key_type: int, key: str) -> Callable[[Access], Message]:
     if version < 4:
         return lambda _: find_coordinator.FindCoordinatorRequest(key, key_type)
     return lambda _: find_coordinator.FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key])
 
 
-def _add_partitions(_world: AccessWorld) -> Message:
+def _add_partitions(_world: Access) -> Message:
     rpc = add_partitions_to_txn
     topics = [rpc.AddPartitionsToTxnTopic(TOPIC, [0])]
     return rpc.AddPartitionsToTxnRequest(
@@ -270,20 +287,20 @@ def _add_partitions(_world: AccessWorld) -> Message:
     )
 
 
-def _txn_offset_commit(_world: AccessWorld) -> Message:
+def _txn_offset_commit(_world: Access) -> Message:
     rpc = txn_offset_commit
     part = rpc.TxnOffsetCommitRequestPartition(0, 1)
     topics = [rpc.TxnOffsetCommitRequestTopic(TOPIC, [part])]
     return rpc.TxnOffsetCommitRequest(PRODUCER, "classic", 1, 0, topics=topics)
 
 
-def _markers(_world: AccessWorld) -> Message:
+def _markers(_world: Access) -> Message:
     rpc = write_txn_markers
     marker = rpc.WritableTxnMarker(99, 0, True, [rpc.WritableTxnMarkerTopic(TOPIC, [0])], 0)
     return rpc.WriteTxnMarkersRequest([marker])
 
 
-def _producers(_world: AccessWorld) -> Message:
+def _producers(_world: Access) -> Message:
     return describe_producers.DescribeProducersRequest([describe_producers.TopicRequest(TOPIC, [0])])
 
 
@@ -301,7 +318,7 @@ def transactional_batch() -> bytes:
     )
 
 
-def _begin_transaction(world: AccessWorld) -> None:
+def _begin_transaction(world: Access) -> None:
     """As the admin, with the topic in it."""
     rpc = init_producer_id
     producer = world.admin.call(rpc.InitProducerIdRequest(PRODUCER, 10_000), 4, rpc.InitProducerIdResponse)
@@ -315,12 +332,12 @@ def _begin_transaction(world: AccessWorld) -> None:
     assert answer.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code == 0
 
 
-def _describe_transaction(world: AccessWorld) -> Message:
+def _describe_transaction(world: Access) -> Message:
     _begin_transaction(world)
     return describe_transactions.DescribeTransactionsRequest([PRODUCER])
 
 
-def _list_transactions(world: AccessWorld) -> Message:
+def _list_transactions(world: Access) -> Message:
     _begin_transaction(world)
     return list_transactions.ListTransactionsRequest()
 
@@ -329,11 +346,11 @@ def _tells_no_transaction(response: Message) -> bool:
     return not response.transaction_states  # type: ignore[attr-defined]
 
 
-def _named(name: str, create: bool = False) -> Callable[[AccessWorld], Message]:
+def _named(name: str, create: bool = False) -> Callable[[Access], Message]:
     return lambda _: metadata.MetadataRequest([metadata.MetadataRequestTopic(name=name)], create)
 
 
-def _by_id(world: AccessWorld) -> Message:
+def _by_id(world: Access) -> Message:
     return metadata.MetadataRequest([metadata.MetadataRequestTopic(world.topic_id, None)], False)
 
 

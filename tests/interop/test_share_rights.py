@@ -1,0 +1,187 @@
+"""KIP-932's access control table at a broker: each share RPC with all rights, and without each of them.
+
+With `--broker=apache` the same requests are sent to Apache Kafka 4.3.1 with its StandardAuthorizer, and have to be
+granted and refused in the same way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from shareq.broker.response_errors import error_reader
+from shareq.broker.security.acls import Acl
+from shareq.broker.security.rights import RIGHTS
+from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from shareq.protocol.generated.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
+from shareq.protocol.generated.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.primitives import Message
+from shareq.testing import Broker
+from tests.interop.support.broker_under_test import APACHE_JVM, APACHE_SETTINGS, Kind
+from tests.support.access import CASES, GROUP, STANDARD, TOPIC, Case
+from tests.support.apache_kafka import ApacheKafka, free_port
+from tests.support.requests import create_topic
+from tests.support.sasl import PLAIN_MODULE
+from tests.support.wire import WireClient
+
+REFUSALS = (
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+)
+SHARE_CASES = [
+    case
+    for case in CASES
+    if "SHARE" in case.key.name or (case.key is ApiKey.FIND_COORDINATOR and case.needs[0].kind != 5)
+]
+USERS = f'{PLAIN_MODULE} required user_admin="pw" user_alice="pw";'
+SECURITY = {
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.clients.plain.sasl.jaas.config": USERS,
+    "authorizer.class.name": STANDARD,
+}
+WAIT_S = 20
+
+
+@pytest.fixture(scope="module")
+def port(broker_kind: Kind, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """Of a listener where admin and alice log in; admin may do everything."""
+    folder: Path = tmp_path_factory.mktemp("rights")
+    if broker_kind == "ours":
+        properties = {
+            "listeners": "CLIENTS://127.0.0.1:0",
+            "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT",
+            "super.users": "User:admin",
+            **SECURITY,
+        }
+        (folder / "server.properties").write_text("".join(f"{key}={text}\n" for key, text in properties.items()))
+        with Broker(options=["--config", str(folder / "server.properties")]) as broker:
+            yield broker.port
+        return
+    clients, controller, internal = free_port(), free_port(), free_port()
+    addresses = f"CLIENTS://127.0.0.1:{clients},INTERNAL://127.0.0.1:{internal}"
+    settings = {
+        **APACHE_SETTINGS,
+        **SECURITY,
+        "listeners": f"{addresses},CONTROLLER://127.0.0.1:{controller}",
+        "advertised.listeners": addresses,
+        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+        "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "INTERNAL",
+        "super.users": "User:admin;User:ANONYMOUS",  # the broker is its own controller's anonymous client
+    }
+    apache = ApacheKafka(folder / "apache", settings, APACHE_JVM, port=clients)
+    try:
+        apache.start()
+        yield clients
+    finally:
+        apache.stop()
+
+
+def login(port: int, user: str) -> WireClient:
+    client = WireClient(("127.0.0.1", port), timeout_s=30)
+    assert client.call(SaslHandshakeRequest("PLAIN"), 1, SaslHandshakeResponse).error_code == ErrorCode.NONE
+    answer = client.call(SaslAuthenticateRequest(f"\0{user}\0pw".encode()), 2, SaslAuthenticateResponse)
+    assert answer.error_code == ErrorCode.NONE, answer
+    return client
+
+
+class AccessOverTheNetwork:
+    """A broker with the topic and a share group that has it; `alice` is the client without rights."""
+
+    def __init__(self, port: int) -> None:
+        self.admin = login(port, "admin")
+        self.alice = login(port, "alice")
+        self.topic_id = create_topic(self.admin, TOPIC)
+        self._eventually(lambda: self._finds(GROUP))
+        self.join()
+
+    def ask(self, client: WireClient, case: Case) -> Message:
+        return client.call(case.request(self), case.version, codec(case.key).response_class)
+
+    def as_admin(self, case: Case) -> Message:
+        return self.ask(self.admin, case)
+
+    def join(self) -> None:
+        """Until the member has its partition: at Apache Kafka it is not the first answer that brings it."""
+
+        epoch = 0
+
+        def assigned() -> bool:
+            nonlocal epoch
+            request = ShareGroupHeartbeatRequest(GROUP, "m", epoch, None, [TOPIC])
+            answer = self.admin.call(request, 1, ShareGroupHeartbeatResponse)
+            epoch = answer.member_epoch
+            return answer.assignment is not None and bool(answer.assignment.topic_partitions)
+
+        self._eventually(assigned)
+
+    def grant(self, acls: Iterable[Acl]) -> None:
+        """Let these be all the ACLs there are, and wait until they are in force."""
+        wanted = list(acls)
+        everything = (1, None, 1, None, None, 1, 1)
+        self.admin.call(DeleteAclsRequest([DeleteAclsFilter(*everything)]), 3, DeleteAclsResponse)
+        self.admin.call(CreateAclsRequest([AclCreation(*acl) for acl in wanted]), 3, CreateAclsResponse)
+
+        def in_force() -> bool:
+            listed = self.admin.call(DescribeAclsRequest(*everything), 3, DescribeAclsResponse)
+            return sum(len(resource.acls) for resource in listed.resources) == len(set(wanted))
+
+        self._eventually(in_force)
+
+    def _finds(self, key: str) -> bool:
+        answer = self.admin.call(FindCoordinatorRequest(key_type=0, coordinator_keys=[key]), 6, FindCoordinatorResponse)
+        return answer.coordinators[0].error_code == ErrorCode.NONE
+
+    @staticmethod
+    def _eventually(condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + WAIT_S
+        while not condition():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def close(self) -> None:
+        self.admin.close()
+        self.alice.close()
+
+
+@pytest.fixture(scope="module")
+def access(port: int) -> Iterator[AccessOverTheNetwork]:
+    access = AccessOverTheNetwork(port)
+    yield access
+    access.close()
+
+
+def refusals(response: Message) -> set[int]:
+    return {code for code in error_reader(type(response))(response) if code in REFUSALS}
+
+
+def test_every_share_rpc_is_among_them() -> None:
+    share = {key for key in RIGHTS if "SHARE" in key.name}
+    assert share <= {case.key for case in SHARE_CASES}
+
+
+@pytest.mark.parametrize("case", SHARE_CASES, ids=str)
+def test_granted_and_refused(access: AccessOverTheNetwork, case: Case) -> None:
+    access.grant(case.acl(right) for right in case.needs)
+    granted = access.ask(access.alice, case)
+    assert not refusals(granted), granted
+    for missing in case.needs:
+        access.grant(case.acl(right) for right in case.needs if right is not missing)
+        response = access.ask(access.alice, case)
+        assert refusals(response) == {case.refused_without(missing)}, response
+
+
+@pytest.mark.parametrize("case", SHARE_CASES, ids=str)
+def test_the_administrator_may_do_everything(access: AccessOverTheNetwork, case: Case) -> None:
+    access.grant([])
+    assert not refusals(access.as_admin(case))
