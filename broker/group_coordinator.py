@@ -15,6 +15,7 @@ from shareq.broker.pending import Pending, completed, gather
 from shareq.broker.persister import Persister
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
+from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits
 from shareq.coordinator.group.describe import not_described
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.heartbeat import HeartbeatPlan, refusal
@@ -58,6 +59,11 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
             longest_metadata=config.offset_metadata_max_bytes,
             retention_ms=config.offsets_retention_minutes * 60_000,
             check_interval_ms=config.offsets_retention_check_interval_ms,
+        ),
+        ConsumerGroupLimits(
+            max_size=config.group_consumer_max_size,
+            assignors=config.group_consumer_assignors,
+            regex_refresh_interval_ms=config.group_consumer_regex_refresh_interval_ms,
         ),
     )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 MAX_MEMBER_ID_LENGTH: Final = 36
 """Characters of a share-group member's id; it need not be a UUID (KIP-932, version 1 of the RPCs)."""
@@ -29,6 +30,12 @@ class MetadataImage(Protocol):
     def topic(self, name: str) -> TopicImage | None: ...
 
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None: ...
+
+
+class TopicNames(MetadataImage, Protocol):
+    """The topics that exist now, and all of them: patterns are matched against their names."""
+
+    def topics(self) -> Sequence[TopicImage]: ...
 
 
 class IsolationLevel(IntEnum):
@@ -65,3 +72,17 @@ class ShareGroupSettingsSource(Protocol):
     """Settings by group id, looked up on every use so that a change takes effect at once."""
 
     def share_group(self, group_id: str) -> ShareGroupSettings: ...
+
+
+class ConsumerGroupSettings(NamedTuple):
+    """A consumer group's effective settings (KIP-848), in milliseconds."""
+
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 5_000
+    assignment_interval_ms: int = 1_000
+
+
+class GroupSettingsSource(ShareGroupSettingsSource, Protocol):
+    """The same of groups of both kinds that have settings."""
+
+    def consumer_group(self, group_id: str) -> ConsumerGroupSettings: ...

@@ -18,6 +18,11 @@ from shareq.broker.security.names import parse_principal
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 _HOUR_MS: Final = 3_600_000
+_JAVA_ASSIGNORS: Final = "org.apache.kafka.coordinator.group.assignor."
+_CONSUMER_ASSIGNORS: Final = {
+    f"{_JAVA_ASSIGNORS}UniformAssignor": "uniform",
+    f"{_JAVA_ASSIGNORS}RangeAssignor": "range",
+}
 _SIMPLE_ASSIGNORS: Final = frozenset(
     (
         "simple",
@@ -268,6 +273,8 @@ class BrokerConfig:
     def _normalise(self) -> None:
         if len(self.group_share_assignors) == 1 and self.group_share_assignors[0] in _SIMPLE_ASSIGNORS:
             self.group_share_assignors = ("simple",)
+        names = (_CONSUMER_ASSIGNORS.get(name, name) for name in self.group_consumer_assignors)
+        self.group_consumer_assignors = tuple(dict.fromkeys(names))
 
 
 def _canonical(source: Mapping[str, str], warnings: list[str]) -> dict[str, str]:
@@ -350,6 +357,12 @@ def _check_heartbeats(config: BrokerConfig) -> None:
             raise ConfigError(f"{prefix}.heartbeat.interval.ms", interval, allowed)
 
 
+def _check_consumer_groups(config: BrokerConfig) -> None:
+    if not frozenset(_CONSUMER_ASSIGNORS.values()).issuperset(config.group_consumer_assignors):
+        text = format_value(config.values["group.consumer.assignors"])
+        raise ConfigError("group.consumer.assignors", text, "the assignors there are are uniform and range")
+
+
 def _check_share_groups(config: BrokerConfig) -> None:
     if config.group_share_assignors != ("simple",):
         allowed = "must be exactly one assignor, and the only one there is is simple"
@@ -390,6 +403,7 @@ _RULES: Final[tuple[Callable[[BrokerConfig], None], ...]] = (
     _check_bounded,
     _check_heartbeats,
     _check_share_groups,
+    _check_consumer_groups,
     _check_classic_sessions,
     _check_log,
     _check_connections,

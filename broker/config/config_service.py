@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping
 from shareq.broker.config import group_config, topic_config
 from shareq.broker.config.broker_config import BrokerConfig, dynamic_key
 from shareq.broker.config.config_def import ConfigError, ConfigValue
-from shareq.broker.config.group_config import ConsumerGroupSettings
 from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.meta_db import ResourceName
 from shareq.broker.metadata import MetadataStore
-from shareq.coordinator.ports import ShareGroupSettings
+from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +37,7 @@ class ConfigService:
         self._topics: dict[str, dict[str, ConfigValue]] = {}
         self._logs: dict[str, LogSettings] = {}
         self._share_groups: dict[str, ShareGroupSettings] = {}
+        self._consumer_groups: dict[str, ConsumerGroupSettings] = {}
         self._listeners: list[Callable[[ResourceName], None]] = []
         self._refresh_broker()
         metadata.on_config_changed(self._changed)
@@ -77,7 +77,12 @@ class ConfigService:
 
     def consumer_group(self, group_id: str) -> ConsumerGroupSettings:
         """A consumer group's effective settings, whether or not it exists."""
-        return group_config.consumer_group_settings(self.group(group_id))
+        if not self._metadata.configs(GROUP, group_id):
+            return self._plain_consumer_group
+        settings = self._consumer_groups.get(group_id)
+        if settings is None:
+            settings = self._consumer_groups[group_id] = group_config.consumer_group_settings(self.group(group_id))
+        return settings
 
     def flush_every_message(self) -> bool:
         """Whether a write is answered only when it survives power loss (`log.flush.interval.messages=1`)."""
@@ -109,6 +114,7 @@ class ConfigService:
             self._forget_topic(resource.name)
         else:
             self._share_groups.pop(resource.name, None)
+            self._consumer_groups.pop(resource.name, None)
         for listener in self._listeners:
             listener(resource)
 
@@ -127,9 +133,12 @@ class ConfigService:
         self._topics.clear()
         self._logs.clear()
         self._share_groups.clear()
+        self._consumer_groups.clear()
         self._plain_topic = topic_config.topic_defaults(self.broker)
         self._plain_log = topic_config.log_settings(self._plain_topic, self.broker)
-        self._plain_share_group = group_config.share_group_settings(group_config.group_values("", self.broker, {}))
+        plain_group = group_config.group_values("", self.broker, {})
+        self._plain_share_group = group_config.share_group_settings(plain_group)
+        self._plain_consumer_group = group_config.consumer_group_settings(plain_group)
 
 
 def _known(texts: Mapping[str, str]) -> dict[str, str]:

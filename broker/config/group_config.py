@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.config_def import (
@@ -24,7 +24,7 @@ from shareq.broker.config.config_def import (
     int_value,
 )
 from shareq.broker.config.config_def import ConfigType as Type
-from shareq.coordinator.ports import AutoOffsetReset, IsolationLevel, ShareGroupSettings
+from shareq.coordinator.ports import AutoOffsetReset, ConsumerGroupSettings, IsolationLevel, ShareGroupSettings
 
 logger = logging.getLogger(__name__)
 
@@ -109,14 +109,6 @@ _RENAMED: Final = {
     "group.share.auto.offset.reset": "share.auto.offset.reset",
     "group.share.isolation.level": "share.isolation.level",
 }
-
-
-class ConsumerGroupSettings(NamedTuple):
-    """A consumer group's effective settings (KIP-848), in milliseconds."""
-
-    session_timeout_ms: int = 45_000
-    heartbeat_interval_ms: int = 5_000
-    assignment_interval_ms: int = 1_000
 
 
 def broker_synonym(name: str, config: BrokerConfig) -> str | None:

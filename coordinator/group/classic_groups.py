@@ -11,12 +11,14 @@ from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
 from shareq.coordinator.group.classic.heartbeat import heartbeat
 from shareq.coordinator.group.classic.join import Joining, join, request_error
 from shareq.coordinator.group.classic.leave import leave
-from shareq.coordinator.group.classic.records import group_tombstone, new_group_record, restored
+from shareq.coordinator.group.classic.records import new_group_record, restored
 from shareq.coordinator.group.classic.sync import sync
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings, TimerKey, Turn, join_refusal, sync_refusal
+from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.coordinator.group.consumer.records import group_tombstones
 from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords
+from shareq.coordinator.shard import CoordinatorResult, InconsistentRecords
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import DescribedGroup
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
@@ -44,7 +46,8 @@ class ClassicGroups:
 
     def join(self, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
         """One JoinGroup; the first member makes its group. Errors are in the answer: see `join.join`, and
-        INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT; INCONSISTENT_GROUP_PROTOCOL for a group of another kind.
+        INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT; INCONSISTENT_GROUP_PROTOCOL for a group of another kind, unless it
+        is a consumer group without members, whose place and offsets the new one takes.
         """
         turn = self._turn(now_ms)
         request = joining.request
@@ -54,7 +57,7 @@ class ClassicGroups:
             turn.answer(joining.token, join_refusal(error, request.member_id))
         elif isinstance(group, ClassicGroup):
             join(group, joining, turn)
-        elif group is not None:
+        elif group is not None and not _is_empty_consumer_group(group):
             turn.answer(joining.token, join_refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         elif request.member_id:
             turn.answer(joining.token, join_refusal(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
@@ -67,6 +70,9 @@ class ClassicGroups:
         record = new_group_record(group)
         join(group, joining, turn)
         if group.members or group.pending_joins:  # a refused request leaves no group behind
+            replaced = self._groups.get(group.group_id)
+            if isinstance(replaced, ConsumerGroup):
+                turn.records[:0] = group_tombstones(replaced)
             self._groups[group.group_id] = group
             turn.records.append(record)
 
@@ -151,10 +157,6 @@ class ClassicGroups:
         if member is not None:
             self._turn(now_ms).expect_heartbeat(group, member)
 
-    def tombstones(self, group: ClassicGroup) -> tuple[CoordinatorRecord, ...]:
-        """What removes the group, its offsets apart: they go before it."""
-        return (group_tombstone(group.group_id),)
-
     # Records
 
     def replay(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
@@ -201,3 +203,7 @@ class ClassicGroups:
 
     def _turn(self, now_ms: int) -> Turn:
         return Turn(self.settings, self._timers, now_ms, self._wall_ms())
+
+
+def _is_empty_consumer_group(group: Group) -> bool:
+    return isinstance(group, ConsumerGroup) and group.is_empty

@@ -3,6 +3,7 @@
 type    of
 0, 1    committed offsets: `shareq.coordinator.group.offsets.records`
 2       classic groups: `shareq.coordinator.group.classic.records`
+3-8, 16 consumer groups: `shareq.coordinator.group.consumer.records`
 10-15   share groups: `shareq.coordinator.group.records`
 """
 
@@ -11,9 +12,17 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.coordinator.group.classic.records import CLASSIC_GROUP_RECORD_TYPES
+from shareq.coordinator.group.consumer.records import CONSUMER_GROUP_RECORD_TYPES
 from shareq.coordinator.group.offsets.records import OFFSET_RECORD_TYPES
 from shareq.coordinator.group.records import SHARE_GROUP_RECORD_TYPES
 from shareq.coordinator.record_serde import TypedRecordSerde
 
-GROUP_SERDE: Final = TypedRecordSerde({**OFFSET_RECORD_TYPES, **CLASSIC_GROUP_RECORD_TYPES, **SHARE_GROUP_RECORD_TYPES})
+GROUP_SERDE: Final = TypedRecordSerde(
+    {
+        **OFFSET_RECORD_TYPES,
+        **CLASSIC_GROUP_RECORD_TYPES,
+        **CONSUMER_GROUP_RECORD_TYPES,
+        **SHARE_GROUP_RECORD_TYPES,
+    }
+)
 """A record of a type that is not listed is skipped, with a warning."""

@@ -12,14 +12,17 @@ from dataclasses import dataclass, field
 from shareq.coordinator.group.administration import Outcome
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.classic_groups import ClassicGroups
+from shareq.coordinator.group.consumer.records import replay_consumer_group_record
+from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits, ConsumerGroups
 from shareq.coordinator.group.describe import listed
 from shareq.coordinator.group.groups import Group, GroupKind
+from shareq.coordinator.group.offsets import rules
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets, OffsetSettings
 from shareq.coordinator.group.offsets.offset import NO_PRODUCER
 from shareq.coordinator.group.records import replay_share_group_record
 from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.group.share_groups import ShareGroupLimits, ShareGroups
-from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
+from shareq.coordinator.ports import GroupSettingsSource, TopicNames
 from shareq.coordinator.record_serde import typed_value
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords
 from shareq.protocol.errors import ErrorCode
@@ -36,26 +39,28 @@ class GroupCoordinatorSettings:
     share: ShareGroupLimits = field(default_factory=ShareGroupLimits)
     classic: ClassicGroupSettings = field(default_factory=ClassicGroupSettings)
     offsets: OffsetSettings = field(default_factory=OffsetSettings)
+    consumer: ConsumerGroupLimits = field(default_factory=ConsumerGroupLimits)
 
 
 class GroupCoordinatorShard:
     """A `CoordinatorShard`: operations decide, `replay` changes. Owned by the runtime of its partition.
 
-    `share`, `classic`: the groups of these kinds; `offsets`: what groups have committed. `wall_ms` gives the time of
-    day; for `share_group_count` see `ShareGroups`.
+    `share`, `classic`, `consumer`: the groups of these kinds; `offsets`: what groups have committed.
+    `wall_ms` gives the time of day; for `share_group_count` see `ShareGroups`.
     """
 
     def __init__(
         self,
-        metadata: MetadataImage,
-        share_settings: ShareGroupSettingsSource,
+        metadata: TopicNames,
+        group_settings: GroupSettingsSource,
         wall_ms: Callable[[], int],
         settings: GroupCoordinatorSettings,
         share_group_count: Callable[[], int] | None = None,
     ) -> None:
         self._groups: dict[str, Group] = {}
-        self.share = ShareGroups(self._groups, metadata, share_settings, wall_ms, settings.share, share_group_count)
+        self.share = ShareGroups(self._groups, metadata, group_settings, wall_ms, settings.share, share_group_count)
         self.classic = ClassicGroups(self._groups, wall_ms, settings.classic)
+        self.consumer = ConsumerGroups(self._groups, metadata, group_settings, wall_ms, settings.consumer)
         self.offsets = GroupOffsets(self._groups, self.classic, wall_ms, settings.offsets)
 
     # Groups of every kind
@@ -79,18 +84,19 @@ class GroupCoordinatorShard:
         """Delete a group that has no state elsewhere, which is any but a share group. Errors: GROUP_ID_NOT_FOUND,
         NON_EMPTY_GROUP.
         """
-        group = self.classic.group(group_id)
-        if group is None:
+        group = self._groups.get(group_id)
+        if not rules.has_offsets(group):
             return CoordinatorResult(Outcome(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
         if not group.is_empty:
             return CoordinatorResult(Outcome(ErrorCode.NON_EMPTY_GROUP, f"Group {group_id} has members."))
-        return CoordinatorResult(Outcome(), self.offsets.tombstones(group_id) + self.classic.tombstones(group))
+        return CoordinatorResult(Outcome(), self.offsets.tombstones(group_id) + rules.group_tombstones(group))
 
     # News of topics
 
     def topics_changed(self, topic_names: Collection[str]) -> None:
         """Topics were created or have grown, or are about to go."""
         self.share.topics_changed(topic_names)
+        self.consumer.topics_changed(topic_names)
 
     def topics_deleted(self, topics: Mapping[bytes, str]) -> CoordinatorResult[None]:
         """Topics, id to name, exist no longer."""
@@ -109,7 +115,7 @@ class GroupCoordinatorShard:
             self.offsets.replay(record.key, record.value, offset, NO_PRODUCER)
         elif isinstance(record.key, GroupMetadataKey):
             self.classic.replay(record.key, typed_value(record.value, GroupMetadataValue))
-        else:
+        elif not replay_consumer_group_record(self._groups, record):
             replay_share_group_record(self._groups, record)
 
     def replay_transactional(self, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
@@ -126,16 +132,18 @@ class GroupCoordinatorShard:
         """Members are as they were; each has a whole session to be heard of."""
         self.share.on_loaded(now_ms)
         self.classic.on_loaded(now_ms)
+        self.consumer.on_loaded(now_ms)
         self.offsets.on_loaded(now_ms)
 
     def next_deadline_ms(self) -> int | None:
-        deadlines = (part.next_deadline_ms() for part in (self.share, self.classic, self.offsets))
+        parts = (self.share, self.classic, self.consumer, self.offsets)
+        deadlines = (part.next_deadline_ms() for part in parts)
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
         """Members that were not heard of are taken out of their groups; offsets expire, and with them groups."""
         classic = self.classic.on_deadline(now_ms)
-        records = self.share.on_deadline(now_ms) + classic.records
+        records = self.share.on_deadline(now_ms) + self.consumer.on_deadline(now_ms) + classic.records
         if not records:  # those have to be replayed before anything can be told of the groups
             records = self.offsets.on_deadline(now_ms)
         return CoordinatorResult(None, records, classic.answers)

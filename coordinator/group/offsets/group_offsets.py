@@ -41,7 +41,8 @@ class OffsetSettings:
 
 
 class GroupOffsets:
-    """The offsets of `groups`, of which `classic` are those that have any. Owned by its shard; changed by replay alone.
+    """The offsets of `groups`; `classic` makes the simple ones, which only keep offsets. Owned by its shard; changed by
+    replay alone.
 
     `wall_ms` gives the time of day.
     """
@@ -87,9 +88,15 @@ class GroupOffsets:
     def fetch(
         self, group: OffsetFetchRequestGroup, *, require_stable: bool
     ) -> CoordinatorResult[OffsetFetchResponseGroup]:
-        """The offsets of one group; see `fetch.fetched`. A group that does not exist has none, without an error."""
-        if not rules.has_offsets(self._groups.get(group.group_id)):
+        """The offsets of one group; see `fetch.fetched`. A group that does not exist has none, without an error.
+        Errors: see `rules.fetch_error`.
+        """
+        known = self._groups.get(group.group_id)
+        if not rules.has_offsets(known):
             return CoordinatorResult(fetch.nothing(group))
+        error = rules.fetch_error(known, group)
+        if error is not ErrorCode.NONE:
+            return CoordinatorResult(fetch.refused(group, error))
         return CoordinatorResult(fetch.fetched(self.store, group, require_stable=require_stable))
 
     def delete(self, request: OffsetDeleteRequest) -> CoordinatorResult[OffsetDeleteResponse]:
@@ -128,11 +135,11 @@ class GroupOffsets:
 
     def topics_deleted(self, topics: Mapping[bytes, str]) -> tuple[CoordinatorRecord, ...]:
         """Topics, id to name, exist no longer: their offsets go, those that do not tell an id by the topic's name."""
-        gone = {(name, topic_id) for topic_id, name in topics.items()} | {(name, ZERO_UUID) for name in topics.values()}
         at = {
-            (group_id, topic, partition)
-            for group_id, topic, partition, committed in self.store.all()
-            if (topic, committed.topic_id) in gone
+            (group_id, name, partition)
+            for topic_id, name in topics.items()
+            for group_id, partition, committed in self.store.of_topic(name)
+            if committed.topic_id in (topic_id, ZERO_UUID)
         }
         return tuple(offset_tombstone(*each) for each in sorted(at))
 
@@ -168,11 +175,11 @@ class GroupOffsets:
         self._check_at_ms = now_ms + self.settings.check_interval_ms
         wall_ms = self._wall_ms()
         records: list[CoordinatorRecord] = []
-        for group in self._classic.all():
+        for group in filter(rules.has_offsets, self._groups.values()):
             gone = list(expired(group, self.store, wall_ms, self.settings.retention_ms))
             records += [offset_tombstone(group.group_id, topic, partition) for topic, partition in gone]
             if group.is_empty and len(gone) == sum(1 for _ in self.store.known(group.group_id)):
-                records += self._classic.tombstones(group)
+                records += rules.group_tombstones(group)
             if len(records) >= TOMBSTONES_AT_ONCE:
                 self._check_at_ms = now_ms  # the rest in the next append
                 break

@@ -5,13 +5,19 @@ None stands for a group that does not exist. Share groups have no offsets of thi
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeGuard
 
 from shareq.coordinator.group.classic import offset_rules as classic
 from shareq.coordinator.group.classic.group import ClassicGroup
+from shareq.coordinator.group.classic.records import group_tombstone
+from shareq.coordinator.group.consumer import offset_rules as consumer
+from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.coordinator.group.consumer.records import group_tombstones as consumer_group_tombstones
 from shareq.coordinator.group.groups import Group
+from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import OffsetCommitRequest
+from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 
 _GROUP_NOT_FOUND_FROM_VERSION: Final = 9
 
@@ -30,6 +36,8 @@ def commit_error(group: Group | None, request: OffsetCommitRequest, version: int
             request.generation_id_or_member_epoch,
             transactional=False,
         )
+    if isinstance(group, ConsumerGroup):
+        return consumer.commit_error(group, request, version)
     if group is not None:
         return ErrorCode.GROUP_ID_NOT_FOUND
     if request.generation_id_or_member_epoch < 0:
@@ -47,26 +55,50 @@ def transactional_commit_error(group: Group | None, request: OffsetCommitRequest
             request.generation_id_or_member_epoch,
             transactional=True,
         )
+    if isinstance(group, ConsumerGroup):
+        return consumer.commit_error(group, request, None)
     if group is not None:
         return ErrorCode.GROUP_ID_NOT_FOUND
     return ErrorCode.NONE if request.generation_id_or_member_epoch < 0 else ErrorCode.ILLEGAL_GENERATION
 
 
-def has_offsets(group: Group | None) -> bool:
-    """Whether offsets can be read of it. Classic groups let anybody read, whatever member id and epoch are given."""
-    return isinstance(group, ClassicGroup)
+def has_offsets(group: Group | None) -> TypeGuard[ClassicGroup | ConsumerGroup]:
+    """Whether it is a group of a kind that has them."""
+    return isinstance(group, ClassicGroup | ConsumerGroup)
+
+
+def fetch_error(group: ClassicGroup | ConsumerGroup, request: OffsetFetchRequestGroup) -> ErrorCode:
+    """Whether offsets may be read. Classic groups let anybody read, whatever member id and epoch are given; for the
+    errors of consumer groups see `consumer.offset_rules.fetch_error`.
+    """
+    return consumer.fetch_error(group, request) if isinstance(group, ConsumerGroup) else ErrorCode.NONE
 
 
 def delete_error(group: Group | None) -> ErrorCode:
     """Whether offsets may be deleted. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
+    if isinstance(group, ConsumerGroup):
+        return ErrorCode.NONE
     return classic.delete_error(group) if isinstance(group, ClassicGroup) else ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def is_subscribed(group: Group | None, topic: str) -> bool:
     """Whether the group's members read the topic, so that its offsets neither expire nor can be deleted."""
+    if isinstance(group, ConsumerGroup):
+        return group.is_subscribed_to(topic)
     return isinstance(group, ClassicGroup) and classic.is_subscribed(group, topic)
 
 
 def expires_from_ms(group: Group, committed_ms: int) -> int | None:
-    """When the retention of an offset began that was committed at `committed_ms` (times of day); None: not yet."""
+    """When the retention of an offset began that was committed at `committed_ms` (times of day); None: not yet. In a
+    consumer group it begins with the commit.
+    """
+    if isinstance(group, ConsumerGroup):
+        return committed_ms
     return classic.expires_from_ms(group, committed_ms) if isinstance(group, ClassicGroup) else None
+
+
+def group_tombstones(group: ClassicGroup | ConsumerGroup) -> tuple[CoordinatorRecord, ...]:
+    """What removes a group without members, its offsets apart: they go before it."""
+    if isinstance(group, ConsumerGroup):
+        return consumer_group_tombstones(group)
+    return (group_tombstone(group.group_id),)

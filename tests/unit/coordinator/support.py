@@ -8,7 +8,7 @@ from hashlib import md5
 from typing import Generic, TypeVar
 
 from shareq.broker.log.cleaner.survivors import Rule, survivors
-from shareq.coordinator.ports import ShareGroupSettings, TopicImage
+from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings, TopicImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
 from shareq.protocol.primitives import Message
 from tests.support.cleaner import Told
@@ -46,6 +46,9 @@ class Topics:
     def names(self) -> list[str]:
         return list(self._by_name)
 
+    def topics(self) -> list[TopicImage]:
+        return list(self._by_name.values())
+
     def topic(self, name: str) -> TopicImage | None:
         return self._by_name.get(name)
 
@@ -54,13 +57,17 @@ class Topics:
 
 
 class Settings:
-    """A `ShareGroupSettingsSource` that gives every group the same."""
+    """A `GroupSettingsSource` that gives every group of a kind the same."""
 
     def __init__(self, settings: ShareGroupSettings | None = None) -> None:
         self.settings = settings or ShareGroupSettings()
+        self.consumer = ConsumerGroupSettings()
 
     def share_group(self, group_id: str) -> ShareGroupSettings:
         return self.settings
+
+    def consumer_group(self, group_id: str) -> ConsumerGroupSettings:
+        return self.consumer
 
 
 class Time:

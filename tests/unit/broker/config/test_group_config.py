@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.config_def import ConfigError
 from shareq.broker.config.group_config import (
-    ConsumerGroupSettings,
     check_group_configs,
     consumer_group_settings,
     group_values,
     parse_auto_offset_reset,
     share_group_settings,
 )
-from shareq.coordinator.ports import AutoOffsetReset, IsolationLevel, ShareGroupSettings
+from shareq.coordinator.ports import AutoOffsetReset, ConsumerGroupSettings, IsolationLevel, ShareGroupSettings
 
 
 def test_a_group_without_properties_follows_the_broker() -> None:

@@ -1,0 +1,152 @@
+"""Server-side assignors of consumer groups, as plain functions: every partition of a subscribed topic has one member.
+
+`range` and `uniform` are the assignors of these names in Apache Kafka 4.3.1. Where Kafka follows the order of its hash
+maps, we follow member ids and topic ids, so that equal input gives equal output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from shareq.coordinator.group.assignors import Assignment
+
+_TopicPartition = tuple[bytes, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerAssignorMember:
+    """A member as an assignor sees it: the existing topics it subscribes to, and the target it has now."""
+
+    topic_ids: frozenset[bytes]
+    assigned: Assignment = field(default_factory=dict)
+    instance_id: str | None = None
+
+
+Members = Mapping[str, ConsumerAssignorMember]
+"""By member id."""
+
+PartitionCounts = Mapping[bytes, int]
+"""Topic id to how many partitions it has."""
+
+Assignor = Callable[[Members, PartitionCounts], dict[str, Assignment]]
+
+
+def assign_range(members: Members, partitions: PartitionCounts) -> dict[str, Assignment]:
+    """Of every topic a run of partitions for each subscriber, the first ones longer by one where it does not divide.
+
+    Members with instance ids come first, by these, so that they keep their place; partitions of equal number of topics
+    of equal size with equal subscribers go together. Nothing else is sticky.
+    """
+    order = sorted(members, key=lambda member_id: _range_key(member_id, members[member_id]))
+    targets: dict[str, dict[bytes, frozenset[int]]] = {member_id: {} for member_id in members}
+    for topic_id in sorted(frozenset[bytes]().union(*(member.topic_ids for member in members.values()))):
+        subscribers = [member_id for member_id in order if topic_id in members[member_id].topic_ids]
+        share, longer = divmod(partitions[topic_id], len(subscribers))
+        start = 0
+        for index, member_id in enumerate(subscribers):
+            end = start + share + (index < longer)
+            if end > start:
+                targets[member_id][topic_id] = frozenset(range(start, end))
+            start = end
+    return dict(targets)
+
+
+def _range_key(member_id: str, member: ConsumerAssignorMember) -> tuple[bool, str]:
+    return member.instance_id is None, member_id if member.instance_id is None else member.instance_id
+
+
+def assign_uniform(members: Members, partitions: PartitionCounts) -> dict[str, Assignment]:
+    """As even as subscriptions allow, then with as few partitions moved as possible.
+
+    When all subscribe to the same topics, loads differ by at most one. Otherwise no partition is left that one member
+    could hand to another with a load lower by two or more.
+    """
+    held = {member_id: _still_held(member, partitions) for member_id, member in members.items()}
+    wanted = {topic_id for member in members.values() for topic_id in member.topic_ids}
+    assigned = {each for partition_set in held.values() for each in partition_set}
+    unassigned = [
+        (topic_id, partition)
+        for topic_id in sorted(wanted)
+        for partition in range(partitions[topic_id])
+        if (topic_id, partition) not in assigned
+    ]
+    if len({member.topic_ids for member in members.values()}) <= 1:
+        _fill_evenly(held, unassigned, sum(partitions[topic_id] for topic_id in wanted))
+    else:
+        _fill_by_subscription(members, held, unassigned)
+    return {member_id: _as_assignment(held[member_id]) for member_id in members}
+
+
+def _still_held(member: ConsumerAssignorMember, partitions: PartitionCounts) -> set[_TopicPartition]:
+    return {
+        (topic_id, partition)
+        for topic_id in member.assigned.keys() & member.topic_ids
+        for partition in member.assigned[topic_id]
+        if partition < partitions[topic_id]
+    }
+
+
+def _fill_evenly(held: dict[str, set[_TopicPartition]], unassigned: list[_TopicPartition], total: int) -> None:
+    """Everybody may have anything. The larger shares go to those who hold most, which moves least."""
+    if not held:
+        return
+    share, larger = divmod(total, len(held))
+    order = sorted(held, key=lambda member_id: (-len(held[member_id]), member_id))
+    quotas = {member_id: share + (index < larger) for index, member_id in enumerate(order)}
+    for member_id in order:
+        for each in sorted(held[member_id])[quotas[member_id] :]:
+            held[member_id].remove(each)
+            unassigned.append(each)
+    unassigned.sort()
+    rest = iter(unassigned)
+    for member_id in order:
+        for _ in range(quotas[member_id] - len(held[member_id])):
+            held[member_id].add(next(rest))
+
+
+def _fill_by_subscription(
+    members: Members, held: dict[str, set[_TopicPartition]], unassigned: list[_TopicPartition]
+) -> None:
+    """Topics with few subscribers first, each partition to the one with the lowest load; then even out."""
+    subscribers: dict[bytes, list[str]] = {}
+    for member_id in sorted(members):
+        for topic_id in members[member_id].topic_ids:
+            subscribers.setdefault(topic_id, []).append(member_id)
+    for topic_id, partition in sorted(unassigned, key=lambda each: (len(subscribers[each[0]]), each)):
+        least = min(subscribers[topic_id], key=lambda member_id: (len(held[member_id]), member_id))
+        held[least].add((topic_id, partition))
+    # Every move lowers the sum of squared loads, so this ends.
+    while any([_even_out(topic_id, subscribers[topic_id], held) for topic_id in sorted(subscribers)]):  # noqa: C419
+        pass
+
+
+def _even_out(topic_id: bytes, subscribers: list[str], held: dict[str, set[_TopicPartition]]) -> bool:
+    """Hand partitions of the topic to subscribers whose load is lower by two or more; whether any was."""
+    moved = False
+    of_topic = {m: sorted((each for each in held[m] if each[0] == topic_id), reverse=True) for m in subscribers}
+    while True:
+        givers = [member_id for member_id in subscribers if of_topic[member_id]]
+        if not givers:
+            return moved
+        most = max(givers, key=lambda member_id: (len(held[member_id]), member_id))
+        least = min(subscribers, key=lambda member_id: (len(held[member_id]), member_id))
+        if len(held[most]) - len(held[least]) < 2:
+            return moved
+        each = of_topic[most].pop(0)
+        held[most].remove(each)
+        held[least].add(each)
+        of_topic[least].append(each)
+        moved = True
+
+
+def _as_assignment(partitions: Iterable[_TopicPartition]) -> Assignment:
+    by_topic: dict[bytes, set[int]] = {}
+    for topic_id, partition in partitions:
+        by_topic.setdefault(topic_id, set()).add(partition)
+    return {topic_id: frozenset(by_topic[topic_id]) for topic_id in sorted(by_topic)}
+
+
+ASSIGNORS: Final[Mapping[str, Assignor]] = {"uniform": assign_uniform, "range": assign_range}
+"""By the name that clients and `group.consumer.assignors` know them by."""

@@ -1,0 +1,214 @@
+"""What the group coordinator keeps of one consumer group (KIP-848, data model).
+
+`ConsumerGroup` mirrors the group's records one to one and changes only by its `replay_*` methods, in the order of the
+log. `Activity` is what no record has: losing it costs a recomputation, never a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from shareq.coordinator.group.assignors import NOTHING, Assignment
+from shareq.coordinator.group.consumer.member import ConsumerMember, CurrentAssignment, PartitionEpochs
+from shareq.coordinator.group.groups import GroupKind
+from shareq.coordinator.shard import InconsistentRecords
+
+FIRST_EPOCH: Final = 1
+"""Group and assignment epoch of a group that has no record yet: the first member that subscribes makes it 2."""
+
+NO_EPOCH: Final = -1
+"""The assignment epoch after its record's tombstone."""
+
+PROTOCOL_TYPE: Final = "consumer"
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRegex:
+    """The topics that a pattern matched; `version` of the metadata, `timestamp_ms` the time of day it was done."""
+
+    topics: frozenset[str] = field(default_factory=frozenset)
+    version: int = 0
+    timestamp_ms: int = 0
+
+
+@dataclass(slots=True)
+class Activity:
+    """What goes on in a group, beside its records. Set by the operations themselves.
+
+    `metadata_stale`: a subscribed topic may have changed since the metadata hash was computed. `topics_created`: there
+    are topics that the group's patterns were not matched against.
+    """
+
+    metadata_stale: bool = True
+    topics_created: bool = True
+
+
+class ConsumerGroup:
+    """One consumer group. Owned by its coordinator's shard; nobody else changes it.
+
+    `static_members`: instance id to member id. `has_partition_metadata`: the log has a record of topics that brokers
+    before Apache Kafka 4.1 wrote; the metadata hash has taken its place.
+    """
+
+    __slots__ = (
+        "_owners",
+        "assignment_epoch",
+        "assignment_timestamp_ms",
+        "current",
+        "group_epoch",
+        "group_id",
+        "has_partition_metadata",
+        "members",
+        "metadata_hash",
+        "resolved",
+        "static_members",
+        "targets",
+    )
+
+    kind: Final = GroupKind.CONSUMER
+    protocol_type: Final = PROTOCOL_TYPE
+
+    def __init__(self, group_id: str) -> None:
+        self.group_id = group_id
+        self.group_epoch = FIRST_EPOCH
+        self.metadata_hash = 0
+        self.assignment_epoch = FIRST_EPOCH
+        self.assignment_timestamp_ms = 0
+        self.members: dict[str, ConsumerMember] = {}
+        self.current: dict[str, CurrentAssignment] = {}
+        self.targets: dict[str, Assignment] = {}
+        self.static_members: dict[str, str] = {}
+        self.resolved: dict[str, ResolvedRegex] = {}
+        self.has_partition_metadata = False
+        self._owners: dict[bytes, dict[int, str]] = {}
+
+    # Reading
+
+    @property
+    def state_name(self) -> str:
+        """As ListGroups and ConsumerGroupDescribe name it."""
+        if not self.members:
+            return "Empty"
+        if self.group_epoch > self.assignment_epoch:
+            return "Assigning"
+        stable = all(self.current_of(member_id).is_reconciled_to(self.assignment_epoch) for member_id in self.members)
+        return "Stable" if stable else "Reconciling"
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.members
+
+    def current_of(self, member_id: str) -> CurrentAssignment:
+        return self.current.get(member_id, _NOWHERE)
+
+    def target_of(self, member_id: str) -> Assignment:
+        return self.targets.get(member_id, NOTHING)
+
+    def owner(self, topic_id: bytes, partition: int) -> str | None:
+        """The member that has the partition, or has still to give it up."""
+        return self._owners.get(topic_id, {}).get(partition)
+
+    def static_member(self, instance_id: str) -> ConsumerMember | None:
+        member_id = self.static_members.get(instance_id)
+        return None if member_id is None else self.members.get(member_id)
+
+    def subscribers_of_regex(self, regex: str) -> int:
+        """How many members subscribe by this pattern."""
+        return sum(member.subscribed_topic_regex == regex for member in self.members.values())
+
+    def topics_of(self, member: ConsumerMember, resolved: Mapping[str, ResolvedRegex] | None = None) -> frozenset[str]:
+        """The names a member subscribes to, by name and by pattern; a pattern without result matches nothing.
+
+        `resolved`: results that stand for the group's.
+        """
+        names = frozenset(member.subscribed_topic_names)
+        if not member.subscribed_topic_regex:
+            return names
+        found = (self.resolved if resolved is None else resolved).get(member.subscribed_topic_regex)
+        return names if found is None else names | found.topics
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether a member reads the topic."""
+        return any(topic in member.subscribed_topic_names for member in self.members.values()) or any(
+            topic in each.topics for each in self.resolved.values()
+        )
+
+    def is_subscribed_to_any(self, topics: Iterable[str]) -> bool:
+        return any(self.is_subscribed_to(topic) for topic in topics)
+
+    # Replaying
+
+    def replay_member(self, member: ConsumerMember) -> None:
+        self._forget_instance(member.member_id)
+        self.members[member.member_id] = member
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member.member_id
+
+    def replay_member_gone(self, member_id: str) -> None:
+        """Raises InconsistentRecords for a member that has an assignment yet; its tombstones come before."""
+        if member_id not in self.members:
+            return
+        if member_id in self.current or member_id in self.targets:
+            raise InconsistentRecords(f"consumer group {self.group_id}: {member_id} was removed with its assignments")
+        self._forget_instance(member_id)
+        del self.members[member_id]
+
+    def replay_epoch(self, group_epoch: int, metadata_hash: int) -> None:
+        self.group_epoch, self.metadata_hash = group_epoch, metadata_hash
+
+    def replay_assignment_epoch(self, assignment_epoch: int, timestamp_ms: int) -> None:
+        """Raises InconsistentRecords for a tombstone (NO_EPOCH) while members have targets."""
+        if assignment_epoch == NO_EPOCH and self.targets:
+            raise InconsistentRecords(f"consumer group {self.group_id}: no assignment any more, but targets")
+        self.assignment_epoch, self.assignment_timestamp_ms = assignment_epoch, timestamp_ms
+
+    def replay_target(self, member_id: str, target: Assignment | None) -> None:
+        if target is None:
+            self.targets.pop(member_id, None)
+        else:
+            self.targets[member_id] = target
+
+    def replay_current(self, member_id: str, current: CurrentAssignment | None) -> None:
+        before = self.current.pop(member_id, None)
+        if before is not None:
+            self._disown(member_id, before.assigned)
+            self._disown(member_id, before.revoking)
+        if current is not None:
+            self.current[member_id] = current
+            self._own(member_id, current.assigned)
+            self._own(member_id, current.revoking)
+
+    def replay_regex(self, regex: str, resolved: ResolvedRegex | None) -> None:
+        if resolved is None:
+            self.resolved.pop(regex, None)
+        else:
+            self.resolved[regex] = resolved
+
+    def is_disposable(self) -> bool:
+        """Nothing is left but the group's own record."""
+        return not self.members and not self.targets and self.assignment_epoch == NO_EPOCH
+
+    def _forget_instance(self, member_id: str) -> None:
+        known = self.members.get(member_id)
+        if known is None or known.instance_id is None:
+            return
+        if self.static_members.get(known.instance_id) == member_id:
+            del self.static_members[known.instance_id]
+
+    def _own(self, member_id: str, partitions: PartitionEpochs) -> None:
+        for topic_id, epochs in partitions.items():
+            self._owners.setdefault(topic_id, {}).update(dict.fromkeys(epochs, member_id))
+
+    def _disown(self, member_id: str, partitions: PartitionEpochs) -> None:
+        for topic_id, epochs in partitions.items():
+            owners = self._owners.get(topic_id, {})
+            for partition in epochs:
+                if owners.get(partition) == member_id:
+                    del owners[partition]
+            if not owners:
+                self._owners.pop(topic_id, None)
+
+
+_NOWHERE: Final = CurrentAssignment()

@@ -1,0 +1,53 @@
+"""Members that go: by a heartbeat, or because they were not heard of (KIP-848)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.coordinator.group.consumer.joining import static_member, unknown
+from shareq.coordinator.group.consumer.member import LEAVE_STATIC_EPOCH, ConsumerMember
+from shareq.coordinator.group.consumer.records import (
+    current_record,
+    epoch_record,
+    member_gone_records,
+    regex_record,
+)
+from shareq.coordinator.group.metadata_hash import metadata_hash
+from shareq.coordinator.ports import MetadataImage
+from shareq.coordinator.shard import CoordinatorRecord
+from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+
+
+def leaver(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember:
+    """The member that leaves. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+    if request.instance_id is not None:
+        return static_member(group, request, request.instance_id)
+    member = group.members.get(request.member_id)
+    if member is None:
+        raise unknown(group, request.member_id)
+    return member
+
+
+def left_for_a_while(group: ConsumerGroup, member: ConsumerMember) -> CoordinatorRecord:
+    """A static member goes and will be back: it keeps what it has, but for what it had to give up. Whoever comes in its
+    place has its partitions from epoch 0 on.
+    """
+    current = group.current_of(member.member_id)
+    assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in current.assigned.items()}
+    away = replace(current, member_epoch=LEAVE_STATIC_EPOCH, assigned=assigned, revoking={})
+    return current_record(group.group_id, member.member_id, away)
+
+
+def fence(group: ConsumerGroup, member_ids: Iterable[str], metadata: MetadataImage) -> tuple[CoordinatorRecord, ...]:
+    """Records that take members out of the group, whether they left or were fenced: one epoch for all of them."""
+    gone = frozenset(member_ids)
+    left = [member for member_id, member in group.members.items() if member_id not in gone]
+    wanted = {member.subscribed_topic_regex for member in left if member.subscribed_topic_regex}
+    topics = frozenset[str]().union(*(group.topics_of(member) for member in left))
+    group_id = group.group_id
+    records = [record for member_id in sorted(gone) for record in member_gone_records(group_id, member_id)]
+    records += [regex_record(group_id, regex, None) for regex in sorted(group.resolved.keys() - wanted)]
+    records.append(epoch_record(group_id, group.group_epoch + 1, metadata_hash(topics, metadata)))
+    return tuple(records)

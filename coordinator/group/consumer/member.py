@@ -1,0 +1,76 @@
+"""A member of a consumer group: what it told of itself, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final
+
+from shareq.coordinator.group.assignors import Assignment
+
+JOIN_EPOCH: Final = 0
+LEAVE_EPOCH: Final = -1
+LEAVE_STATIC_EPOCH: Final = -2
+"""A static member that is away and will come back under its instance id; it keeps its partitions meanwhile."""
+
+PartitionEpochs = Mapping[bytes, Mapping[int, int]]
+"""Topic id to partition to the member epoch it was assigned in. A topic without partitions is absent."""
+
+
+class MemberState(IntEnum):
+    """Where a member is on its way to its target; numbers as in its record."""
+
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
+    UNKNOWN = 127
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerMember:
+    """A member as its metadata record has it. `subscribed_topic_names` ascends without duplicates; an empty
+    `subscribed_topic_regex` matches nothing, as None does.
+    """
+
+    member_id: str
+    instance_id: str | None = None
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    subscribed_topic_names: tuple[str, ...] = ()
+    subscribed_topic_regex: str | None = None
+    rebalance_timeout_ms: int = -1
+    server_assignor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentAssignment:
+    """Where a member stands: its epoch, the one before, the partitions it was told it has, and those that it still has
+    to give up. Both count as its own.
+    """
+
+    member_epoch: int = JOIN_EPOCH
+    previous_member_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    assigned: PartitionEpochs = field(default_factory=dict)
+    revoking: PartitionEpochs = field(default_factory=dict)
+
+    def is_reconciled_to(self, assignment_epoch: int) -> bool:
+        """Nothing is left to do for the target of that epoch."""
+        return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
+
+    def assignment_epoch_of(self, topic_id: bytes, partition: int) -> int | None:
+        """The epoch since which the partition is the member's; None if it is not."""
+        epoch = self.assigned.get(topic_id, {}).get(partition)
+        return self.revoking.get(topic_id, {}).get(partition) if epoch is None else epoch
+
+
+def partitions_of(epochs: PartitionEpochs) -> Assignment:
+    """The same partitions without their epochs."""
+    return {topic_id: frozenset(partitions) for topic_id, partitions in epochs.items()}
+
+
+def united(one: PartitionEpochs, other: PartitionEpochs) -> PartitionEpochs:
+    """The partitions of both; the epochs of `other` count."""
+    return {topic_id: {**one.get(topic_id, {}), **other.get(topic_id, {})} for topic_id in {**one, **other}}

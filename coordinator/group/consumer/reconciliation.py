@@ -1,0 +1,108 @@
+"""A member's next step towards its target (KIP-848, reconciliation of the group).
+
+    STABLE                 at its target                    a new target, a changed subscription: start anew
+    UNREVOKED_PARTITIONS   told to give partitions up       stays in its epoch until it does not own them any more
+    UNRELEASED_PARTITIONS  at its target, but some of it    gets the rest as other members let go of it
+                           is still with other members
+
+A partition is never two members' at once: a member gets one that nobody has, and one that it was told to give up is its
+own until it says that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+
+from shareq.coordinator.group.assignors import Assignment
+from shareq.coordinator.group.consumer.member import CurrentAssignment, MemberState, PartitionEpochs, united
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a member is to be brought to. `subscribed`: the ids of the existing topics it subscribes to now;
+    `subscription_changed` by the request at hand. `owner(topic_id, partition)`: the id of the member whose the
+    partition is, or None. `owned`: what the member says it owns; None: it did not say.
+    """
+
+    member_id: str
+    epoch: int
+    assignment: Assignment
+    subscribed: Collection[bytes]
+    subscription_changed: bool
+    owner: Callable[[bytes, int], str | None]
+    owned: Assignment | None
+
+
+class UnknownStateError(Exception):
+    """The member is in a state this version does not know, and says it owns partitions: it has to join again."""
+
+
+def reconciled(current: CurrentAssignment, target: Target) -> CurrentAssignment:
+    """The member's next assignment; `current` itself when it cannot move. Raises UnknownStateError."""
+    if current.state is MemberState.STABLE:
+        if current.member_epoch != target.epoch:
+            return _next(current, target)
+        return _without_unsubscribed(current, target) if target.subscription_changed else current
+    if current.state is MemberState.UNREVOKED_PARTITIONS and _owns_any(target.owned, current.revoking):
+        return _without_unsubscribed(current, target) if target.subscription_changed else current
+    if current.state is MemberState.UNKNOWN and (target.owned is None or target.owned):
+        raise UnknownStateError
+    return _next(current, target)
+
+
+def _next(current: CurrentAssignment, target: Target) -> CurrentAssignment:
+    kept: dict[bytes, Mapping[int, int]] = {}
+    revoking: dict[bytes, Mapping[int, int]] = {}
+    added: dict[bytes, Mapping[int, int]] = {}
+    unreleased = False
+    for topic_id in sorted({**current.assigned, **target.assignment}):
+        wanted = target.assignment.get(topic_id, frozenset()) if topic_id in target.subscribed else frozenset[int]()
+        has = current.assigned.get(topic_id, {})
+        _put(kept, topic_id, {partition: epoch for partition, epoch in has.items() if partition in wanted})
+        _put(revoking, topic_id, {partition: epoch for partition, epoch in has.items() if partition not in wanted})
+        missing = wanted - has.keys()
+        free = {partition for partition in missing if _is_free(current, target, topic_id, partition)}
+        unreleased = unreleased or len(free) < len(missing)
+        _put(added, topic_id, dict.fromkeys(sorted(free), target.epoch))
+    if revoking and _owns_any(target.owned, revoking):
+        return _moved(current, current.member_epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoking)
+    state = MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE
+    return _moved(current, target.epoch, state, united(kept, added), {})
+
+
+def _without_unsubscribed(current: CurrentAssignment, target: Target) -> CurrentAssignment:
+    """What the member does not subscribe to any more goes at once, without waiting for a new target."""
+    dropped = {topic_id: epochs for topic_id, epochs in current.assigned.items() if topic_id not in target.subscribed}
+    if not dropped:
+        return current
+    kept = {topic_id: epochs for topic_id, epochs in current.assigned.items() if topic_id in target.subscribed}
+    revoking = united(current.revoking, dropped)
+    if _owns_any(target.owned, revoking):
+        return _moved(current, current.member_epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoking)
+    return _moved(current, current.member_epoch, current.state, kept, current.revoking)
+
+
+def _moved(
+    current: CurrentAssignment, epoch: int, state: MemberState, assigned: PartitionEpochs, revoking: PartitionEpochs
+) -> CurrentAssignment:
+    after = CurrentAssignment(epoch, current.member_epoch, state, assigned, revoking)
+    # Only the epoch before would differ, which is of use while the answer that told this one may be lost.
+    return current if after == replace(current, previous_member_epoch=current.member_epoch) else after
+
+
+def _is_free(current: CurrentAssignment, target: Target, topic_id: bytes, partition: int) -> bool:
+    owner = target.owner(topic_id, partition)
+    return owner is None or (owner == target.member_id and partition in current.revoking.get(topic_id, {}))
+
+
+def _owns_any(owned: Assignment | None, partitions: PartitionEpochs) -> bool:
+    """Whether the member may still own one of them; it may while it does not say what it owns."""
+    if owned is None:
+        return True
+    return any(partition in partitions.get(topic_id, {}) for topic_id in owned for partition in owned[topic_id])
+
+
+def _put(into: dict[bytes, Mapping[int, int]], topic_id: bytes, partitions: Mapping[int, int]) -> None:
+    if partitions:
+        into[topic_id] = partitions

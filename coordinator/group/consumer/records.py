@@ -1,0 +1,301 @@
+"""Records of consumer groups on `__consumer_offsets`, types 3 to 8 and 16 (KIP-848, as Apache Kafka 4.3.1 writes them).
+
+    type                                      key                         value, version 0, flexible
+    3  ConsumerGroupMetadata                  GroupId                     int32 Epoch, tag 0: int64 MetadataHash
+    4  ConsumerGroupPartitionMetadata         GroupId                     never written, but its tombstone
+    5  ConsumerGroupMemberMetadata            GroupId, MemberId           InstanceId, RackId, ClientId, ClientHost,
+                                                                          SubscribedTopicNames, SubscribedTopicRegex,
+                                                                          int32 RebalanceTimeoutMs, ServerAssignor
+    6  ConsumerGroupTargetAssignmentMetadata  GroupId                     int32 AssignmentEpoch, tag 0: int64 timestamp
+    7  ConsumerGroupTargetAssignmentMember    GroupId, MemberId           TopicPartitions: uuid TopicId, int32[]
+    8  ConsumerGroupCurrentMemberAssignment   GroupId, MemberId           int32 MemberEpoch, int32 PreviousMemberEpoch,
+                                                                          int8 State, AssignedPartitions,
+                                                                          PartitionsPendingRevocation: as above, with
+                                                                          tag 0: int32[] AssignmentEpochs
+    16 ConsumerGroupRegularExpression         GroupId, RegularExpression  Topics, int64 Version, int64 Timestamp
+
+A key is int16 type, then its strings with int16 lengths. A null value removes what the key names. Lists are written in
+ascending order, so that equal state gives equal bytes. Without AssignmentEpochs, which brokers before Apache Kafka 4.3
+did not write, a partition counts as assigned in the member's epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from shareq.coordinator.group.assignors import Assignment
+from shareq.coordinator.group.classic.group import ClassicGroup
+from shareq.coordinator.group.consumer.group import NO_EPOCH, ConsumerGroup, ResolvedRegex
+from shareq.coordinator.group.consumer.member import ConsumerMember, CurrentAssignment, MemberState, PartitionEpochs
+from shareq.coordinator.group.groups import Group
+from shareq.coordinator.record_serde import RecordTypes, typed_value
+from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
+from shareq.protocol.generated import consumer_group_target_assignment_member as target_assignment
+from shareq.protocol.generated.consumer_group_current_member_assignment import (
+    ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
+    TopicPartitions,
+)
+from shareq.protocol.generated.consumer_group_member_metadata import (
+    ConsumerGroupMemberMetadataKey,
+    ConsumerGroupMemberMetadataValue,
+)
+from shareq.protocol.generated.consumer_group_metadata import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
+from shareq.protocol.generated.consumer_group_partition_metadata import (
+    ConsumerGroupPartitionMetadataKey,
+    ConsumerGroupPartitionMetadataValue,
+)
+from shareq.protocol.generated.consumer_group_regular_expression import (
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+)
+from shareq.protocol.generated.consumer_group_target_assignment_member import (
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
+)
+from shareq.protocol.generated.consumer_group_target_assignment_metadata import (
+    ConsumerGroupTargetAssignmentMetadataKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+from shareq.protocol.primitives import Message
+
+CONSUMER_GROUP_RECORD_TYPES: Final[RecordTypes] = {
+    key_class.API_KEY: (key_class, value_class)
+    for key_class, value_class in (
+        (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
+        (ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
+        (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
+        (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
+        (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
+        (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
+        (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
+    )
+}
+
+
+# Building.
+
+
+def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> CoordinatorRecord:
+    return CoordinatorRecord(ConsumerGroupMetadataKey(group_id), ConsumerGroupMetadataValue(group_epoch, metadata_hash))
+
+
+def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
+    """What a member told of itself."""
+    value = ConsumerGroupMemberMetadataValue(
+        instance_id=member.instance_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=list(member.subscribed_topic_names),
+        subscribed_topic_regex=member.subscribed_topic_regex,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        server_assignor=member.server_assignor,
+    )
+    return CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, member.member_id), value)
+
+
+def assignment_epoch_record(group_id: str, assignment_epoch: int, timestamp_ms: int) -> CoordinatorRecord:
+    value = ConsumerGroupTargetAssignmentMetadataValue(assignment_epoch, timestamp_ms)
+    return CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id), value)
+
+
+def target_record(group_id: str, member_id: str, target: Assignment) -> CoordinatorRecord:
+    """What a member is to be brought to."""
+    topics = [target_assignment.TopicPartition(topic_id, sorted(target[topic_id])) for topic_id in sorted(target)]
+    key = ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)
+    return CoordinatorRecord(key, ConsumerGroupTargetAssignmentMemberValue(topics))
+
+
+def current_record(group_id: str, member_id: str, current: CurrentAssignment) -> CoordinatorRecord:
+    """Where a member stands."""
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=current.member_epoch,
+        previous_member_epoch=current.previous_member_epoch,
+        state=current.state,
+        assigned_partitions=_topic_partitions(current.assigned),
+        partitions_pending_revocation=_topic_partitions(current.revoking),
+    )
+    return CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id), value)
+
+
+def regex_record(group_id: str, regex: str, resolved: ResolvedRegex | None) -> CoordinatorRecord:
+    """The topics a pattern matched; None: nobody subscribes by it any more."""
+    key = ConsumerGroupRegularExpressionKey(group_id, regex)
+    if resolved is None:
+        return CoordinatorRecord(key, None)
+    value = ConsumerGroupRegularExpressionValue(sorted(resolved.topics), resolved.version, resolved.timestamp_ms)
+    return CoordinatorRecord(key, value)
+
+
+def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
+    return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id), None)
+
+
+def member_gone_records(group_id: str, member_id: str) -> tuple[CoordinatorRecord, ...]:
+    """The three tombstones of a member, in the order replay asks for."""
+    return (
+        CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id), None),
+        CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id), None),
+        CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, member_id), None),
+    )
+
+
+def group_tombstones(group: ConsumerGroup) -> tuple[CoordinatorRecord, ...]:
+    """What removes a group that has no members, its offsets apart: they go before it."""
+    group_id = group.group_id
+    records = [CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id), None)]
+    records += [regex_record(group_id, regex, None) for regex in sorted(group.resolved)]
+    records.append(partition_metadata_tombstone(group_id))
+    records.append(CoordinatorRecord(ConsumerGroupMetadataKey(group_id), None))
+    return tuple(records)
+
+
+def _topic_partitions(partitions: PartitionEpochs) -> list[TopicPartitions]:
+    return [
+        TopicPartitions(topic_id, numbers, [partitions[topic_id][number] for number in numbers])
+        for topic_id in sorted(partitions)
+        if (numbers := sorted(partitions[topic_id]))
+    ]
+
+
+# Replaying.
+
+
+def replay_consumer_group_record(groups: dict[str, Group], record: CoordinatorRecord) -> bool:
+    """Apply a record of types 3 to 8 and 16; False for any other.
+
+    A value creates the group if need be, also in the place of a classic group that only keeps offsets; a tombstone of
+    something that is not there is passed over. Raises InconsistentRecords for a tombstone that comes too early, or a
+    group of another kind.
+    """
+    replay = _REPLAY.get(type(record.key))
+    if replay is None:
+        return False
+    replay(groups, record.key, record.value)
+    return True
+
+
+def _group(groups: dict[str, Group], group_id: str, value: Message | None) -> ConsumerGroup | None:
+    group = groups.get(group_id)
+    if isinstance(group, ConsumerGroup):
+        return group
+    if value is None:
+        return None
+    if group is not None and not (isinstance(group, ClassicGroup) and group.is_empty):
+        raise InconsistentRecords(f"group {group_id} is no consumer group, but has a consumer group's record")
+    created = groups[group_id] = ConsumerGroup(group_id)
+    return created
+
+
+def _replay_epoch(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
+    assert isinstance(key, ConsumerGroupMetadataKey)
+    value = typed_value(raw, ConsumerGroupMetadataValue)
+    group = _group(groups, key.group_id, value)
+    if group is None:
+        return
+    if value is not None:
+        group.replay_epoch(value.epoch, value.metadata_hash)
+    elif group.is_disposable():
+        del groups[key.group_id]
+    else:
+        raise InconsistentRecords(f"consumer group {key.group_id} was removed with members or assignments left")
+
+
+def _replay_partition_metadata(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
+    assert isinstance(key, ConsumerGroupPartitionMetadataKey)
+    group = _group(groups, key.group_id, raw)
+    if group is not None:
+        group.has_partition_metadata = raw is not None
+
+
+def _replay_member(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
+    assert isinstance(key, ConsumerGroupMemberMetadataKey)
+    value = typed_value(raw, ConsumerGroupMemberMetadataValue)
+    group = _group(groups, key.group_id, value)
+    if group is None:
+        return
+    if value is None:
+        group.replay_member_gone(key.member_id)
+        return
+    member = ConsumerMember(
+        key.member_id,
+        value.instance_id,
+        value.rack_id,
+        value.client_id,
+        value.client_host,
+        tuple(sorted(set(value.subscribed_topic_names))),
+        value.subscribed_topic_regex,
+        value.rebalance_timeout_ms,
+        value.server_assignor,
+    )
+    group.replay_member(member)
+
+
+def _replay_assignment_epoch(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
+    assert isinstance(key, ConsumerGroupTargetAssignmentMetadataKey)
+    value = typed_value(raw, ConsumerGroupTargetAssignmentMetadataValue)
+    group = _group(groups, key.group_id, value)
+    if group is not None:
+        epoch, timestamp = (NO_EPOCH, 0) if value is None else (value.assignment_epoch, value.assignment_timestamp)
+        group.replay_assignment_epoch(epoch, timestamp)
+
+
+def _replay_target(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
+    assert isinstance(key, ConsumerGroupTargetAssignmentMemberKey)
+    value = typed_value(raw, ConsumerGroupTargetAssignmentMemberValue)
+    group = _group(groups, key.group_id, value)
+    if group is not None:
+        target = None if value is None else {t.topic_id: frozenset(t.partitions) for t in value.topic_partitions}
+        group.replay_target(key.member_id, target)
+
+
+def _replay_current(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
+    assert isinstance(key, ConsumerGroupCurrentMemberAssignmentKey)
+    value = typed_value(raw, ConsumerGroupCurrentMemberAssignmentValue)
+    group = _group(groups, key.group_id, value)
+    if group is None:
+        return
+    current = None
+    if value is not None:
+        current = CurrentAssignment(
+            value.member_epoch,
+            value.previous_member_epoch,
+            MemberState(value.state) if value.state in _STATES else MemberState.UNKNOWN,
+            _epochs(value.assigned_partitions, value.member_epoch),
+            _epochs(value.partitions_pending_revocation, value.member_epoch),
+        )
+    group.replay_current(key.member_id, current)
+
+
+def _replay_regex(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
+    assert isinstance(key, ConsumerGroupRegularExpressionKey)
+    value = typed_value(raw, ConsumerGroupRegularExpressionValue)
+    group = _group(groups, key.group_id, value)
+    if group is not None:
+        resolved = None if value is None else ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
+        group.replay_regex(key.regular_expression, resolved)
+
+
+def _epochs(topics: Iterable[TopicPartitions], member_epoch: int) -> PartitionEpochs:
+    result: dict[bytes, dict[int, int]] = {}
+    for topic in topics:
+        epochs = topic.assignment_epochs
+        if epochs is None or len(epochs) != len(topic.partitions):
+            epochs = [max(member_epoch, 0)] * len(topic.partitions)
+        result[topic.topic_id] = dict(zip(topic.partitions, epochs, strict=True))
+    return result
+
+
+_STATES: Final = frozenset(MemberState)
+
+_REPLAY: Final[dict[type[Message], Callable[[dict[str, Group], Message, Message | None], None]]] = {
+    ConsumerGroupMetadataKey: _replay_epoch,
+    ConsumerGroupPartitionMetadataKey: _replay_partition_metadata,
+    ConsumerGroupMemberMetadataKey: _replay_member,
+    ConsumerGroupTargetAssignmentMetadataKey: _replay_assignment_epoch,
+    ConsumerGroupTargetAssignmentMemberKey: _replay_target,
+    ConsumerGroupCurrentMemberAssignmentKey: _replay_current,
+    ConsumerGroupRegularExpressionKey: _replay_regex,
+}

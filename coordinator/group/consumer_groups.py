@@ -1,0 +1,232 @@
+"""Consumer groups of one shard: what is asked of them, and what time and news of topics bring (KIP-848)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from shareq.coordinator.group.classic.group import ClassicGroup
+from shareq.coordinator.group.classic.records import group_tombstone
+from shareq.coordinator.group.consumer import heartbeat, requests
+from shareq.coordinator.group.consumer.describe import described, not_described
+from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup
+from shareq.coordinator.group.consumer.heartbeat import Beat, Surroundings
+from shareq.coordinator.group.consumer.leaving import fence, leaver, left_for_a_while
+from shareq.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_STATIC_EPOCH, MemberState
+from shareq.coordinator.group.consumer.requests import Refused
+from shareq.coordinator.group.deadlines import Deadlines
+from shareq.coordinator.group.groups import Client, Group
+from shareq.coordinator.ports import GroupSettingsSource, TopicNames
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.consumer_group_describe import DescribedGroup
+from shareq.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+
+TimerKey = tuple[str, str, str]
+"""SESSION or REBALANCE, group id and member id."""
+
+SESSION = "session"
+REBALANCE = "rebalance"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGroupLimits:
+    """`group.consumer.max.size`, `group.consumer.assignors` (those that exist, the default first) and
+    `group.consumer.regex.refresh.interval.ms`; under Apache Kafka's defaults.
+    """
+
+    max_size: int = 2**31 - 1
+    assignors: tuple[str, ...] = ("uniform", "range")
+    regex_refresh_interval_ms: int = 600_000
+
+
+class ConsumerGroups:
+    """The consumer groups among `groups`. Operations decide; `groups` changes by replay alone, see `consumer.records`.
+
+    `wall_ms` gives the time of day.
+    """
+
+    def __init__(
+        self,
+        groups: dict[str, Group],
+        metadata: TopicNames,
+        settings_of: GroupSettingsSource,
+        wall_ms: Callable[[], int],
+        settings: ConsumerGroupLimits,
+    ) -> None:
+        self.settings = settings
+        self._groups = groups
+        self._metadata = metadata
+        self._settings_of = settings_of
+        self._wall_ms = wall_ms
+        self._activity: dict[str, Activity] = {}
+        self._timers: Deadlines[TimerKey] = Deadlines()
+
+    # Membership
+
+    def heartbeat(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        version: int,
+        client: Client,
+        is_visible: Callable[[str], bool],
+        now_ms: int,
+    ) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
+        """One ConsumerGroupHeartbeat. A member that joins without an id, which version 0 allows, has been given one.
+        `is_visible`: whether the sender may know of a topic, for subscriptions by pattern.
+
+        The first member makes the group, also in the place of a classic group without members, whose offsets it takes
+        over. Errors are in the response: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, GROUP_ID_NOT_FOUND,
+        GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID,
+        INVALID_REGULAR_EXPRESSION.
+        """
+        try:
+            requests.check(request, version, self.settings.assignors)
+            if request.member_epoch < JOIN_EPOCH:
+                return self._leave(request)
+            return self._heartbeat(request, client, is_visible, now_ms)
+        except Refused as refused:
+            return CoordinatorResult(refused.response)
+
+    def _heartbeat(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        client: Client,
+        is_visible: Callable[[str], bool],
+        now_ms: int,
+    ) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
+        group_id = request.group_id
+        known = self._groups.get(group_id)
+        converted: tuple[CoordinatorRecord, ...] = ()
+        if isinstance(known, ConsumerGroup):
+            group = known
+        elif request.member_epoch != JOIN_EPOCH or (known is not None and not _is_empty_classic(known)):
+            raise _not_found(group_id, known)
+        else:
+            group = ConsumerGroup(group_id)
+            converted = () if known is None else (group_tombstone(group_id),)
+        around = self._surroundings(group_id, is_visible)
+        activity = self._activity.setdefault(group_id, Activity())
+        beat = heartbeat.heartbeat(group, activity, request, client, around)
+        self._set_timers(group_id, beat, around.settings.session_timeout_ms, now_ms)
+        return CoordinatorResult(beat.response, converted + beat.records)
+
+    def _set_timers(self, group_id: str, beat: Beat, session_timeout_ms: int, now_ms: int) -> None:
+        member_id = beat.member.member_id
+        if beat.replaces is not None:
+            self._clear_timers(group_id, beat.replaces)
+        self._timers.set((SESSION, group_id, member_id), now_ms + session_timeout_ms)
+        if not beat.moved:
+            return
+        if beat.current.state is MemberState.UNREVOKED_PARTITIONS:
+            self._timers.set((REBALANCE, group_id, member_id), now_ms + beat.member.rebalance_timeout_ms)
+        else:
+            self._timers.clear((REBALANCE, group_id, member_id))
+
+    def _leave(self, request: ConsumerGroupHeartbeatRequest) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
+        group = self._groups.get(request.group_id)
+        if not isinstance(group, ConsumerGroup):
+            raise _not_found(request.group_id, group)
+        member = leaver(group, request)
+        response = ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
+        if request.member_epoch == LEAVE_STATIC_EPOCH:  # its session goes on: it has that long to come back
+            self._timers.clear((REBALANCE, group.group_id, member.member_id))
+            return CoordinatorResult(response, (left_for_a_while(group, member),))
+        self._clear_timers(group.group_id, member.member_id)
+        return CoordinatorResult(response, fence(group, (member.member_id,), self._metadata))
+
+    # Reading
+
+    def group(self, group_id: str) -> ConsumerGroup | None:
+        """A consumer group, for reading only."""
+        group = self._groups.get(group_id)
+        return group if isinstance(group, ConsumerGroup) else None
+
+    def all(self) -> list[ConsumerGroup]:
+        """All consumer groups, for reading only."""
+        return [group for group in self._groups.values() if isinstance(group, ConsumerGroup)]
+
+    def describe(self, group_id: str) -> CoordinatorResult[DescribedGroup]:
+        """One ConsumerGroupDescribe entry, without authorized operations. Error: GROUP_ID_NOT_FOUND."""
+        group = self._groups.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            return CoordinatorResult(described(group, self._metadata, self.settings.assignors))
+        refused = _not_found(group_id, group)
+        return CoordinatorResult(not_described(group_id, refused.error, refused.message))
+
+    # News of topics
+
+    def topics_changed(self, topic_names: Collection[str]) -> None:
+        """Topics were created or have grown, or are about to go: their groups look again at the next heartbeat."""
+        names = frozenset(topic_names)
+        for group in self.all():
+            activity = self._activity.setdefault(group.group_id, Activity())
+            activity.topics_created = True
+            if group.is_subscribed_to_any(names):
+                activity.metadata_stale = True
+
+    # Time
+
+    def on_loaded(self, now_ms: int) -> None:
+        """Members are as they were; each has a whole session to be heard of, and to give up what it has to."""
+        for group in self.all():
+            session_ms = self._settings_of.consumer_group(group.group_id).session_timeout_ms
+            for member_id, member in group.members.items():
+                self._timers.set((SESSION, group.group_id, member_id), now_ms + session_ms)
+                if _is_revoking(group, member_id):
+                    self._timers.set((REBALANCE, group.group_id, member_id), now_ms + member.rebalance_timeout_ms)
+
+    def next_deadline_ms(self) -> int | None:
+        return self._timers.next_ms()
+
+    def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
+        """Members that were not heard of, or have not given up in time what they had to, are taken out."""
+        by_group: dict[str, set[str]] = {}
+        for what, group_id, member_id in self._timers.due(now_ms):
+            group = self.group(group_id)
+            if group is None or member_id not in group.members:
+                continue
+            if what == SESSION or _is_revoking(group, member_id):
+                by_group.setdefault(group_id, set()).add(member_id)
+        records: list[CoordinatorRecord] = []
+        for group_id, member_ids in by_group.items():
+            group = self.group(group_id)
+            if group is not None:
+                for member_id in member_ids:
+                    self._clear_timers(group_id, member_id)
+                records.extend(fence(group, member_ids, self._metadata))
+        return tuple(records)
+
+    # Deciding
+
+    def _clear_timers(self, group_id: str, member_id: str) -> None:
+        self._timers.clear((SESSION, group_id, member_id))
+        self._timers.clear((REBALANCE, group_id, member_id))
+
+    def _surroundings(self, group_id: str, is_visible: Callable[[str], bool]) -> Surroundings:
+        return Surroundings(
+            metadata=self._metadata,
+            settings=self._settings_of.consumer_group(group_id),
+            max_size=self.settings.max_size,
+            assignors=self.settings.assignors,
+            regex_refresh_interval_ms=self.settings.regex_refresh_interval_ms,
+            wall_ms=self._wall_ms(),
+            is_visible=is_visible,
+        )
+
+
+def _is_empty_classic(group: Group) -> bool:
+    return isinstance(group, ClassicGroup) and group.is_empty
+
+
+def _is_revoking(group: ConsumerGroup, member_id: str) -> bool:
+    current = group.current_of(member_id)
+    return current.state is MemberState.UNREVOKED_PARTITIONS and current.member_epoch >= JOIN_EPOCH
+
+
+def _not_found(group_id: str, group: Group | None) -> Refused:
+    message = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group."
+    return Refused(ErrorCode.GROUP_ID_NOT_FOUND, message)
