@@ -74,6 +74,7 @@ HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
     ApiKey.CREATE_PARTITIONS: HandlerRow("create_partitions", 0, 3),
     ApiKey.DELETE_GROUPS: HandlerRow("delete_groups", 0, 2),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: HandlerRow("incremental_alter_configs", 0, 1),
+    ApiKey.DESCRIBE_CLIENT_QUOTAS: HandlerRow("describe_client_quotas", 0, 1),
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: HandlerRow("describe_user_scram_credentials", 0, 0),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: HandlerRow("alter_user_scram_credentials", 0, 0),
     ApiKey.UPDATE_FEATURES: HandlerRow("update_features", 0, 2),

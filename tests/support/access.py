@@ -27,6 +27,7 @@ from shareq.protocol.generated import (
     delete_share_group_state,
     delete_topics,
     describe_acls,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -249,6 +250,10 @@ def _alter_scram(_world: Access) -> Message:
     rpc = alter_user_scram_credentials
     upsertion = rpc.ScramCredentialUpsertion("u", 1, 4096, b"salt" * 4, b"p" * 32)
     return rpc.AlterUserScramCredentialsRequest(upsertions=[upsertion])
+
+
+def _quotas(_world: Access) -> Message:
+    return describe_client_quotas.DescribeClientQuotasRequest()
 
 
 def _list_offsets(_world: Access) -> Message:
@@ -575,6 +580,7 @@ CASES: Final = (
     ),
     Case(ApiKey.CREATE_ACLS, 3, _create_acls, (r.ALTER_CLUSTER,)),
     Case(ApiKey.DELETE_ACLS, 3, _delete_acls, (r.ALTER_CLUSTER,)),
+    Case(ApiKey.DESCRIBE_CLIENT_QUOTAS, 1, _quotas, (r.DESCRIBE_CLUSTER_CONFIGS,)),
     Case(
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
         0,
