@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class TimerHandle(Protocol):
@@ -63,6 +63,13 @@ class File(Protocol):
     def close(self) -> None: ...
 
 
+class DiskSpace(NamedTuple):
+    """A file system: its size, and what this process may still write."""
+
+    total_bytes: int
+    usable_bytes: int
+
+
 class Fs(Protocol):
     """A file system. Paths are '/'-separated strings; errors are OSError."""
 
@@ -92,6 +99,9 @@ class Fs(Protocol):
 
     def sync_dir(self, path: str) -> None:
         """Make creations, renames and removals inside the folder durable."""
+
+    def disk_space(self, path: str) -> DiskSpace:
+        """Of the file system that holds a file or folder."""
 
     def lock(self, path: str) -> Callable[[], None]:
         """Lock a file (created if absent) for this process and return the release. BlockingIOError if it is taken."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from shareq.broker.environment import File
+from shareq.broker.environment import DiskSpace, File
 
 __all__ = ["OsFs"]
 
@@ -171,6 +171,11 @@ class OsFs:
                 else:
                     os.unlink(entry.path)
         os.rmdir(path)
+
+    def disk_space(self, path: str) -> DiskSpace:
+        """Of the file system that holds a file or folder."""
+        told = os.statvfs(path)
+        return DiskSpace(told.f_frsize * told.f_blocks, told.f_frsize * told.f_bavail)
 
     def sync_dir(self, path: str) -> None:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -55,8 +55,8 @@ class LogHost(Protocol):
     def sealed(self, log: PartitionLog, segment: Segment) -> None:
         """`segment` gets no more batches: sync it in the background."""
 
-    def save_log_start(self, log: PartitionLog) -> None:
-        """Persist the log start offset. OSError when that failed."""
+    def truncate_prefixes(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
+        """Make everything below an offset of each log unreadable, durably."""
 
 
 class Traffic:

@@ -38,6 +38,7 @@ from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.recovery import CorruptLogError, recover_log
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import MetadataImage
+from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.log.cleaner.survivors import Rule
@@ -367,49 +368,66 @@ class LogManager:
 
     # The front of logs.
 
-    def save_log_start(self, log: PartitionLog) -> None:
-        """Persist the log's start offset and tell the listeners. OSError when that failed."""
-        self._save_log_starts([log])
+    def truncate_prefixes(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
+        """Make everything below an offset of each log unreadable, all with one write; each log's error or NONE.
 
-    def _save_log_starts(self, logs: list[PartitionLog]) -> None:
-        changed = dict(self._log_starts)
-        for log in logs:
-            changed[log.topic, log.partition] = log.log_start_offset
-        self.write_offsets(LOG_START_FILE, changed)
-        self._log_starts = changed
-        for log in logs:
-            for listener in self._log_start_listeners:
-                listener(log)
+        -1 stands for the high watermark; OFFSET_OUT_OF_RANGE beyond it; nothing happens below a log's start offset.
+        KAFKA_STORAGE_ERROR when the new starts could not be saved: then nothing happened to any log.
+        """
+        results: dict[PartitionLog, ErrorCode] = {}
+        starts: dict[PartitionLog, int] = {}
+        for log, offset in cuts.items():
+            start = log.start_after_truncation(offset)
+            if isinstance(start, ErrorCode):
+                results[log] = start
+                continue
+            results[log] = ErrorCode.NONE
+            if start != log.log_start_offset:
+                starts[log] = start
+        if not self._move_log_starts(starts, "by request"):
+            results.update(dict.fromkeys(starts, ErrorCode.KAFKA_STORAGE_ERROR))
+        return results
 
     def apply_retention(self) -> None:
         """Delete segments by retention time and size, and forget producers that were silent for long."""
         now = self._env.clock.wall_ms()
-        moved: list[tuple[PartitionLog, int]] = []
+        starts: dict[PartitionLog, int] = {}
         for log in list(self._logs.values()):
-            before = log.log_start_offset
             log.producers.remove_expired(now, log.settings.producer_id_expiration_ms)
-            log.log_start_offset = log.retention_start(now)
-            if log.log_start_offset != before:
-                moved.append((log, before))
-        if not moved:
-            return
+            start = log.retention_start(now)
+            if start != log.log_start_offset:
+                starts[log] = start
+        self._move_log_starts(starts, "by retention")
+
+    def _move_log_starts(self, starts: Mapping[PartitionLog, int], why: str) -> bool:
+        """Save the new log start offsets, then have them. False when that failed: nothing is deleted."""
+        if not starts:
+            return True
+        changed = {**self._log_starts, **{(log.topic, log.partition): start for log, start in starts.items()}}
         try:
-            self._save_log_starts([log for log, _ in moved])
+            self.write_offsets(LOG_START_FILE, changed)
         except OSError as error:
             logger.error("%s not written, nothing is deleted: %s", LOG_START_FILE, error)
-            for log, before in moved:
-                log.log_start_offset = before
-            return
-        for log, before in moved:
+            return False
+        self._log_starts = changed
+        before = {log: log.log_start_offset for log in starts}
+        for log, start in starts.items():
+            log.log_start_offset = start
+        for log in starts:
+            for listener in self._log_start_listeners:
+                listener(log)
+        for log, start in starts.items():
             removed = log.remove_deleted_segments()
             logger.info(
-                "%s-%d: log start offset %d -> %d by retention, %d segments deleted",
+                "%s-%d: log start offset %d -> %d %s, %d segments deleted",
                 log.topic,
                 log.partition,
-                before,
-                log.log_start_offset,
+                before[log],
+                start,
+                why,
                 removed,
             )
+        return True
 
     def _schedule_retention(self) -> None:
         clock = self._env.clock

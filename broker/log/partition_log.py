@@ -524,24 +524,21 @@ class PartitionLog:
     def truncate_prefix(self, new_log_start_offset: int) -> ErrorCode:
         """Make everything below the offset unreadable and remove the segments that only held such records.
 
-        -1 stands for the high watermark. OFFSET_OUT_OF_RANGE beyond it; nothing happens below the log start offset.
+        As `start_after_truncation`; KAFKA_STORAGE_ERROR when the new start could not be saved: then nothing happened.
+        """
+        return self._host.truncate_prefixes({self: new_log_start_offset})[self]
+
+    def start_after_truncation(self, new_log_start_offset: int) -> int | ErrorCode:
+        """The log start offset if everything below an offset went, not yet in force; it never moves back.
+
+        -1 stands for the high watermark. OFFSET_OUT_OF_RANGE beyond it.
         """
         if self._refusal:
             return self._refusal
         offset = self.high_watermark if new_log_start_offset == TO_HIGH_WATERMARK else new_log_start_offset
         if offset > self.high_watermark or offset < 0:
             return ErrorCode.OFFSET_OUT_OF_RANGE
-        if offset <= self.log_start_offset:
-            return ErrorCode.NONE
-        before, self.log_start_offset = self.log_start_offset, offset
-        try:
-            self._host.save_log_start(self)
-        except OSError as error:
-            logger.error("%s: log start offset %d not saved: %s", self._folder, offset, error)
-            self.log_start_offset = before
-            return ErrorCode.KAFKA_STORAGE_ERROR
-        self.remove_deleted_segments()
-        return ErrorCode.NONE
+        return max(offset, self.log_start_offset)
 
     def retention_start(self, now_wall_ms: int) -> int:
         """The log start offset after retention by time and size, not yet in force. Rolls when nothing is to be kept."""

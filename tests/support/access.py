@@ -18,6 +18,8 @@ from shareq.protocol.generated import (
     add_partitions_to_txn,
     alter_share_group_offsets,
     alter_user_scram_credentials,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_acls,
     create_partitions,
     create_topics,
@@ -67,6 +69,7 @@ from shareq.protocol.generated import (
 )
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch
+from tests.support.administration import RIGHT_CASES
 from tests.support.mock_transport import BrokerWorld, MockConnection
 from tests.support.requests import batch, fetch_request, produce_request
 from tests.support.wire import Caller
@@ -201,6 +204,18 @@ def _offset_fetch(world: Access, **topic: object) -> Message:
     rpc = offset_fetch
     row = rpc.OffsetFetchRequestTopics(partition_indexes=[0], **topic)  # type: ignore[arg-type]
     return rpc.OffsetFetchRequest(groups=[rpc.OffsetFetchRequestGroup("classic", topics=[row])])
+
+
+def _consumer_heartbeat(_world: Access) -> Message:
+    rpc = consumer_group_heartbeat
+    return rpc.ConsumerGroupHeartbeatRequest(
+        "consumer", "m", 0, rebalance_timeout_ms=1, subscribed_topic_names=[TOPIC], topic_partitions=[]
+    )
+
+
+def _consumer_group(world: Access) -> Message:
+    world.as_admin(Case(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, _consumer_heartbeat, ()))
+    return consumer_group_describe.ConsumerGroupDescribeRequest(["consumer"])
 
 
 def _offset_fetch_old(_world: Access) -> Message:
@@ -359,6 +374,10 @@ def _by_id(world: Access) -> Message:
     return metadata.MetadataRequest([metadata.MetadataRequestTopic(world.topic_id, None)], False)
 
 
+def _always(request: Message) -> Callable[[Access], Message]:
+    return lambda _: request
+
+
 def _names_nothing(response: Message) -> bool:
     return not getattr(response, "topics", None)
 
@@ -494,6 +513,8 @@ CASES: Final = (
         )
     ),
     Case(ApiKey.OFFSET_DELETE, 0, _offset_delete, (r.DELETE_GROUP, r.READ_TOPIC), group="classic"),
+    Case(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, _consumer_heartbeat, (r.READ_GROUP, r.DESCRIBE_TOPIC), group="consumer"),
+    Case(ApiKey.CONSUMER_GROUP_DESCRIBE, 1, _consumer_group, (r.DESCRIBE_GROUP, r.DESCRIBE_TOPIC), group="consumer"),
     Case(
         ApiKey.SHARE_GROUP_HEARTBEAT,
         1,
@@ -588,4 +609,5 @@ CASES: Final = (
         (r.DESCRIBE_CLUSTER,),
     ),
     Case(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, _alter_scram, (r.ALTER_CLUSTER,)),
+    *(Case(key, version, _always(request), (right,)) for key, version, request, right in RIGHT_CASES),
 )

@@ -11,8 +11,11 @@ import errno
 from collections.abc import Callable, Sequence
 from enum import Enum
 from random import Random
+from typing import Final
 
-from shareq.broker.environment import File
+from shareq.broker.environment import DiskSpace, File
+
+DISK_BYTES: Final = 1 << 40  # told as free, too, without `space_left`
 
 Buffer = bytes | bytearray | memoryview
 
@@ -340,6 +343,11 @@ class MemFs:
     def _sync_folder(self, path: str, folder: _Folder) -> None:
         self.step("sync_dir", path)
         folder.unsynced.clear()
+
+    def disk_space(self, path: str) -> DiskSpace:
+        self.check_read(path)
+        self._folder(path)
+        return DiskSpace(DISK_BYTES, DISK_BYTES if self.space_left is None else self.space_left)
 
     def lock(self, path: str) -> Callable[[], None]:
         if path in self._locked:

@@ -69,10 +69,10 @@ class BrokerWorld:
         self.clock.drop_everything()
         self.broker = self._boot()
 
-    def crash(self) -> None:
-        """The process is killed and starts again; connections are lost, completed writes are not."""
+    def crash(self, model: CrashModel = CrashModel.PROCESS_KILL) -> None:
+        """The process is killed and starts again; connections are lost. Completed writes are not, unless power is."""
         self.clock.drop_everything()
-        self.fs.crash(CrashModel.PROCESS_KILL, Random(self._seed))
+        self.fs.crash(model, Random(self._seed))
         self.broker = self._boot()
 
     def _boot(self) -> Broker:

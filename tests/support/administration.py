@@ -1,0 +1,76 @@
+"""Requests of the cluster's administration, each with the right it asks for: a part of the walk over rights."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.security import rights as r
+from shareq.broker.security.rights import Right
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.generated import (
+    alter_configs,
+    alter_partition_reassignments,
+    delete_records,
+    describe_log_dirs,
+    describe_quorum,
+    elect_leaders,
+    list_partition_reassignments,
+)
+from shareq.protocol.primitives import Message
+
+
+def delete_records_request(topic: str, offsets: dict[int, int]) -> delete_records.DeleteRecordsRequest:
+    """Delete what is below these offsets, by partition."""
+    rpc = delete_records
+    parts = [rpc.DeleteRecordsPartition(partition, offset) for partition, offset in offsets.items()]
+    return rpc.DeleteRecordsRequest([rpc.DeleteRecordsTopic(topic, parts)], 10_000)
+
+
+def alter_configs_request(
+    kind: int, name: str, configs: dict[str, str | None], *, validate_only: bool = False
+) -> alter_configs.AlterConfigsRequest:
+    """Let these be all the properties of a resource."""
+    rpc = alter_configs
+    rows = [rpc.AlterableConfig(key, value) for key, value in configs.items()]
+    return rpc.AlterConfigsRequest([rpc.AlterConfigsResource(kind, name, rows)], validate_only)
+
+
+def elect_leaders_request(topic: str, *partitions: int, unclean: bool = False) -> elect_leaders.ElectLeadersRequest:
+    """Elect the leaders of these partitions."""
+    rpc = elect_leaders
+    return rpc.ElectLeadersRequest(int(unclean), [rpc.TopicPartitions(topic, list(partitions))])
+
+
+def reassign_request(
+    topic: str, *targets: list[int] | None
+) -> alter_partition_reassignments.AlterPartitionReassignmentsRequest:
+    """Move the first partitions of a topic, each to its target."""
+    rpc = alter_partition_reassignments
+    parts = [rpc.ReassignablePartition(number, target) for number, target in enumerate(targets)]
+    return rpc.AlterPartitionReassignmentsRequest(topics=[rpc.ReassignableTopic(topic, parts)])
+
+
+def quorum_request(topic: str = "__cluster_metadata", *partitions: int) -> describe_quorum.DescribeQuorumRequest:
+    """Describe partitions of the quorum; without any, number 0."""
+    rpc = describe_quorum
+    parts = [rpc.DescribeQuorumRequestPartitionData(each) for each in partitions or (0,)]
+    return rpc.DescribeQuorumRequest([rpc.DescribeQuorumRequestTopicData(topic, parts)])
+
+
+RIGHT_CASES: Final[tuple[tuple[ApiKey, int, Message, Right], ...]] = (
+    (ApiKey.DELETE_RECORDS, 2, delete_records_request("t", {0: 0}), r.DELETE_TOPIC),
+    (ApiKey.ALTER_CONFIGS, 2, alter_configs_request(2, "t", {}), r.ALTER_TOPIC_CONFIGS),
+    (ApiKey.ALTER_CONFIGS, 2, alter_configs_request(32, "g", {}), r.ALTER_GROUP_CONFIGS),
+    (ApiKey.ALTER_CONFIGS, 2, alter_configs_request(4, "1", {}), r.ALTER_CLUSTER_CONFIGS),
+    (ApiKey.DESCRIBE_LOG_DIRS, 5, describe_log_dirs.DescribeLogDirsRequest(None), r.DESCRIBE_CLUSTER),
+    (ApiKey.DESCRIBE_QUORUM, 2, quorum_request(), r.DESCRIBE_CLUSTER),
+    (
+        ApiKey.LIST_PARTITION_REASSIGNMENTS,
+        0,
+        list_partition_reassignments.ListPartitionReassignmentsRequest(),
+        r.DESCRIBE_CLUSTER,
+    ),
+    (ApiKey.ALTER_PARTITION_REASSIGNMENTS, 1, reassign_request("t", [1]), r.ALTER_CLUSTER),
+    (ApiKey.ELECT_LEADERS, 2, elect_leaders_request("t", 0), r.ALTER_CLUSTER),
+)
+"""On topic `t` and group `g`, with broker 1."""
