@@ -60,6 +60,13 @@ class OffsetStore:
                     for partition, committed in partitions.items():
                         yield group_id, topic, partition, committed
 
+    def of_topic(self, topic: str) -> Iterator[tuple[str, int, CommittedOffset]]:
+        """Group, partition and offset of all that groups have of one topic, what is pending included."""
+        for table in (self._committed, *self._pending.values()):
+            for group_id, topics in table.items():
+                for partition, committed in topics.get(topic, {}).items():
+                    yield group_id, partition, committed
+
     # Replaying
 
     def put(

@@ -390,3 +390,18 @@ def test_commits_of_one_tick_share_an_append() -> None:
         assert answered.partitions[0].error_code == NONE
     assert len([step for step in offsets.world.fs.history if step[0] == "write"]) == writes + 1
     assert offsets.all() == {T0: 9}
+
+
+def test_the_log_of_many_commits_stays_small() -> None:
+    """The cleaner keeps the last commit of each partition, and a restart finds them."""
+    offsets = Offsets({"offsets.topic.num.partitions": "1", "offsets.topic.segment.bytes": "10000"})
+    for value in range(2_000):
+        offsets.committed({T0: value, T1: value + 1})
+        offsets.world.clock.advance(100)
+    log = offsets.broker.logs.get(CONSUMER_OFFSETS, 0)
+    assert offsets.broker.logs.cleaner.passes
+    assert log.log_end_offset == 4_000
+    assert len(log.segments) <= 3
+    for clean in (True, False):
+        offsets.restart(clean=clean)
+        assert offsets.all() == {T0: 1_999, T1: 2_000}
