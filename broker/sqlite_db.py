@@ -12,6 +12,7 @@ Tables (format version 1, kept in `meta` under `format.version`):
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -67,9 +68,12 @@ class SqliteMetaDb:
     def __init__(self, path: str) -> None:
         self._path = path
         try:
+            # What SCRAM users are known by is in it: others of this machine have no business there. What SQLite puts
+            # beside the file takes its mode.
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             # One thread uses it; the transactions are ours, so the module must not start its own.
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
         try:
             self._connection.execute("PRAGMA journal_mode=WAL")
@@ -115,7 +119,7 @@ class SqliteMetaDb:
             state.scram[CredentialKey(user, mechanism)] = ScramCredential(*secrets)
         return state
 
-    def _failure(self, verb: str, error: sqlite3.Error) -> OSError:
+    def _failure(self, verb: str, error: Exception) -> OSError:
         return OSError(f"metadata database {self._path} could not be {verb}: {error}")
 
 

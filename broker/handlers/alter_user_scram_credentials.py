@@ -2,8 +2,8 @@
 
 Behaviour: every user stands alone; what can be done is, in one commit. The client sends the salted password, never the
 password; of that only the keys are kept. A user named twice is DUPLICATE_RESOURCE, removing what is not there
-RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384 UNACCEPTABLE_CREDENTIAL. ALTER on the cluster is
-needed. Who is connected stays so.
+RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, and a salt of less than 12 bytes,
+UNACCEPTABLE_CREDENTIAL. ALTER on the cluster is needed. Who is connected stays so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.handlers import VersionRange
 from shareq.broker.meta_db import PutScram
-from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS, CredentialKey
+from shareq.broker.security.credentials import (
+    MAX_ITERATIONS,
+    MIN_ITERATIONS,
+    MIN_SALT_BYTES,
+    SCRAM_MECHANISMS,
+    CredentialKey,
+)
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.broker.security.scram_keys import credential_from_salted
 from shareq.protocol.errors import ErrorCode, text_of
@@ -86,5 +92,7 @@ def _change(ctx: RequestContext, wanted: ScramCredentialDeletion | ScramCredenti
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if wanted.iterations > MAX_ITERATIONS:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    if len(wanted.salt) < MIN_SALT_BYTES:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, f"The salt is shorter than {MIN_SALT_BYTES} bytes")
     salted = bytes(wanted.salted_password)
     return PutScram(key, credential_from_salted(mechanism, bytes(wanted.salt), salted, wanted.iterations))
