@@ -25,6 +25,7 @@ from shareq.coordinator.ports import TopicImage
 
 if TYPE_CHECKING:
     from shareq.broker.classic_groups import ClassicGroupService
+    from shareq.broker.consumer_groups import ConsumerGroupService
     from shareq.broker.group_administration import GroupAdministration
     from shareq.broker.group_coordinator import GroupCoordinatorService
     from shareq.broker.group_offsets import GroupOffsetsService
@@ -158,6 +159,13 @@ class Broker:
         from shareq.broker.group_offsets import GroupOffsetsService
 
         return GroupOffsetsService(self)
+
+    @cached_property
+    def consumer_groups(self) -> ConsumerGroupService:
+        """Members of consumer groups."""
+        from shareq.broker.consumer_groups import ConsumerGroupService
+
+        return ConsumerGroupService(self)
 
     @cached_property
     def transaction_coordinator(self) -> TransactionCoordinatorService:

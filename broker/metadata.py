@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from shareq.broker.environment import Environment
-from shareq.broker.features import FEATURES, SHARE_VERSION, check_level
+from shareq.broker.features import FEATURES, GROUP_VERSION, SHARE_VERSION, check_level
 from shareq.broker.meta_db import (
     DropAcl,
     DropTopic,
@@ -118,6 +118,11 @@ class MetadataStore:
     def share_groups_enabled(self) -> bool:
         """Whether share.version is 1 or more."""
         return self._state.features.get(SHARE_VERSION, 0) >= 1
+
+    @property
+    def consumer_groups_enabled(self) -> bool:
+        """Whether group.version is 1 or more."""
+        return self._state.features.get(GROUP_VERSION, 0) >= 1
 
     def topic(self, name: str) -> TopicImage | None:
         return self._by_name.get(name)

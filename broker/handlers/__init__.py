@@ -92,6 +92,8 @@ HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
     ApiKey.LIST_CONFIG_RESOURCES: HandlerRow("list_config_resources", 0, 1),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: HandlerRow("describe_topic_partitions", 0, 0),
     ApiKey.OFFSET_DELETE: HandlerRow("offset_delete", 0, 0),
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: HandlerRow("consumer_group_heartbeat", 0, 1),
+    ApiKey.CONSUMER_GROUP_DESCRIBE: HandlerRow("consumer_group_describe", 0, 1),
     ApiKey.SHARE_GROUP_HEARTBEAT: HandlerRow("share_group_heartbeat", 1, 1),
     ApiKey.SHARE_GROUP_DESCRIBE: HandlerRow("share_group_describe", 1, 1),
     ApiKey.SHARE_FETCH: HandlerRow("share_fetch", 1, 2),

@@ -1,4 +1,4 @@
-"""Members of a classic consumer group: the same loop with each client, in a thread of its own."""
+"""Members of a consumer group, classic or of KIP-848: the same loop with each client, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError as AioKafkaError
@@ -75,15 +75,16 @@ class GroupMember(ABC):
 class Librdkafka(GroupMember):
     """confluent-kafka."""
 
+    protocol: ClassVar[dict[str, str | int]] = {"session.timeout.ms": SESSION_MS, "heartbeat.interval.ms": HEARTBEAT_MS}
+
     def run(self, stopped: Callable[[], bool]) -> None:
-        settings = {
+        settings: dict[str, str | int | bool] = {
             "bootstrap.servers": self.bootstrap,
             "group.id": self.group,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            "session.timeout.ms": SESSION_MS,
-            "heartbeat.interval.ms": HEARTBEAT_MS,
             "log_level": 0,
+            **self.protocol,
         }
         if self.instance is not None:
             settings["group.instance.id"] = self.instance
@@ -101,6 +102,12 @@ class Librdkafka(GroupMember):
                 self.assigned = frozenset(place.partition for place in consumer.assignment())
         finally:
             consumer.close()
+
+
+class LibrdkafkaOfKip848(Librdkafka):
+    """confluent-kafka, with the consumer protocol; the broker tells the timeouts."""
+
+    protocol: ClassVar[dict[str, str | int]] = {"group.protocol": "consumer"}
 
 
 class KafkaPython(GroupMember):
@@ -169,11 +176,13 @@ class AioKafka(GroupMember):
 class Java(GroupMember):
     """Apache Kafka's own consumer, in its tool for such tests, which tells what happens line by line in JSON."""
 
+    protocol: ClassVar[tuple[str, ...]] = ("--session-timeout", str(SESSION_MS))
+
     def run(self, stopped: Callable[[], bool]) -> None:
         command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
         command += ["-cp", class_path(), "org.apache.kafka.tools.VerifiableConsumer", "--topic", self.topic]
         command += ["--bootstrap-server", self.bootstrap, "--group-id", self.group, "--reset-policy", "earliest"]
-        command += ["--session-timeout", str(SESSION_MS)]
+        command += self.protocol
         if self.instance is not None:
             command += ["--group-instance-id", self.instance]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
@@ -200,6 +209,13 @@ class Java(GroupMember):
                 self.note([(each["partition"], offset) for offset in range(each["minOffset"], each["maxOffset"] + 1)])
 
 
+class JavaOfKip848(Java):
+    """The same with the consumer protocol; the broker tells the timeouts."""
+
+    protocol: ClassVar[tuple[str, ...]] = ("--group-protocol", "consumer")
+
+
+CLIENTS_OF_KIP_848: Final[dict[str, type[GroupMember]]] = {"librdkafka": LibrdkafkaOfKip848, "java": JavaOfKip848}
 CLIENTS: Final[dict[str, type[GroupMember]]] = {
     "librdkafka": Librdkafka,
     "kafka-python": KafkaPython,
