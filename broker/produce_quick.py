@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.frame_queue import NOT_ALIKE, AnswerSlot, NotAlike
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.partition_lookup import find_log
-from shareq.broker.security.rights import WRITE_TOPIC
+from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION
 from shareq.broker.topic_names import INTERNAL_TOPICS
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.produce import (
@@ -49,6 +49,8 @@ _MARK: Final = Struct(">qqq").pack(*_MARK_NUMBERS)
 
 
 _int32: Final = Struct(">i").unpack_from
+_producer: Final = Struct(">qh").unpack_from  # of a batch: producer id and epoch
+_PRODUCER_AT: Final = 43
 
 
 class Quick:
@@ -75,7 +77,10 @@ class Quick:
         if known is None:
             return NOT_ALIKE
         records = known.cut(frame, head_end)
-        if len(records) <= ATTRIBUTES_AT or records[ATTRIBUTES_AT] & known.refused_attributes:
+        if len(records) <= ATTRIBUTES_AT:
+            return NOT_ALIKE
+        unusual = records[ATTRIBUTES_AT] & known.refused_attributes
+        if unusual and not (unusual == TRANSACTIONAL and known.goes_on(records)):
             return NOT_ALIKE
         slot = _Slot(self._bound, known) if known.acks else None
         on_durable = None if slot is None else slot.on_durable
@@ -98,7 +103,7 @@ class Quick:
             return
         if self._authorizer is not None:
             self._generation = self._authorizer.generation
-        known = _learned(self._bound, request.acks, topic)
+        known = _learned(self._bound, request, topic)
         if known is None:
             return
         records = topic.partition_data[0].records
@@ -122,14 +127,16 @@ class _Known:
         "_middle",
         "_pack",
         "_size",
+        "_transactional",
         "acks",
         "log",
         "refused_attributes",
     )
 
-    def __init__(self, log: PartitionLog, acks: int, version: int, example: bytes) -> None:
+    def __init__(self, log: PartitionLog, acks: int, version: int, example: bytes, *, transactional: bool) -> None:
         self.log = log
         self.acks = acks
+        self._transactional = transactional
         # Zstandard's codec bit; the codecs above it do not exist.
         self.refused_attributes = TRANSACTIONAL | (Compression.ZSTD if version < ZSTD_FROM else 0)
         self._flexible = version >= _FLEXIBLE_FROM
@@ -140,6 +147,12 @@ class _Known:
         self._size = len(example) - 4
         offsets = "qqq" if self._has_log_start else "qq"
         self._pack = Struct(f">ii{len(middle)}s{offsets}{len(self._end)}s").pack
+
+    def goes_on(self, records: bytes | memoryview) -> bool:
+        """Whether a transactional batch is of a transaction that the log has open: nobody has to be asked then."""
+        if not self._transactional or len(records) < HEADER_SIZE:
+            return False
+        return self.log.producers.is_open(*_producer(records, _PRODUCER_AT))
 
     def bytes_around(self, records_size: int) -> int:
         """How many bytes from the head's end on are not records."""
@@ -211,7 +224,7 @@ class _Slot(AnswerSlot):
         return route.frame(_response(log, route.version, refused), correlation_id)
 
 
-def _learned(bound: BoundRoute, acks: int, topic: TopicProduceData) -> _Known | None:
+def _learned(bound: BoundRoute, request: ProduceRequest, topic: TopicProduceData) -> _Known | None:
     """What to remember of a request to one partition; None if it has to go the ordinary way always."""
     route, broker = bound.route, bound.context.broker
     log = find_log(broker, topic.topic_id if route.version >= IDS_FROM else topic.name, topic.partition_data[0].index)
@@ -222,7 +235,9 @@ def _learned(bound: BoundRoute, acks: int, topic: TopicProduceData) -> _Known | 
     example = bytes(route.frame(_response(log, route.version, marked), 0))
     if example.count(_MARK if route.version >= _LOG_START_FROM else _MARK[:16]) != 1:
         return None
-    return _Known(log, acks, route.version, example)
+    transactional_id = request.transactional_id
+    transactional = transactional_id is not None and bound.context.may(WRITE_TRANSACTION, transactional_id)
+    return _Known(log, request.acks, route.version, example, transactional=transactional)
 
 
 def _response(log: PartitionLog, version: int, part: PartitionProduceResponse) -> ProduceResponse:

@@ -235,6 +235,32 @@ def test_the_first_batch_of_version_2_has_sequence_0() -> None:
     assert world.world.broker.logs.get("a", 0).log_end_offset == 0
 
 
+@pytest.mark.parametrize("versions", PROFILES)
+def test_the_short_way_asks_again_when_the_transaction_has_ended(versions: Versions) -> None:
+    """Requests that are like earlier ones are not parsed; a transactional batch only while its log has it open."""
+    world = World()
+    producer = world.producer(versions)
+    for _ in range(3):
+        assert producer.write("a", b"x") is NONE
+    answers = [producer.produce("a", b"x") for _ in range(3)]
+    assert answers == [NONE] * 3
+    late = producer.produce_request("a", b"late")
+    assert producer.commit() is NONE
+    rows = world.client.call(late, versions.produce, ProduceResponse).responses[0].partition_responses
+    refused = {
+        10: ErrorCode.INVALID_TXN_STATE,
+        11: ErrorCode.TRANSACTION_ABORTABLE,
+        12: ErrorCode.INVALID_PRODUCER_EPOCH,
+    }
+    assert rows[0].error_code == refused[versions.produce]
+    assert world.stable()
+    assert producer.write("a", b"x") is NONE
+    zombie = producer.produce_request("a", b"zombie")
+    assert Transactor(world.client, versions).init() is ErrorCode.CONCURRENT_TRANSACTIONS
+    rows = world.client.call(zombie, versions.produce, ProduceResponse).responses[0].partition_responses
+    assert rows[0].error_code == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
 def test_two_producers_in_one_request() -> None:
     world = World()
     one, other = world.producer(), world.producer(transactional_id="u")
