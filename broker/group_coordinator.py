@@ -193,7 +193,10 @@ class GroupCoordinatorService:
         self._initializing[plan.group_id] = self._initializing.get(plan.group_id, 0) + 1
         replaced = self._broker.share_partitions.state_replaced
         outcomes = gather(
-            [self._persister.initialize_once(each.key, each.state_epoch, replaced) for each in plan.initialize]
+            [
+                self._persister.initialize_once(each.key, each.state_epoch, replaced, again=each.again)
+                for each in plan.initialize
+            ]
         )
 
         def initialized(results: list[StateResult]) -> None:

@@ -36,10 +36,15 @@ class Persister(Protocol):
         """InitializeShareGroupState: a new state, whatever there was."""
 
     def initialize_once(
-        self, key: SharePartitionKey, state_epoch: int, replaced: Callable[[Iterable[SharePartitionKey]], None]
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        replaced: Callable[[Iterable[SharePartitionKey]], None],
+        *,
+        again: bool = False,
     ) -> Pending[StateResult]:
-        """As `initialize`, without start offset, unless there is a state of that epoch. `replaced` is told at once if
-        there was not, before anything else is done with the new state.
+        """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
+        `replaced` is told at once if there was not, before anything else is done with the new state.
         """
 
     def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:

@@ -85,14 +85,19 @@ class ShareCoordinatorService:
         return self._schedule(key, lambda shard: shard.initialize(key, state_epoch, start_offset), StateResult)
 
     def initialize_once(
-        self, key: SharePartitionKey, state_epoch: int, replaced: Callable[[Iterable[SharePartitionKey]], None]
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        replaced: Callable[[Iterable[SharePartitionKey]], None],
+        *,
+        again: bool = False,
     ) -> Pending[StateResult]:
-        """As `initialize`, without start offset, unless there is a state of that epoch. `replaced` is told at once if
-        there was not, before anything else is done with the new state.
+        """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
+        `replaced` is told at once if there was not, before anything else is done with the new state.
         """
 
         def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[StateResult]:
-            result = shard.initialize_once(key, state_epoch)
+            result = shard.initialize_once(key, state_epoch, again=again)
             if result.records:
                 replaced((key,))
             return result

@@ -166,7 +166,9 @@ def begin_delete_offsets(
                 moving[topic.topic_id] = name
         elif topic.topic_id in partitions.initialized:
             moving[topic.topic_id] = name
-            delete[name] = _keys(group.group_id, {topic.topic_id: partitions.initialized[topic.topic_id]})
+            # Those that are noted as initialising may have a state, too; they stay noted, and get one anew.
+            known = united(partitions.initializing, partitions.initialized)[topic.topic_id]
+            delete[name] = _keys(group.group_id, {topic.topic_id: known})
         else:
             refused[name] = Outcome(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The share group has no offsets of the topic to delete."

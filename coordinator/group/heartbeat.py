@@ -152,7 +152,7 @@ def begin(
         draft.records.append(state_partitions_record(group.group_id, partitions))
         activity.initializing_since_ms = around.now_ms
         activity.initializations += 1
-        plan = replace(plan, initialize=initializations(group.group_id, missing, draft.epoch), topics=missing)
+        plan = replace(plan, initialize=initializations(group, missing, draft.epoch), topics=missing)
     elif not (activity.initializations and draft.epoch > group.assignment_epoch):
         plan = replace(plan, response=_answer(draft, plan, group.initialized))
     return CoordinatorResult(plan, tuple(draft.records))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from shareq.coordinator.group.share_group import ShareGroup, TopicPartitions, TopicsById
+from shareq.coordinator.group.share_group import ShareGroup, TopicPartitions, TopicsById, intersection
 from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.coordinator.share.keys import SharePartitionKey
 
@@ -20,11 +20,14 @@ UNRESOLVED_START_OFFSET = -1
 
 @dataclass(frozen=True, slots=True)
 class StateInitialization:
-    """One InitializeShareGroupState to be made. `start_offset` -1: unresolved."""
+    """One InitializeShareGroupState to be made. `start_offset` -1: unresolved. `again`: this was noted before, and what
+    came of it was not, so there may be a state already.
+    """
 
     key: SharePartitionKey
     state_epoch: int
     start_offset: int = UNRESOLVED_START_OFFSET
+    again: bool = False
 
 
 def existing_topics(topic_names: Iterable[str], metadata: MetadataImage) -> dict[str, TopicImage]:
@@ -51,10 +54,15 @@ def partitions_to_initialize(
     return missing
 
 
-def initializations(group_id: str, topics: TopicsById, state_epoch: int) -> tuple[StateInitialization, ...]:
+def initializations(group: ShareGroup, topics: TopicsById, state_epoch: int) -> tuple[StateInitialization, ...]:
     """What to ask of the share coordinator for all partitions of `topics`, ascending."""
+    noted = intersection(topics, group.initializing)
     return tuple(
-        StateInitialization(SharePartitionKey(group_id, topic_id, partition), state_epoch)
+        StateInitialization(
+            SharePartitionKey(group.group_id, topic_id, partition),
+            state_epoch,
+            again=topic_id in noted and partition in noted[topic_id].partitions,
+        )
         for topic_id in sorted(topics)
         for partition in sorted(topics[topic_id].partitions)
     )

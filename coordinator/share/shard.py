@@ -181,14 +181,17 @@ class ShareCoordinatorShard:
         )
         return CoordinatorResult(_DONE, (CoordinatorRecord(ShareSnapshotKey(*key), value),))
 
-    def initialize_once(self, key: SharePartitionKey, state_epoch: int) -> CoordinatorResult[StateResult]:
-        """`initialize` without start offset, for whoever may have done so before: a state of that epoch stays.
+    def initialize_once(
+        self, key: SharePartitionKey, state_epoch: int, *, again: bool = False
+    ) -> CoordinatorResult[StateResult]:
+        """`initialize` without start offset, for whoever may have done so before: a state of that epoch stays, and
+        `again`, if it is known to have been asked before, one of an older epoch, too.
 
-        A group coordinator whose record of it failed asks again with the epoch it had then. What fetches have made of
-        the state meanwhile, and were answered, must not be wiped. Errors as `initialize`.
+        A group coordinator whose record of it failed asks again, with the epoch it has by then. What fetches have made
+        of the state meanwhile, and were answered, must not be wiped. Errors as `initialize`.
         """
         state = self._states.get(key)
-        if state is not None and state.state_epoch == state_epoch:
+        if state is not None and (state.state_epoch == state_epoch or (again and state.state_epoch < state_epoch)):
             return CoordinatorResult(_DONE)
         return self.initialize(key, state_epoch, UNSET)
 

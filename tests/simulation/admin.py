@@ -227,7 +227,7 @@ class Administrator:
                 continue
             group.ledger.on_lock_lost(index)
             slot = world.topics.slots[index]
-            if slot not in world.initialized(group):
+            if slot not in world.initialized(group) and not world.left_initializing(group, slot):
                 # Whoever joins next begins anew: it is deleted, or has never been there.
                 self._begun_anew(group, index, RESET)
                 group.assigned.discard(index)

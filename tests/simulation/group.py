@@ -33,7 +33,6 @@ class Group:
         self.members: list[Member] = []
         self.cores: dict[int, object] = {}  # the leaders that were seen last, by slot
         self.assigned: set[int] = set()  # slots that a member was ever told to consume
-        self.unrecorded: set[int] = set()  # slots that were fetched from before the group took them for initialised
         self.administered = 0  # operations of administrators under way: members do not fetch meanwhile
 
     def configure(self) -> None:

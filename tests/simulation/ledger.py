@@ -294,14 +294,6 @@ class GroupLedger:
         if begin is not None:
             self.begins[slot] = begin
 
-    def on_recorded_late(self, slot: int) -> None:
-        """Somebody who is no member has fetched from the slot's state before the group had it recorded: the next join
-        may have begun it anew. Nothing of what there is has to come, nothing of it is finished for certain.
-        """
-        self.forget(slot)
-        for offset in self.records.values.get(slot, ()):
-            self.maybe_finished[slot, offset] += 1
-
     def forget(self, slot: int) -> None:
         """All that was known of the slot."""
         self.generations[slot] += 1

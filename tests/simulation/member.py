@@ -171,8 +171,6 @@ class Member:
         if world.cores(self.group).get(index) is not leader:
             leader = None
         now, certain = world.clock.now_ms(), world.knows_what_is_durable()
-        if row.acquired_records and world.topics.slots[index] not in world.initialized(self.group):
-            self.group.unrecorded.add(index)
         for acquired in row.acquired_records:
             first, last, count = acquired.first_offset, acquired.last_offset, acquired.delivery_count
             world.note(f"{self.id} got {index}:{first}-{last} x{count}")

@@ -148,8 +148,8 @@ def group_takes_too_many_members() -> AbstractContextManager[object]:
 def initialized_before_it_is_durable() -> AbstractContextManager[object]:
     original = ShareCoordinatorService.initialize_once
 
-    def initialize_once(*arguments: Any) -> Pending[StateResult]:
-        original(*arguments)
+    def initialize_once(*arguments: Any, **again: Any) -> Pending[StateResult]:
+        original(*arguments, **again)
         return completed(StateResult())
 
     return replaced((ShareCoordinatorService, "initialize_once", initialize_once))

@@ -330,6 +330,13 @@ class World:
             if slot.topic_id in topics and slot.partition in topics[slot.topic_id].partitions
         ]
 
+    def left_initializing(self, group: Group, slot: Slot) -> bool:
+        """Whether the slot has a state that the group has not recorded yet: the next join takes it as it is."""
+        live = self.live_group(group.id)
+        topics = {} if live is None else live.initializing
+        noted = slot.topic_id in topics and slot.partition in topics[slot.topic_id].partitions
+        return noted and self.state_told(group, slot) is not None
+
     def state_told(self, group: Group, slot: Slot) -> object:
         """Start offset, delivery complete count and batches of a share state as it is now; None without one."""
         partitions = self.broker.share_coordinator.partitions
@@ -358,9 +365,6 @@ class World:
                 continue  # what becomes of its states is not known yet
             self._check_members(group)
             for slot in self.initialized(group):
-                if slot.index in group.unrecorded:
-                    group.unrecorded.remove(slot.index)
-                    group.ledger.on_recorded_late(slot.index)
                 leader = self.broker.share_partitions.get(self.key(group, slot))
                 if leader is None or leader.state is not LeaderState.ACTIVE:
                     continue

@@ -56,7 +56,12 @@ class StatesElsewhere:
         return completed(StateResult(ErrorCode(row.error_code), row.error_message))
 
     def initialize_once(
-        self, key: SharePartitionKey, state_epoch: int, replaced: Callable[[Iterable[SharePartitionKey]], None]
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        replaced: Callable[[Iterable[SharePartitionKey]], None],
+        *,
+        again: bool = False,
     ) -> Pending[StateResult]:
         replaced((key,))
         return self.initialize(key, state_epoch, -1)

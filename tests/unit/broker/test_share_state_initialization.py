@@ -11,6 +11,11 @@ import pytest
 from shareq.coordinator.share.keys import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from shareq.protocol.generated.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequestTopic,
+    DeleteShareGroupOffsetsResponse,
+)
 from tests.support.mem_fs import SimulatedCrash
 from tests.support.mock_transport import BrokerWorld
 from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
@@ -117,6 +122,44 @@ def test_what_was_done_before_an_initialisation_was_recorded_stays() -> None:
     world.restart()
     member.reconnect()
     assert member.acquire(place(world)) == [(8, 9, 1)]
+
+
+def test_what_was_done_before_an_initialisation_was_recorded_outlives_a_new_epoch() -> None:
+    """Somebody else joins meanwhile, and it is initialised again, at an epoch that the state does not have."""
+    world = a_world(partitions=1)
+    member, outsider, newcomer = ShareClient(world), ShareClient(world, "outsider"), ShareClient(world, "newcomer")
+    world.fs.fail = failing_from(2, "__consumer_offsets")
+    assert member.heartbeat("t", epoch=0).error_code == ErrorCode.NOT_COORDINATOR
+    world.fs.fail = None
+    assert outsider.acquire(place(world)) == [(0, 9, 1)]
+    assert outsider.acknowledge(place(world), (0, 4, ACCEPT)) is NONE
+    assert newcomer.join("t") == {"t": [0]}
+    assert newcomer.describe().group_epoch == 3
+    assert newcomer.acquire(place(world)) == []
+    world.restart()
+    newcomer.reconnect()
+    assert newcomer.acquire(place(world)) == [(5, 9, 1)]
+
+
+def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> None:
+    """Else the next join would go on where it was."""
+    world = a_world(partitions=1)
+    member, outsider = ShareClient(world), ShareClient(world, "outsider")
+    member.join("t")
+    world.broker.metadata.create_partitions({"t": 2})
+    append(world, "t", 10, partition=1)
+    world.fs.fail = failing_from(2, "__consumer_offsets")
+    assert member.heartbeat().error_code == ErrorCode.NOT_COORDINATOR
+    world.fs.fail = None
+    assert outsider.acquire(place(world, 1)) == [(0, 9, 1)]
+    assert outsider.acknowledge(place(world, 1), (0, 4, ACCEPT)) is NONE
+    member.leave()
+    request = DeleteShareGroupOffsetsRequest("g", [DeleteShareGroupOffsetsRequestTopic("t")])
+    deleted = member.connection.call(request, 0, DeleteShareGroupOffsetsResponse)
+    assert [row.error_code for row in deleted.responses] == [NONE]
+    assert state_epochs(world) == set()
+    assert member.join("t") == {"t": [0, 1]}
+    assert member.acquire(place(world, 1)) == [(0, 9, 1)]
 
 
 # Crashes

@@ -115,6 +115,17 @@ def test_initialize_once_keeps_a_state_of_its_epoch_and_wipes_any_other() -> Non
     assert world.log.run(world.shard.initialize_once(KEY, 2)).error is ErrorCode.FENCED_STATE_EPOCH
 
 
+def test_initialize_once_again_keeps_a_state_of_an_older_epoch_and_is_fenced_by_a_newer_one() -> None:
+    """The group's epoch may have risen since it asked first."""
+    world = initialized()
+    world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=10)
+    assert world.log.run(world.shard.initialize_once(KEY, 5, again=True)).error is ErrorCode.NONE
+    assert world.log.last == ()
+    assert world.batches()
+    assert world.log.run(world.shard.initialize_once(KEY, 1, again=True)).error is ErrorCode.FENCED_STATE_EPOCH
+    assert world.log.run(World().shard.initialize_once(KEY, 5, again=True)).error is ErrorCode.NONE
+
+
 def test_initialize_resets_the_leader_epoch_but_not_the_fence() -> None:
     world = initialized()
     world.log.run(world.shard.read(KEY, 7))
