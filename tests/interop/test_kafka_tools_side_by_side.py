@@ -17,7 +17,15 @@ from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_u
 from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.tool_session import Session
 from tests.interop.support.transcript import FOLDER, Step, parse, render, unlike
-from tests.interop.tool_scenarios import configs, consume, consumer_groups, groups, internal_topics, share_groups
+from tests.interop.tool_scenarios import (
+    administration,
+    configs,
+    consume,
+    consumer_groups,
+    groups,
+    internal_topics,
+    share_groups,
+)
 
 pytestmark = pytest.mark.interop
 Scenario = Callable[[Session], None]
@@ -45,6 +53,8 @@ SCENARIOS: dict[str, Scenario] = {
     "verifiable-share-consumer": consume.verifiable,
     "internal-topics-prepared-group": internal_topics.prepared_group,
     "internal-topics-fresh-group": internal_topics.fresh_group,
+    "deleting-records": administration.deleting_records,
+    "cluster": administration.cluster,
 }
 # The same on both brokers. Apache Kafka needs the replication factors, and the first two to be quick.
 SETTINGS = {

@@ -48,6 +48,8 @@ _OWN_WORDS: Final = (
         r"These configs cannot be updated dynamically: (\S+)",
         r"<not dynamic: \1>",
     ),
+    (r"No such partition as (\w+)-(\d+)", r"There is no partition (\d+) of topic '(\w+)'", "<no such partition>"),
+    (r"No such topic as \w+", r"There is no topic '\w+'", "<no such topic>"),
     (r"$^", r"; it is now called \S+", ""),
 )
 
