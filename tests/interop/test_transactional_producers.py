@@ -5,7 +5,6 @@ librdkafka, kafka-python and aiokafka work in transaction version 1, Apache Kafk
 
 from __future__ import annotations
 
-import contextlib
 import random
 import threading
 import time
@@ -13,10 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer
 
-from tests.interop.support.admin import QUIET, configure_group, create_topic, produce
+from tests.interop.support.admin import configure_group, create_topic, produce
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.exactly_once import copy_in_processes
 from tests.interop.support.java_driver import JavaDriver, JavaProcess, why_no_java
 from tests.interop.support.share_ledger import Ledger, members, run_until
 from tests.interop.support.transactional import (
@@ -240,47 +239,8 @@ def test_exactly_once_in_librdkafka(broker: BrokerUnderTest, unique: Unique) -> 
     create_topic(broker.bootstrap, source)
     create_topic(broker.bootstrap, target, 3)
     produce(broker.bootstrap, source, ((0, str(number).encode()) for number in range(count)))
-    copy = LibrdkafkaCopy(broker.bootstrap, source, target, unique("id"))
-    KillsInBetween(broker, KILLS, seed=2).while_at_work(lambda: copy.run(count))
+    name = unique("id")
+    KillsInBetween(broker, KILLS, seed=2).while_at_work(
+        lambda: copy_in_processes(broker.bootstrap, source, target, name, count)
+    )
     copied(broker, target, count)
-
-
-class LibrdkafkaCopy:
-    """Consume, produce and commit until the group has come to an offset; both clients anew after every error."""
-
-    def __init__(self, bootstrap: str, source: str, target: str, name: str) -> None:
-        self._clients: dict[str, Any] = {"bootstrap.servers": bootstrap, "reconnect.backoff.max.ms": 200, **QUIET}
-        self._clients["error_cb"] = lambda _error: None
-        self._source, self._target, self._name = source, target, name
-
-    def run(self, count: int) -> None:
-        """AssertionError when it takes too long."""
-        deadline = time.monotonic() + 120
-        done = False
-        while not done:
-            with contextlib.suppress(KafkaException):
-                done = self._run_once(count, deadline)
-
-    def _run_once(self, count: int, deadline: float) -> bool:
-        producer = Producer({**self._clients, "transactional.id": self._name, "linger.ms": 0})
-        producer.init_transactions(30)
-        settings = {**self._clients, "group.id": self._name, "auto.offset.reset": "earliest"}
-        settings |= {"enable.auto.commit": False, "isolation.level": "read_committed", "session.timeout.ms": 6_000}
-        consumer = Consumer(settings)
-        consumer.subscribe([self._source])
-        try:
-            while True:
-                assert time.monotonic() < deadline, f"the group is at {consumer.committed(consumer.assignment(), 10)}"
-                messages = [each for each in consumer.consume(20, 0.5) if each.error() is None]
-                if messages:
-                    producer.begin_transaction()
-                    for message in messages:
-                        producer.produce(self._target, message.value())
-                    offsets = consumer.position(consumer.assignment())
-                    producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 20)
-                    producer.commit_transaction(20)
-                at = consumer.committed(consumer.assignment(), 10)
-                if any(each.offset >= count for each in at):
-                    return True
-        finally:
-            consumer.close()
