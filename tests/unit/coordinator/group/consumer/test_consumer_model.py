@@ -1,7 +1,7 @@
 """Whatever members do: no partition with two of them, epochs that only grow, and in the end everything assigned.
 
-The members here are as careless as clients may be: they heartbeat late, lose answers, and give up what they are told to
-in their own time, but only own what they were told.
+The members here are as careless as clients may be: they heartbeat late, lose answers (and then say everything again),
+and give up what they are told to in their own time, but only own what they were told.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from shareq.broker.log.cleaner.survivors import latest_value
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
-from tests.unit.coordinator.group.consumer.world import INTERVAL_MS, ConsumerWorld
+from tests.unit.coordinator.group.consumer.world import INTERVAL_MS, REBALANCE_MS, ConsumerWorld
 from tests.unit.coordinator.support import Topics
 
 MEMBERS = st.sampled_from(["a", "b", "c", "d"])
@@ -25,10 +25,12 @@ Owned = set[tuple[str, int]]
 
 
 class Client:
-    """What a client knows: its epoch, what it owns, and what it was told to own."""
+    """What a client knows: its epoch, what it owns, and what it was told to own. `lost`: an answer did not come."""
 
-    def __init__(self, instance: str | None) -> None:
+    def __init__(self, instance: str | None, topics: tuple[str, ...] = ()) -> None:
         self.instance = instance
+        self.topics = topics
+        self.lost = False
         self.epoch = 0
         self.owned: Owned = set()
         self.told: Owned = set()
@@ -48,7 +50,7 @@ class Groups(RuleBasedStateMachine):
     @rule(name=MEMBERS, topics=SUBSCRIPTIONS, regex=PATTERNS, static=st.booleans())
     def join(self, name: str, topics: tuple[str, ...], regex: str, static: bool) -> None:
         known = self.clients.get(name)
-        client = Client(known.instance if known else (f"i-{name}" if static else None))
+        client = Client(known.instance if known else (f"i-{name}" if static else None), topics)
         answer = self.world.join(name, topics, regex=regex, instance=client.instance)
         if answer.error_code == ErrorCode.UNRELEASED_INSTANCE_ID:
             assert known is not None
@@ -62,16 +64,17 @@ class Groups(RuleBasedStateMachine):
         if client is None or client.epoch <= 0:
             return
         self.obey(client, progress)
-        answer = self.world.beat(
-            name, client.epoch, self.parts(client.owned) if says_owned else None, instance=client.instance
-        )
-        if not lost:
+        answer = self.send(name, client, says_owned=says_owned)
+        if lost:
+            client.lost = True
+        else:
             self.hear(client, answer)
 
     @rule(name=MEMBERS, topics=SUBSCRIPTIONS)
     def subscribe(self, name: str, topics: tuple[str, ...]) -> None:
         client = self.clients.get(name)
-        if client is not None and client.epoch > 0:
+        if client is not None and client.epoch > 0 and not client.lost:
+            client.topics = topics
             self.hear(client, self.world.beat(name, client.epoch, topics=topics, instance=client.instance))
 
     @rule(name=MEMBERS, for_a_while=st.booleans())
@@ -118,8 +121,7 @@ class Groups(RuleBasedStateMachine):
             for name, client in sorted(self.clients.items()):
                 if client.epoch > 0:
                     client.owned = set(client.told)
-                    answer = self.world.beat(name, client.epoch, self.parts(client.owned), instance=client.instance)
-                    self.hear(client, answer)
+                    self.hear(client, self.send(name, client, says_owned=True))
         group = self.world.log.shard.consumer.group("g")
         if group is None or not group.members:
             return
@@ -165,11 +167,20 @@ class Groups(RuleBasedStateMachine):
 
     # The clients
 
+    def send(self, name: str, client: Client, *, says_owned: bool) -> ConsumerGroupHeartbeatResponse:
+        owned = self.parts(client.owned) if says_owned or client.lost else None
+        if client.lost:
+            return self.world.beat(
+                name, client.epoch, owned, topics=client.topics, instance=client.instance, rebalance_ms=REBALANCE_MS
+            )
+        return self.world.beat(name, client.epoch, owned, instance=client.instance)
+
     def hear(self, client: Client, answer: ConsumerGroupHeartbeatResponse) -> None:
         if answer.error_code in (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID):
             client.owned, client.told, client.epoch = set(), set(), 0
             return
         told = self.world.told(answer)
+        client.lost = False
         client.epoch = answer.member_epoch
         if told is not None:
             client.told = {(name, partition) for name, partitions in told.items() for partition in partitions}

@@ -89,6 +89,7 @@ class ConsumerWorld:
         topics: Sequence[str] | None = None,
         regex: str | None = None,
         instance: str | None = None,
+        rebalance_ms: int = -1,
         group_id: str = GROUP,
     ) -> ConsumerGroupHeartbeatResponse:
         """One heartbeat at the member's epoch, or another one."""
@@ -97,6 +98,7 @@ class ConsumerWorld:
             member_id=member_id,
             member_epoch=self.group.current_of(member_id).member_epoch if epoch is None else epoch,
             instance_id=instance,
+            rebalance_timeout_ms=rebalance_ms,
             subscribed_topic_names=None if topics is None else list(topics),
             subscribed_topic_regex=regex,
             topic_partitions=None if owned is None else self.wire(owned),

@@ -1,0 +1,146 @@
+"""Consumer groups over frames (KIP-848): both versions, properties, restarts, and the feature that turns them off."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+from shareq.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from tests.support.mock_transport import BrokerWorld
+from tests.support.share_client import configure
+
+GROUP = "g"
+
+
+def heartbeat(
+    world: BrokerWorld,
+    member_id: str = "m",
+    epoch: int = 0,
+    *,
+    topics: list[str] | None = None,
+    regex: str | None = None,
+    version: int = 1,
+) -> ConsumerGroupHeartbeatResponse:
+    """A member that joins says what it has to; later ones only that they live."""
+    request = ConsumerGroupHeartbeatRequest(
+        GROUP,
+        member_id,
+        epoch,
+        rebalance_timeout_ms=-1 if epoch else 30_000,
+        subscribed_topic_names=topics,
+        subscribed_topic_regex=regex,
+        topic_partitions=None if epoch else [],
+    )
+    return world.connect().call(request, version, ConsumerGroupHeartbeatResponse)
+
+
+def partitions(world: BrokerWorld, answer: ConsumerGroupHeartbeatResponse) -> dict[str, list[int]] | None:
+    assert answer.error_code == ErrorCode.NONE, answer.error_message
+    if answer.assignment is None:
+        return None
+    names = {topic.topic_id: topic.name for topic in world.broker.metadata.topics()}
+    return {names[row.topic_id]: row.partitions for row in answer.assignment.topic_partitions}
+
+
+def describe(world: BrokerWorld, group: str = GROUP, version: int = 1) -> DescribedGroup:
+    request = ConsumerGroupDescribeRequest([group])
+    (described,) = world.connect().call(request, version, ConsumerGroupDescribeResponse).groups
+    return described
+
+
+def test_a_member_joins_stays_and_leaves() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", 2)
+    joined = heartbeat(world, topics=["t"])
+    assert (joined.member_id, joined.member_epoch, joined.heartbeat_interval_ms) == ("m", 2, 5_000)
+    assert partitions(world, joined) == {"t": [0, 1]}
+    assert partitions(world, heartbeat(world, epoch=2)) is None
+    listed = world.connect().call(ListGroupsRequest([], ["consumer"]), 5, ListGroupsResponse)
+    assert [(each.group_id, each.group_state) for each in listed.groups] == [(GROUP, "Stable")]
+    assert heartbeat(world, epoch=-1).member_epoch == -1
+    assert (describe(world).group_state, describe(world).members) == ("Empty", [])
+
+
+def test_version_0_gives_a_member_its_id() -> None:
+    world = BrokerWorld()
+    world.create_topic("t")
+    first, second = (heartbeat(world, "", topics=["t"], version=0) for _ in range(2))
+    assert first.member_id
+    assert second.member_id not in (None, "", first.member_id)
+    assert heartbeat(world, "", topics=["t"], version=1).error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_a_pattern_takes_part_from_version_1_on() -> None:
+    world = BrokerWorld()
+    world.create_topic("t-1")
+    world.create_topic("u")
+    assert partitions(world, heartbeat(world, regex="t-.", version=1)) == {"t-1": [0]}
+    assert heartbeat(world, "m2", regex="(", version=1).error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+@pytest.mark.parametrize(("version", "member_type"), [(0, -1), (1, 1)])
+def test_it_is_described_in_both_versions(version: int, member_type: int) -> None:
+    world = BrokerWorld()
+    world.create_topic("t", 2)
+    heartbeat(world, topics=["t"])
+    group = describe(world, version=version)
+    assert (group.group_state, group.group_epoch, group.assignment_epoch, group.assignor_name) == (
+        "Stable",
+        2,
+        2,
+        "uniform",
+    )
+    (member,) = group.members
+    assert (member.member_id, member.member_type, member.client_host) == ("m", member_type, "/127.0.0.1")
+    assert [(row.topic_name, row.partitions) for row in member.assignment.topic_partitions] == [("t", [0, 1])]
+
+
+def test_what_is_no_consumer_group_is_not_found_and_the_other_way_round() -> None:
+    world = BrokerWorld()
+    assert describe(world, "nobody").error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    world.create_topic("t")
+    heartbeat(world, topics=["t"])
+    request = DescribeGroupsRequest([GROUP])
+    (classic,) = world.connect().call(request, 6, DescribeGroupsResponse).groups
+    assert (classic.error_code, classic.group_state) == (ErrorCode.GROUP_ID_NOT_FOUND, "Dead")
+
+
+def test_properties_of_the_group_take_effect_at_once() -> None:
+    world = BrokerWorld({"group.consumer.assignors": "range", "group.consumer.max.size": "1"})
+    world.create_topic("t")
+    heartbeat(world, topics=["t"])
+    configure(world, consumer_heartbeat_interval_ms="7000", consumer_session_timeout_ms="50000")
+    assert heartbeat(world, epoch=2).heartbeat_interval_ms == 7_000
+    assert describe(world).assignor_name == "range"
+    assert heartbeat(world, "m2", topics=["t"]).error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    world.clock.advance(49_999)
+    assert describe(world).group_state == "Stable"
+    world.clock.advance(1)
+    assert describe(world).group_state == "Empty"
+
+
+def test_members_live_on_over_a_restart() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", 2)
+    heartbeat(world, topics=["t"])
+    before = describe(world)
+    world.restart()
+    assert describe(world) == before
+    assert partitions(world, heartbeat(world, epoch=2)) is None
+
+
+def test_switched_off() -> None:
+    world = BrokerWorld()
+    world.broker.metadata.set_features({"group.version": 0})
+    assert heartbeat(world, topics=["t"]).error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert describe(world).error_code == ErrorCode.UNSUPPORTED_VERSION
