@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush, heapreplace
 from typing import Final
 
 from shareq.coordinator.group.assignors import Assignment
@@ -114,9 +115,16 @@ def _fill_by_subscription(
     for member_id in sorted(members):
         for topic_id in members[member_id].topic_ids:
             subscribers.setdefault(topic_id, []).append(member_id)
-    for topic_id, partition in sorted(unassigned, key=lambda each: (len(subscribers[each[0]]), each)):
-        least = min(subscribers[topic_id], key=lambda member_id: (len(held[member_id]), member_id))
-        held[least].add((topic_id, partition))
+    free: dict[bytes, list[int]] = {}
+    for topic_id, partition in unassigned:
+        free.setdefault(topic_id, []).append(partition)
+    for topic_id in sorted(free, key=lambda topic_id: (len(subscribers[topic_id]), topic_id)):
+        loads = [(len(held[member_id]), member_id) for member_id in subscribers[topic_id]]
+        heapify(loads)
+        for partition in free[topic_id]:
+            load, least = loads[0]
+            held[least].add((topic_id, partition))
+            heapreplace(loads, (load + 1, least))
     # Every move lowers the sum of squared loads, so this ends.
     while any([_even_out(topic_id, subscribers[topic_id], held) for topic_id in sorted(subscribers)]):  # noqa: C419
         pass
@@ -126,19 +134,29 @@ def _even_out(topic_id: bytes, subscribers: list[str], held: dict[str, set[_Topi
     """Hand partitions of the topic to subscribers whose load is lower by two or more; whether any was."""
     moved = False
     of_topic = {m: sorted((each for each in held[m] if each[0] == topic_id), reverse=True) for m in subscribers}
-    while True:
-        givers = [member_id for member_id in subscribers if of_topic[member_id]]
-        if not givers:
+    # An entry whose load is not the member's any more is passed over: its present one is there, too.
+    givers = [(-len(held[m]), m) for m in subscribers if of_topic[m]]
+    takers = [(len(held[m]), m) for m in subscribers]
+    heapify(givers)
+    heapify(takers)
+    while givers:
+        most, least = givers[0][1], takers[0][1]
+        if -givers[0][0] != len(held[most]) or not of_topic[most]:
+            heappop(givers)
+        elif takers[0][0] != len(held[least]):
+            heappop(takers)
+        elif len(held[most]) - len(held[least]) < 2:
             return moved
-        most = max(givers, key=lambda member_id: (len(held[member_id]), member_id))
-        least = min(subscribers, key=lambda member_id: (len(held[member_id]), member_id))
-        if len(held[most]) - len(held[least]) < 2:
-            return moved
-        each = of_topic[most].pop(0)
-        held[most].remove(each)
-        held[least].add(each)
-        of_topic[least].append(each)
-        moved = True
+        else:
+            each = of_topic[most].pop(0)
+            held[most].remove(each)
+            held[least].add(each)
+            of_topic[least].append(each)
+            for member_id in (most, least):
+                heappush(givers, (-len(held[member_id]), member_id))
+                heappush(takers, (len(held[member_id]), member_id))
+            moved = True
+    return moved
 
 
 def _as_assignment(partitions: Iterable[_TopicPartition]) -> Assignment:
