@@ -135,6 +135,15 @@ def _throttled_after_a_reload(situation: Situation, difference: Difference) -> b
     )
 
 
+def _passed_by_the_log_start(situation: Situation, difference: Difference) -> bool:
+    """Records were deleted, and this is what comes behind them."""
+    mine, other, partition = difference.ours, difference.theirs, difference.partition
+    if not isinstance(situation.step, Fetch) or not isinstance(mine, Mapping) or partition is None:
+        return False
+    log_start = situation.view.log_start[partition]
+    return difference.what == "acquired" and not other and 0 < log_start <= min(mine, default=0)
+
+
 def _which_partition_first(situation: Situation, difference: Difference) -> bool:
     step, ours, theirs = situation.step, situation.ours, situation.theirs
     if not isinstance(step, Fetch) or step.kind != "fetch, shared budget" or difference.what != "acquired":
@@ -191,6 +200,13 @@ JUSTIFIED: Final = (
         "Apache Kafka cuts ranges that begin before what it acquires, and so hands out for the first time, as it "
         "were, what others hold, what is finished, or what it is just handing out; here it means the same as 0",
         _negative_batch_size,
+        diverges=True,
+    ),
+    Justified(
+        "the first share fetch after the log start passed the group",
+        "Apache Kafka finds out by a read that is out of range, goes on from the log start, and answers without a "
+        "record: the client asks again; here the same fetch reads again and hands the records out",
+        _passed_by_the_log_start,
         diverges=True,
     ),
     Justified(
