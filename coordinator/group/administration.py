@@ -161,12 +161,11 @@ def begin_delete_offsets(
         elif partitions is None:
             continue
         elif topic.topic_id in partitions.deleting:
+            moving[topic.topic_id] = name
             delete[name] = _keys(group.group_id, _whole_topics({topic.topic_id: name}, metadata))
-            if topic.topic_id in partitions.initialized:
-                moving[topic.topic_id] = name
         elif topic.topic_id in partitions.initialized:
             moving[topic.topic_id] = name
-            # Those that are noted as initialising may have a state, too; they stay noted, and get one anew.
+            # What is noted as initialising may have a state, too.
             known = united(partitions.initializing, partitions.initialized)[topic.topic_id]
             delete[name] = _keys(group.group_id, {topic.topic_id: known})
         else:
@@ -175,9 +174,11 @@ def begin_delete_offsets(
             )
     records: tuple[CoordinatorRecord, ...] = ()
     if partitions is not None and moving:
-        kept = {t: topic for t, topic in partitions.initialized.items() if t not in moving}
-        after = replace(partitions, initialized=kept, deleting={**partitions.deleting, **moving})
-        records = (state_partitions_record(group.group_id, after),)
+        # Nothing stays noted as initialising: whoever is at it must not take for initialised what is deleted after it.
+        left = partitions.without_topics(moving)
+        after = replace(left, deleting={**partitions.deleting, **moving})
+        if after != partitions:
+            records = (state_partitions_record(group.group_id, after),)
     return CoordinatorResult(DeleteOffsetsPlan(Outcome(), delete, refused), records)
 
 

@@ -22,6 +22,7 @@ FOUND: Final = {
     31: "after a restart nobody expired before somebody asked for the group's shard",
     3587: "a half-failed initialisation left share state that DeleteGroups did not find: it fenced the next group",
     633: "a segment of which nothing survived stayed in the log: what its tombstones had deleted came back",
+    52217: "offsets were deleted while a partition was being initialised, which then counted as initialised, stateless",
     1540: "altering part of a topic whose offsets were being deleted forgot the rest: its state outlived the group",
 }
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from shareq.coordinator.group.administration import Outcome
 from shareq.coordinator.group.initialization import StateInitialization
+from shareq.coordinator.group.share_group import StatePartitions
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_groups import ListedGroup
@@ -252,6 +253,17 @@ def test_deleting_what_was_altered_in_a_topic_that_is_being_deleted_takes_all_of
     assert plan.delete == {"t": keys(T, 0, 1, 2)}
     assert not world.group.initialized
     assert world.log.run(world.shard.share.begin_delete_group(GROUP)).delete == keys(T, 0, 1, 2)
+
+
+def test_deleting_offsets_that_are_being_altered_leaves_none_that_count_as_initialised() -> None:
+    """The state is initialised, then deleted; what altered it learns of its own success last."""
+    world = emptied("t", t=2)
+    altered = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
+    deleted = world.log.run(world.shard.share.begin_delete_offsets(GROUP, ["t"]))
+    assert deleted.delete == {"t": keys(T, 0, 1)}
+    world.log.run(world.shard.share.finish_alter_offsets(GROUP, altered, ()))
+    world.log.run(world.shard.share.finish_delete_offsets(GROUP, [T]))
+    assert world.group.state_partitions == StatePartitions()
 
 
 def test_deleting_offsets_again_retries_the_whole_topic() -> None:
