@@ -11,10 +11,13 @@ from shareq.protocol.generated import (
     alter_configs,
     alter_partition_reassignments,
     delete_records,
+    describe_acls,
     describe_log_dirs,
     describe_quorum,
     elect_leaders,
+    list_config_resources,
     list_partition_reassignments,
+    update_features,
 )
 from shareq.protocol.primitives import Message
 
@@ -62,6 +65,19 @@ RIGHT_CASES: Final[tuple[tuple[ApiKey, int, Message, Right], ...]] = (
     (ApiKey.ALTER_CONFIGS, 2, alter_configs_request(2, "t", {}), r.ALTER_TOPIC_CONFIGS),
     (ApiKey.ALTER_CONFIGS, 2, alter_configs_request(32, "g", {}), r.ALTER_GROUP_CONFIGS),
     (ApiKey.ALTER_CONFIGS, 2, alter_configs_request(4, "1", {}), r.ALTER_CLUSTER_CONFIGS),
+    (
+        ApiKey.LIST_CONFIG_RESOURCES,
+        1,
+        list_config_resources.ListConfigResourcesRequest(),
+        r.DESCRIBE_CLUSTER_CONFIGS,
+    ),
+    (
+        ApiKey.DESCRIBE_ACLS,
+        3,
+        describe_acls.DescribeAclsRequest(1, None, 1, None, None, 1, 1),
+        r.DESCRIBE_CLUSTER,
+    ),
+    (ApiKey.UPDATE_FEATURES, 2, update_features.UpdateFeaturesRequest(), r.ALTER_CLUSTER),
     (ApiKey.DESCRIBE_LOG_DIRS, 5, describe_log_dirs.DescribeLogDirsRequest(None), r.DESCRIBE_CLUSTER),
     (ApiKey.DESCRIBE_QUORUM, 2, quorum_request(), r.DESCRIBE_CLUSTER),
     (
