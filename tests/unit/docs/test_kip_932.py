@@ -17,7 +17,7 @@ DOCUMENTS = (ROOT / "docs" / "kip-932.md", ROOT / "docs" / "kip-88.md")
 IDS = [f"M-{number:03}" for number in range(1, 283)]
 KIP_88 = IDS[244:270]
 SHOWN_BY_TESTS = {"done", "client", "several brokers"}
-REASONED = {"differs", "superseded", "with access control", "with consumer groups"}
+REASONED = {"differs", "superseded"}
 ROW = re.compile(r"^\| (M-\d+) \|", re.MULTILINE)
 NAMED_TEST = re.compile(r"`(tests/[\w./-]+\.py)::([\w:]+)(?:\[[^\]`]*\])?`")
 
