@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 USAGE_ERROR = 2  # bad usage or configuration
 FAILURE = 1  # the broker could not start or go on
+MAX_CHECK_TIMEOUT_S = 3600.0
 
 EPILOG = """\b
 Examples:
@@ -37,6 +38,14 @@ Then point any Kafka client at the address, for example:
 
 \b
 Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
+"""
+
+CHECK_EPILOG = """\b
+Example:
+  shareq check 127.0.0.1:9092 --timeout 3
+
+\b
+Exit codes: 0 the broker has answered, 1 it has not (one line on stderr tells why), 2 wrong options.
 """
 
 
@@ -98,6 +107,23 @@ def serve(
         serve_forever(config, levels, metrics=metrics_address, new_users=new_users, ready=_say_ready)
     except ServeError as error:
         _exit(USAGE_ERROR if error.usage else FAILURE, str(error))
+
+
+@main.command(epilog=CHECK_EPILOG)
+@click.argument("address", metavar="HOST:PORT")
+@click.option("--timeout", "timeout_s", metavar="SECONDS", default=5.0, show_default=True, help="When to give up.")
+def check(address: str, timeout_s: float) -> None:
+    """Ask a running broker for ApiVersions, as any client does first. Works without authentication, too."""
+    from shareq.broker.health import UnhealthyError
+    from shareq.broker.health import check as check_broker
+
+    host, port = _host_and_port("check", address, 9092)
+    if not 0 < timeout_s <= MAX_CHECK_TIMEOUT_S:
+        _exit(USAGE_ERROR, f"--timeout {timeout_s:g}: must be above 0 and at most {MAX_CHECK_TIMEOUT_S:g}")
+    try:
+        check_broker(host, port, timeout_s)
+    except UnhealthyError as error:
+        _exit(FAILURE, f"{address}: {error}")
 
 
 def _scram_users(texts: Iterable[str]) -> list[NewScramUser]:
