@@ -19,7 +19,8 @@ from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share_group import TopicsById
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.shard import UNSET, StateResult, SummaryResult
+from shareq.coordinator.share.results import StateResult, SummaryResult
+from shareq.coordinator.share.share_state import UNSET
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.list_groups import ListedGroup
 

@@ -26,7 +26,7 @@ from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import group_partition_for
-from shareq.coordinator.share.shard import StateResult
+from shareq.coordinator.share.results import StateResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse

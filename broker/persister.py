@@ -13,7 +13,7 @@ from typing import Protocol
 from shareq.broker.pending import Pending
 from shareq.broker.share.effects import StateBatch, WriteState
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.shard import StateResult, SummaryResult
+from shareq.coordinator.share.results import StateResult, SummaryResult
 from shareq.protocol.errors import ErrorCode
 
 

@@ -18,14 +18,9 @@ from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
-from shareq.coordinator.share.shard import (
-    UNSET,
-    ReadResult,
-    ShareCoordinatorSettings,
-    ShareCoordinatorShard,
-    StateResult,
-    SummaryResult,
-)
+from shareq.coordinator.share.results import ReadResult, StateResult, SummaryResult
+from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
+from shareq.coordinator.share.share_state import UNSET
 from shareq.coordinator.share.state_batches import StateBatchLike
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.records.compression import Compression

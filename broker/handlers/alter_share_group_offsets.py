@@ -16,7 +16,7 @@ from shareq.broker.group_administration import AlteredOffsets
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
-from shareq.coordinator.share.shard import StateResult
+from shareq.coordinator.share.results import StateResult
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,

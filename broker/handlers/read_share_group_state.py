@@ -11,7 +11,7 @@ from shareq.broker.pending import Pending
 from shareq.broker.security.rights import CLUSTER_ACTION
 from shareq.broker.state_requests import for_each_partition, refuse_each_partition
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.shard import ReadResult
+from shareq.coordinator.share.results import ReadResult
 from shareq.protocol.generated.read_share_group_state import (
     PartitionData,
     PartitionResult,

@@ -13,7 +13,7 @@ from shareq.broker.security.rights import CLUSTER_ACTION
 from shareq.broker.share.effects import StateBatch
 from shareq.broker.state_requests import for_each_partition, refuse_each_partition
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.shard import StateResult
+from shareq.coordinator.share.results import StateResult
 from shareq.protocol.generated.write_share_group_state import (
     PartitionData,
     PartitionResult,

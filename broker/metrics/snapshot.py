@@ -22,7 +22,8 @@ from shareq.broker.metrics.rows import (
 )
 from shareq.broker.share.counters import SharePartitionCounters
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.shard import UNSET, ShareCoordinatorShard
+from shareq.coordinator.share.shard import ShareCoordinatorShard
+from shareq.coordinator.share.share_state import UNSET
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -27,6 +27,22 @@ from shareq.coordinator.share.records import (
     tombstone,
     update_batches,
 )
+from shareq.coordinator.share.results import (
+    BAD_BATCH,
+    BAD_START_OFFSET,
+    DONE,
+    FENCED_LEADER_EPOCH,
+    FENCED_STATE_EPOCH,
+    NEGATIVE_PARTITION,
+    READ_UNINITIALIZED,
+    TOO_LARGE,
+    UNKNOWN_PARTITION,
+    WRITE_UNINITIALIZED,
+    ReadResult,
+    StateResult,
+    SummaryResult,
+)
+from shareq.coordinator.share.share_state import UNSET, ShareState
 from shareq.coordinator.share.state_batches import (
     StateBatch,
     StateBatchLike,
@@ -35,12 +51,8 @@ from shareq.coordinator.share.state_batches import (
     state_batches,
     terminal_records,
 )
-from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
-
-UNSET: Final = -1
-"""An offset, epoch or count that is not given."""
 
 _PERSISTED_STATES: Final = frozenset((0, 2, 4))  # available, acknowledged, archived; acquired is never persisted
 _PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can have
@@ -58,77 +70,6 @@ class ShareCoordinatorSettings:
     cold_partition_snapshot_interval_ms: int = 300_000
     max_record_bytes: int = 1_048_588
     max_batch_bytes: int = 1_048_588
-
-
-@dataclass(frozen=True, slots=True)
-class StateResult:
-    """How initialising, writing or deleting a state went. `message` is for people."""
-
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReadResult:
-    """A share partition's state. `batches` ascend, are disjoint and begin at `start_offset` or above it."""
-
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-    state_epoch: int = 0
-    start_offset: int = UNSET
-    batches: tuple[StateBatch, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryResult:
-    """What administration sees of a state."""
-
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
-    state_epoch: int = 0
-    leader_epoch: int = 0
-    start_offset: int = UNSET
-    delivery_complete_count: int = UNSET
-
-
-class ShareState:
-    """One share partition's state. Changed by replay only; `batches` belongs to it and changes in place."""
-
-    __slots__ = (
-        "batches",
-        "create_timestamp_ms",
-        "delivery_complete_count",
-        "highest_leader_epoch",
-        "highest_state_epoch",
-        "leader_epoch",
-        "snapshot_epoch",
-        "start_offset",
-        "state_epoch",
-        "update_key",
-        "updated_batches",
-        "updates",
-        "write_timestamp_ms",
-    )
-
-    def __init__(self, key: SharePartitionKey) -> None:
-        self.snapshot_epoch = 0
-        self.state_epoch = 0
-        self.leader_epoch = 0
-        self.start_offset = UNSET
-        self.delivery_complete_count = UNSET
-        self.create_timestamp_ms = 0
-        self.write_timestamp_ms = 0
-        self.batches: list[StateBatch] = []
-        self.highest_leader_epoch = UNSET
-        self.highest_state_epoch = UNSET
-        self.updates = 0  # written since the last snapshot that was due
-        self.updated_batches = 0  # in those
-        self.update_key = ShareUpdateKey(*key)
-
-    @property
-    def is_cold(self) -> bool:
-        """The last snapshot was taken because nothing had been snapshotted for long: that keeps the creation time."""
-        return self.create_timestamp_ms != self.write_timestamp_ms
 
 
 class ShareCoordinatorShard:
@@ -160,14 +101,14 @@ class ShareCoordinatorShard:
         UNKNOWN_TOPIC_OR_PARTITION.
         """
         if key.partition < 0:
-            return _refused(_NEGATIVE_PARTITION)
+            return _refused(NEGATIVE_PARTITION)
         if start_offset < UNSET:
-            return _refused(_BAD_START_OFFSET)
+            return _refused(BAD_START_OFFSET)
         state = self._states.get(key)
         if state is not None and state_epoch != UNSET and state_epoch < state.highest_state_epoch:
-            return _refused(_FENCED_STATE_EPOCH)
+            return _refused(FENCED_STATE_EPOCH)
         if not self._exists(key):
-            return _refused(_UNKNOWN_PARTITION)
+            return _refused(UNKNOWN_PARTITION)
         now = self._wall_ms()
         value = ShareSnapshotValue(
             snapshot_epoch=0 if state is None else state.snapshot_epoch + 1,
@@ -179,7 +120,7 @@ class ShareCoordinatorShard:
             write_timestamp=now,
             state_batches=[],
         )
-        return CoordinatorResult(_DONE, (CoordinatorRecord(ShareSnapshotKey(*key), value),))
+        return CoordinatorResult(DONE, (CoordinatorRecord(ShareSnapshotKey(*key), value),))
 
     def initialize_once(
         self, key: SharePartitionKey, state_epoch: int, *, again: bool = False
@@ -192,7 +133,7 @@ class ShareCoordinatorShard:
         """
         state = self._states.get(key)
         if state is not None and (state.state_epoch == state_epoch or (again and state.state_epoch < state_epoch)):
-            return CoordinatorResult(_DONE)
+            return CoordinatorResult(DONE)
         return self.initialize(key, state_epoch, UNSET)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> CoordinatorResult[ReadResult]:
@@ -201,7 +142,7 @@ class ShareCoordinatorShard:
         Errors: INVALID_REQUEST (also for a share partition that was never initialised), FENCED_LEADER_EPOCH,
         UNKNOWN_TOPIC_OR_PARTITION.
         """
-        state, refusal = self._find(key, leader_epoch, UNSET, _READ_UNINITIALIZED)
+        state, refusal = self._find(key, leader_epoch, UNSET, READ_UNINITIALIZED)
         if state is None:
             return CoordinatorResult(ReadResult(refusal.error, refusal.message))
         result = ReadResult(
@@ -230,14 +171,14 @@ class ShareCoordinatorShard:
         INVALID_REQUEST, FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, and UNKNOWN_SERVER_ERROR
         when the state would no longer fit into one record.
         """
-        state, refusal = self._find(key, leader_epoch, state_epoch, _WRITE_UNINITIALIZED)
+        state, refusal = self._find(key, leader_epoch, state_epoch, WRITE_UNINITIALIZED)
         if state is None:
             return CoordinatorResult(refusal)
         written = state_batches(batches)
         if start_offset < UNSET:
-            return _refused(_BAD_START_OFFSET)
+            return _refused(BAD_START_OFFSET)
         if not all(map(_is_sound, written)):
-            return _refused(_BAD_BATCH)
+            return _refused(BAD_BATCH)
         stored_start = state.start_offset
         written = combine(written, start_offset if start_offset > stored_start else stored_start)
         if start_offset != UNSET and start_offset < stored_start:
@@ -247,9 +188,9 @@ class ShareCoordinatorShard:
             else:
                 delivery_complete_count = state.delivery_complete_count
         if not self._fits(key, state, written, start_offset):
-            return _refused(_TOO_LARGE)
+            return _refused(TOO_LARGE)
         record = self._record(key, state, start_offset, delivery_complete_count, written)
-        return CoordinatorResult(_DONE, (record,))
+        return CoordinatorResult(DONE, (record,))
 
     def read_summary(self, key: SharePartitionKey) -> CoordinatorResult[SummaryResult]:
         """Epochs, start offset and count; -1, -1 for a share partition without state. Fences nobody.
@@ -278,7 +219,7 @@ class ShareCoordinatorShard:
         refusal = self._check_partition(key)
         if refusal is not None:
             return CoordinatorResult(refusal)
-        return CoordinatorResult(_DONE, (tombstone(key),) if key in self._states else ())
+        return CoordinatorResult(DONE, (tombstone(key),) if key in self._states else ())
 
     def topics_deleted(self, topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
         """Remove every state of topics that were deleted."""
@@ -333,19 +274,19 @@ class ShareCoordinatorShard:
         """The state that a leader with these epochs may read and write, or why it may not."""
         state = self._states.get(key)
         if state is None:
-            return None, _NEGATIVE_PARTITION if key.partition < 0 else uninitialized
+            return None, NEGATIVE_PARTITION if key.partition < 0 else uninitialized
         if leader_epoch != UNSET and leader_epoch < state.highest_leader_epoch:
-            return None, _FENCED_LEADER_EPOCH
+            return None, FENCED_LEADER_EPOCH
         if state_epoch != UNSET and state_epoch < state.highest_state_epoch:
-            return None, _FENCED_STATE_EPOCH
+            return None, FENCED_STATE_EPOCH
         if not self._exists(key):
-            return None, _UNKNOWN_PARTITION
-        return state, _DONE
+            return None, UNKNOWN_PARTITION
+        return state, DONE
 
     def _check_partition(self, key: SharePartitionKey) -> StateResult | None:
         if key.partition < 0:
-            return _NEGATIVE_PARTITION
-        return None if self._exists(key) else _UNKNOWN_PARTITION
+            return NEGATIVE_PARTITION
+        return None if self._exists(key) else UNKNOWN_PARTITION
 
     def _exists(self, key: SharePartitionKey) -> bool:
         topic = self._metadata.topic_by_id(key.topic_id)
@@ -490,31 +431,3 @@ def _cold_snapshot(key: SharePartitionKey, state: ShareState, now: int) -> Coord
 
 def _refused(result: StateResult) -> CoordinatorResult[StateResult]:
     return CoordinatorResult(result)
-
-
-_DONE: Final = StateResult()
-_NEGATIVE_PARTITION: Final = StateResult(ErrorCode.INVALID_REQUEST, "The partition index is negative.")
-_READ_UNINITIALIZED: Final = StateResult(
-    ErrorCode.INVALID_REQUEST, "The share partition was not initialised: there is nothing to read."
-)
-_WRITE_UNINITIALIZED: Final = StateResult(
-    ErrorCode.INVALID_REQUEST, "The share partition was not initialised: it cannot be written."
-)
-_BAD_START_OFFSET: Final = StateResult(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
-_BAD_BATCH: Final = StateResult(
-    ErrorCode.INVALID_REQUEST,
-    "A state batch needs first offset <= last offset, a delivery state of 0, 2 or 4, and no negative number.",
-)
-_FENCED_LEADER_EPOCH: Final = StateResult(
-    ErrorCode.FENCED_LEADER_EPOCH, "The leader epoch is older than the one the share coordinator knows."
-)
-_FENCED_STATE_EPOCH: Final = StateResult(
-    ErrorCode.FENCED_STATE_EPOCH, "The state epoch is older than the one the share coordinator knows."
-)
-_UNKNOWN_PARTITION: Final = StateResult(
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic or the partition does not exist."
-)
-_TOO_LARGE: Final = StateResult(
-    ErrorCode.UNKNOWN_SERVER_ERROR,
-    "The share partition's state has too many separate ranges of offsets to fit into one record.",
-)

@@ -9,7 +9,7 @@ from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.share.partition import RangeView, SharePartition
 from shareq.broker.share.record_state import TERMINAL, RecordState
 from shareq.broker.share_partitions import LeaderState
-from shareq.coordinator.share.shard import ShareState
+from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import decode_records

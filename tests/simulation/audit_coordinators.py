@@ -13,7 +13,8 @@ from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
-from shareq.coordinator.share.shard import ShareCoordinatorShard, ShareState
+from shareq.coordinator.share.shard import ShareCoordinatorShard
+from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.errors import ErrorCode
 from tests.simulation.ledger import InvariantBroken

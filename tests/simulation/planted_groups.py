@@ -26,7 +26,8 @@ from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share_group import CurrentAssignment, ShareGroup
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.coordinator.share.records import snapshot_batches
-from shareq.coordinator.share.shard import ShareCoordinatorShard, StateResult, SummaryResult
+from shareq.coordinator.share.results import StateResult, SummaryResult
+from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.protocol.errors import ErrorCode
 from tests.simulation.planted import BACK, DELIVERED_AFTER_ANSWER, GROUP_LOST, LOST, Fault, replaced
 

@@ -14,7 +14,7 @@ from shareq.broker.pending import Pending, completed
 from shareq.broker.persister import PersistedState
 from shareq.broker.share.effects import StateBatch, WriteState
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.shard import StateResult, SummaryResult
+from shareq.coordinator.share.results import StateResult, SummaryResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import (
     delete_share_group_state,

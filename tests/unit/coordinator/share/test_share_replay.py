@@ -9,7 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from shareq.broker.log.cleaner.survivors import share_state
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
-from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard, ShareState
+from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
+from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import StateBatch, combine
 from shareq.protocol.errors import ErrorCode
 from tests.unit.coordinator.support import Log, Time, Topics, topic_id_of

@@ -10,7 +10,8 @@ import pytest
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE, update_batches
-from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard, StateResult, SummaryResult
+from shareq.coordinator.share.results import StateResult, SummaryResult
+from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
 from shareq.coordinator.share.state_batches import StateBatch
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_snapshot import ShareSnapshotValue

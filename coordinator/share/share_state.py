@@ -1,0 +1,52 @@
+"""A share partition's durable state in memory, as the share coordinator's log tells it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.state_batches import StateBatch
+from shareq.protocol.generated.share_update import ShareUpdateKey
+
+UNSET: Final = -1
+"""An offset, epoch or count that is not given."""
+
+
+class ShareState:
+    """One share partition's state. Changed by replay only; `batches` belongs to it and changes in place."""
+
+    __slots__ = (
+        "batches",
+        "create_timestamp_ms",
+        "delivery_complete_count",
+        "highest_leader_epoch",
+        "highest_state_epoch",
+        "leader_epoch",
+        "snapshot_epoch",
+        "start_offset",
+        "state_epoch",
+        "update_key",
+        "updated_batches",
+        "updates",
+        "write_timestamp_ms",
+    )
+
+    def __init__(self, key: SharePartitionKey) -> None:
+        self.snapshot_epoch = 0
+        self.state_epoch = 0
+        self.leader_epoch = 0
+        self.start_offset = UNSET
+        self.delivery_complete_count = UNSET
+        self.create_timestamp_ms = 0
+        self.write_timestamp_ms = 0
+        self.batches: list[StateBatch] = []
+        self.highest_leader_epoch = UNSET
+        self.highest_state_epoch = UNSET
+        self.updates = 0  # written since the last snapshot that was due
+        self.updated_batches = 0  # in those
+        self.update_key = ShareUpdateKey(*key)
+
+    @property
+    def is_cold(self) -> bool:
+        """The last snapshot was taken because nothing had been snapshotted for long: that keeps the creation time."""
+        return self.create_timestamp_ms != self.write_timestamp_ms
