@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from shareq.broker.metrics.counters import BOUNDS_NS
 from shareq.broker.metrics.rows import CoordinatorState, Snapshot, Timings
 from shareq.broker.share.record_state import AcknowledgeType
+from shareq.coordinator.group.groups import GroupKind
 
 NS_PER_S: Final = 1_000_000_000
 BOUNDS: Final = (*(f"{bound / NS_PER_S:g}" for bound in BOUNDS_NS), "+Inf")
@@ -234,7 +235,7 @@ _COORDINATORS: Final = (
         f"{_GROUPS}_group_count",
         ("protocol",),
         "Groups by protocol.",
-        lambda snapshot: [(("share",), snapshot.group_states.total())],
+        lambda snapshot: [((kind.value,), snapshot.group_kinds[kind]) for kind in GroupKind],
     ),
     Family(
         GAUGE,

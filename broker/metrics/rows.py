@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from shareq import __version__
 from shareq.broker.metrics.counters import Durations
 from shareq.broker.share.counters import SharePartitionCounters
+from shareq.coordinator.group.groups import GroupKind
 
 
 class Timings(NamedTuple):
@@ -129,6 +130,7 @@ class Snapshot:
     logs: list[LogRow] = field(default_factory=list)
     topics: list[TopicRow] = field(default_factory=list)
     topic_shares: list[TopicShareRow] = field(default_factory=list)
+    group_kinds: Counter[GroupKind] = field(default_factory=Counter)
     group_states: Counter[str] = field(default_factory=Counter)
     group_members: list[tuple[str, int]] = field(default_factory=list)
     group_coordinator: CoordinatorState = field(default_factory=CoordinatorState)

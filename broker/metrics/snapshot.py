@@ -113,6 +113,7 @@ def _take_logs(into: Snapshot, broker: Broker, by_name: Logs) -> Steps:
 
 def _take_groups(into: Snapshot, coordinator: GroupCoordinatorService) -> Steps:
     for partition in coordinator.partitions:
+        into.group_kinds.update(partition.shard.kinds())
         for groups in _slices(partition.shard.share.all()):
             into.group_states.update(group.state_name for group in groups)
             into.group_members += ((group.group_id, len(group.members)) for group in groups)

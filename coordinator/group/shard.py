@@ -6,6 +6,7 @@ has a part of its own: what is asked of it, its records, its timers. This is the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
@@ -69,6 +70,10 @@ class GroupCoordinatorShard:
         """The kind of a group; None: there is none of that name."""
         group = self._groups.get(group_id)
         return None if group is None else group.kind
+
+    def kinds(self) -> Counter[GroupKind]:
+        """How many groups there are of each kind."""
+        return Counter(group.kind for group in self._groups.values())
 
     def share_group(self, group_id: str) -> ShareGroup | None:
         """A share group's replayed state, for reading only."""

@@ -9,6 +9,10 @@ import pytest
 from shareq.broker.internal_topics import ensure
 from shareq.broker.topic_names import SHARE_GROUP_STATE
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.share_acknowledge import (
     AcknowledgementBatch,
@@ -94,6 +98,22 @@ def test_groups_by_state_and_rebalances() -> None:
     assert left.value(f"{GROUPS}_share_group_rebalance_total") == 2
     one.connection.call(DeleteGroupsRequest(["h"]), 2, DeleteGroupsResponse)
     assert scraped(world).value(f"{GROUPS}_group_count", protocol="share") == 1
+
+
+def test_groups_of_every_kind() -> None:
+    """As Apache Kafka 4.3.1 has it: one number for each protocol, also while it is 0."""
+    world = BrokerWorld()
+    world.create_topic("t")
+    ShareClient(world).join("t")
+    for group in ("c", "d"):
+        request = ConsumerGroupHeartbeatRequest(
+            group, "m", 0, rebalance_timeout_ms=30_000, subscribed_topic_names=["t"], topic_partitions=[]
+        )
+        answer = world.connect().call(request, 1, ConsumerGroupHeartbeatResponse)
+        assert answer.error_code == ErrorCode.NONE
+    scrape = scraped(world)
+    counts = {kind: scrape.value(f"{GROUPS}_group_count", protocol=kind) for kind in ("share", "consumer", "classic")}
+    assert counts == {"share": 1, "consumer": 2, "classic": 0}
 
 
 def test_a_rebalance_for_partitions_that_were_initialised_later() -> None:
