@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 
 class TimerHandle(Protocol):
@@ -110,6 +110,9 @@ class Fs(Protocol):
         """Sync the files off the loop, then call back on the loop (group commit)."""
 
 
+_DASH: Final = 62  # in base64 for URLs
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """What a broker is given of the outside world."""
@@ -124,8 +127,10 @@ class Environment:
         return (self.secrets or self.rng).randbytes(count)
 
     def random_uuid(self) -> bytes:
-        """16 random bytes as a version 4 UUID; never the zero UUID."""
+        """16 random bytes as a version 4 UUID; never the zero UUID, nor one whose text, in base64, begins with "-"."""
         raw = bytearray(self.rng.randbytes(16))
+        if raw[0] >> 2 == _DASH:
+            raw[0] ^= 0x80
         raw[6] = (raw[6] & 0x0F) | 0x40
         raw[8] = (raw[8] & 0x3F) | 0x80
         return bytes(raw)

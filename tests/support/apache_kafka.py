@@ -148,7 +148,8 @@ class ApacheKafka:
             values = {**self._defaults(free_port()), "log.dirs": str(data), **self.settings}
             properties.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
             cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-            done = java_tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(properties))
+            # With "=", since one id in 64 begins with "-" and would be taken for an option.
+            done = java_tool("kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "-c", str(properties))
             if done.returncode:
                 raise RuntimeError(f"kafka.tools.StorageTool format failed:\n{done.stdout}{done.stderr}")
         return properties

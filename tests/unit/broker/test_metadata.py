@@ -13,7 +13,7 @@ from shareq.broker.metadata import MetadataStore, NewTopic
 from shareq.broker.sqlite_db import SqliteMetaDb
 from shareq.broker.topic_names import MAX_LENGTH, name_error
 from shareq.coordinator.ports import TopicImage
-from shareq.protocol.primitives import uuid_from_text
+from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 from tests.support.admin_world import random_only
 
 
@@ -39,6 +39,14 @@ def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Reopen:
 
 def store(db: MetaDb, seed: int = 1) -> MetadataStore:
     return MetadataStore(db, random_only(seed))
+
+
+def test_no_id_looks_like_an_option_of_a_command_line_tool() -> None:
+    """As text, one in 64 would begin with "-": Apache Kafka makes no such ids either."""
+    environment = random_only(1)
+    texts = [uuid_to_text(environment.random_uuid()) for _ in range(1_000)]
+    assert len(set(texts)) == 1_000
+    assert not [text for text in texts if text.startswith("-")]
 
 
 def test_a_fresh_database_gets_an_identity_that_stays(reopen: Reopen) -> None:
