@@ -150,6 +150,16 @@ def _passed_by_the_log_start(situation: Situation, difference: Difference) -> bo
     return difference.partition in passed or (nothing and len(passed) > 0)
 
 
+def _log_start_forgotten(situation: Situation, difference: Difference) -> bool:
+    """Apache Kafka was killed, and hands deleted records out."""
+    mine, other, partition = difference.ours, difference.theirs, difference.partition
+    if not isinstance(mine, Mapping) or not isinstance(other, Mapping) or partition is None:
+        return False
+    setup, log_start = situation.view.setup, situation.view.log_start[partition]
+    only_there = other.keys() - mine.keys()
+    return setup.kill and setup.restart_at is not None and len(only_there) > 0 and max(only_there) < log_start
+
+
 def _which_partition_first(situation: Situation, difference: Difference) -> bool:
     step, ours, theirs = situation.step, situation.ours, situation.theirs
     if not isinstance(step, Fetch) or step.kind != "fetch, shared budget" or difference.what != "acquired":
@@ -214,6 +224,13 @@ JUSTIFIED: Final = (
         "record of it, often before it has read the other partition: the client asks again; here the same fetch reads "
         "again and hands the records out",
         _passed_by_the_log_start,
+        diverges=True,
+    ),
+    Justified(
+        "deleted records after SIGKILL",
+        "Apache Kafka writes log start offsets down once a minute and at a clean stop; killed before, it has the "
+        "deleted records again. Here they are written down before DeleteRecords is answered",
+        _log_start_forgotten,
         diverges=True,
     ),
     Justified(
