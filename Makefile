@@ -11,7 +11,7 @@ WITHIN := $(RUN) scripts/within.py
 SOURCES := tests bench examples scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types imports gen-check links gen interop differential sim bench dist clean
+.PHONY: help demo test check lint types imports gen-check links gen interop docker-test differential sim bench dist clean
 
 help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
@@ -20,6 +20,7 @@ help:
 	@echo "  make test        every test that needs only Python (6 minutes at most)"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
 	@echo "  make interop     Apache Kafka's own clients and tools; needs Java and Maven, skips what is missing"
+	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
 	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.3.1 (10 minutes); needs Java and Maven"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
@@ -45,7 +46,7 @@ demo: $(READY)
 	@$(RUN) -m examples.flights_demo $(ARGS)
 
 test: $(READY)
-	$(WITHIN) 360 $(BIN)/pytest -q -m "not interop" $(ARGS)
+	$(WITHIN) 360 $(BIN)/pytest -q -m "not interop and not container" $(ARGS)
 
 check: lint types imports gen-check links
 
@@ -71,6 +72,9 @@ gen: $(READY)
 
 interop: $(READY)
 	$(WITHIN) 480 $(BIN)/pytest -q -rs -m interop $(ARGS)
+
+docker-test: $(READY)
+	$(WITHIN) 300 $(BIN)/pytest -q -rs -m container $(ARGS) tests/container
 
 differential: $(READY)
 	@$(RUN) -m tests.differential $(ARGS)

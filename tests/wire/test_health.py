@@ -112,7 +112,7 @@ def test_silence_ends_at_the_timeout() -> None:
         socket.create_server(("127.0.0.1", 0)) as silent,
         pytest.raises(UnhealthyError, match=r"no answer within 0\.2 s"),
     ):
-        check(*silent.getsockname(), 0.2)
+        check("127.0.0.1", silent.getsockname()[1], 0.2)
 
 
 def test_an_answer_that_trickles_in_ends_at_the_timeout() -> None:

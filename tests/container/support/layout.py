@@ -1,0 +1,12 @@
+"""Where things are in the checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[3]
+DOCKER: Final = ROOT / "docker"
+CACHE: Final = ROOT / ".cache" / "docker"
+EXAMPLE: Final = ROOT / "examples" / "orders.py"
+CLIENT: Final = Path(__file__).with_name("client.py")
