@@ -13,6 +13,7 @@ from shareq.broker.group_coordinator import GroupCoordinatorService
 from shareq.broker.log.cleaner.cleaning import _Output
 from shareq.broker.share.window import InFlightWindow
 from shareq.broker.share_coordinator import ShareCoordinatorService
+from shareq.coordinator.share.shard import ShareCoordinatorShard
 from tests.simulation.planted import DELIVERED_AFTER_ANSWER, Fault, replaced
 
 
@@ -43,11 +44,21 @@ def start_does_not_finish_deletions() -> AbstractContextManager[object]:
     )
 
 
+def unrecorded_state_is_wiped_at_a_later_epoch() -> AbstractContextManager[object]:
+    original = ShareCoordinatorShard.initialize_once
+
+    def initialize_once(self: ShareCoordinatorShard, key: Any, state_epoch: int, *, again: bool) -> Any:
+        return original(self, key, state_epoch, again=False)
+
+    return replaced((ShareCoordinatorShard, "initialize_once", initialize_once))
+
+
 LEFT: Final = "was deleted"
 
 FAULTS: Final[dict[Fault, Sequence[str]]] = {
     what_is_archived_in_memory_alone_is_passed: (DELIVERED_AFTER_ANSWER, "is finished and passed"),
     members_that_never_come_back_stay: ("was silent, and is a member still",),
     emptied_segment_stays_in_the_log: ("replayed", "cannot be read"),
+    unrecorded_state_is_wiped_at_a_later_epoch: (DELIVERED_AFTER_ANSWER,),
     start_does_not_finish_deletions: (LEFT, "deleted topics"),
 }

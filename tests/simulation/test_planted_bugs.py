@@ -37,6 +37,7 @@ KNOWN: Final = {
     "what_is_archived_in_memory_alone_is_passed": 25,
     "emptied_segment_stays_in_the_log": 203,
     "start_does_not_finish_deletions": 12,
+    "unrecorded_state_is_wiped_at_a_later_epoch": 712,
 }
 
 
