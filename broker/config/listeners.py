@@ -36,7 +36,9 @@ def parse_listeners(values: Mapping[str, ConfigValue]) -> tuple[Listener, ...]:
     controllers = tuple(name.upper() for name in _texts(values, "controller.listener.names"))
     advertised = _addresses(values, "advertised.listeners")
     result: list[Listener] = []
-    for name, (host, port) in _addresses(values, "listeners").items():
+    addresses = _addresses(values, "listeners")
+    _check_ports(values, addresses)
+    for name, (host, port) in addresses.items():
         if name in controllers:
             continue
         protocol = _protocol(values, name, protocols)
@@ -60,6 +62,27 @@ def _addresses(values: Mapping[str, ConfigValue], key: str) -> dict[str, tuple[s
             raise ConfigError(key, _text(values, key), f"must not name the listener {name} twice")
         result[name] = (match[2].strip("[]"), int(match[3]))
     return result
+
+
+def _check_ports(values: Mapping[str, ConfigValue], addresses: Mapping[str, tuple[str, int]]) -> None:
+    """As in Apache Kafka, two may share a port only when one has an IPv4 address and the other one an IPv6 address.
+
+    Controllers' count, so that a file that is right here is right there. What is advertised may be shared.
+    """
+    families: dict[int, list[str]] = {}
+    for host, port in addresses.values():
+        if port:
+            families.setdefault(port, []).append(_family(host))
+    for taken in families.values():
+        if len(taken) > 1 and sorted(taken) != ["IPv4", "IPv6"]:
+            allowed = "must give each listener a port of its own, or one the IPv4 and one the IPv6 address on it"
+            raise ConfigError("listeners", _text(values, "listeners"), allowed)
+
+
+def _family(host: str) -> str:
+    if ":" in host:
+        return "IPv6"
+    return "IPv4" if re.fullmatch(r"[0-9]+(\.[0-9]+){3}", host) else "name"
 
 
 def _protocol_map(values: Mapping[str, ConfigValue]) -> dict[str, str]:

@@ -164,6 +164,19 @@ def test_the_default_listener_is_on_loopback() -> None:
         ),
         (
             {
+                "listeners": "V4://127.0.0.1:9092,V6://[::1]:9092,FREE://:0,ANY://:0",
+                "listener.security.protocol.map": "V4:PLAINTEXT,V6:PLAINTEXT,FREE:PLAINTEXT,ANY:PLAINTEXT",
+                "advertised.listeners": "V4://a:1,V6://a:1",
+            },
+            [
+                ("V4", "127.0.0.1", 9092, "a", 1),
+                ("V6", "::1", 9092, "a", 1),
+                ("FREE", "", 0, None, None),
+                ("ANY", "", 0, None, None),
+            ],
+        ),
+        (
+            {
                 "listeners": "inside://a:1,outside://b:2",
                 "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
                 "advertised.listeners": "OUTSIDE://c:3",
@@ -184,6 +197,10 @@ def test_listeners(properties: dict[str, str], expected: list[tuple[str, str, in
         ({"listeners": "PLAINTEXT://a/b:1"}, "NAME://HOST:PORT"),
         ({"listeners": ""}, "at least one element"),
         ({"listeners": "PLAINTEXT://a:1,PLAINTEXT://b:2"}, "twice"),
+        ({"listeners": "PLAINTEXT://:1,SASL_PLAINTEXT://:1"}, "a port of its own"),
+        ({"listeners": "PLAINTEXT://a:1,SASL_PLAINTEXT://[::1]:1"}, "a port of its own"),
+        ({"listeners": "PLAINTEXT://127.0.0.1:1,SASL_PLAINTEXT://127.0.0.2:1"}, "a port of its own"),
+        ({"listeners": "PLAINTEXT://:1,C://:1", "controller.listener.names": "C"}, "a port of its own"),
         ({"listeners": "SSL://a:1"}, "and SSL uses SSL"),
         ({"listeners": "MINE://a:1"}, "does not have the listener MINE"),
         ({"listener.security.protocol.map": "PLAINTEXT"}, "NAME:PROTOCOL"),
