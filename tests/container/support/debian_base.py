@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Final
@@ -27,6 +28,7 @@ def base_archive(cache: Path, work: Path) -> Path:
         unfinished = archive.with_suffix(".unfinished")
         leave_out = [f"--exclude={pattern}" for pattern in _LEFT_OUT]
         _run(["tar", "--numeric-owner", "--directory", str(root), *leave_out, "--create", f"--file={unfinished}", "."])
+        shutil.rmtree(root)
         unfinished.replace(archive)
     return archive
 
