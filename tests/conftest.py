@@ -25,6 +25,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="with --broker=apache: write down what Apache Kafka's tools print, to compare with",
     )
+    parser.addoption(
+        "--update-clients-table",
+        action="store_true",
+        help="with tests/interop/test_every_client.py: write what each client can do into docs/clients.md",
+    )
 
 
 @pytest.hookimpl(wrapper=True)

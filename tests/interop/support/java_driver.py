@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import subprocess
-import threading
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from tests.interop.support.json_process import JsonProcess, ProgramError
 from tests.support.apache_kafka import CACHE, class_path, why_unavailable
 
 SOURCE = Path(__file__).resolve().parents[1] / "java" / "src" / "Driver.java"
 
 
-class JavaError(Exception):
+class JavaError(ProgramError):
     """An exception in Java: its class name and message."""
 
 
@@ -62,49 +61,17 @@ def compiled(source: Path) -> Path:
     return folder
 
 
-class JavaProcess:
-    """The process of one source file's main class. One command at a time; each must be answered within `timeout_s`, or
-    the process is killed.
-    """
+class JavaProcess(JsonProcess):
+    """The process of one source file's main class."""
+
+    error = JavaError
 
     def __init__(self, source: Path, timeout_s: float = 90) -> None:
-        self._timeout_s = timeout_s
         command = ["java", "-Xmx256M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]  # but what the tools themselves log is their output
         command += [f"-Dorg.slf4j.simpleLogger.log.{name}=error" for name in ("org.apache.kafka.tools", "kafka.admin")]
         command += ["-cp", f"{compiled(source)}:{class_path()}", source.stem]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def call(self, do: str, **arguments: object) -> dict[str, Any]:  # JSON, of a shape that `do` decides
-        """Raises JavaError."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        overdue = threading.Timer(self._timeout_s, self._process.kill)
-        overdue.start()
-        try:
-            self._process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        finally:
-            overdue.cancel()
-        if not line:
-            raise JavaError(f"the driver ended during {do} {arguments}")
-        answer: dict[str, Any] = json.loads(line)
-        if "error" in answer:
-            raise JavaError(f"{answer['error']}: {answer['message']}")
-        return answer
-
-    def close(self) -> None:
-        """End the process, politely first."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        try:
-            self._process.wait(10)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
+        super().__init__(command, timeout_s)
 
 
 class JavaDriver(JavaProcess):

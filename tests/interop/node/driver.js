@@ -1,0 +1,33 @@
+// One JSON command a line on standard input, one JSON answer a line on standard output.
+// Which commands there are, and what they answer, is told by tests/interop/support/clients/commands.py.
+import { createInterface } from 'node:readline'
+
+const DEADLINE_MS = 30_000
+
+// commands: name -> async (command) => answer
+export async function serve(name, commands) {
+  // Both clients fail outside of any promise now and then; the command's own answer tells, or its deadline.
+  process.on('uncaughtException', (error) => console.error(error))
+  process.on('unhandledRejection', (error) => console.error(error))
+  for await (const line of createInterface({ input: process.stdin })) {
+    const command = JSON.parse(line)
+    let answer
+    try {
+      answer = await within(DEADLINE_MS, commands[command.do](command))
+    } catch (error) {
+      const causes = (error.errors ?? []).map((cause) => cause.message)
+      answer = { error: name, message: [error.message, ...causes].join('; ') }
+    }
+    const text = JSON.stringify(answer, (_, value) => (typeof value === 'bigint' ? Number(value) : value))
+    process.stdout.write(text + '\n')
+  }
+  process.exit(0)
+}
+
+export function within(ms, promise) {
+  let timer
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not done within ${ms} ms`)), ms)
+  })
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,143 @@
+"""What a client of the table in `docs/clients.md` is asked to do, which clients there are, and what they cannot do.
+
+The table is made of this and of what the suite saw (`--update-clients-table`): `test_every_client.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from tests.support.apache_kafka import KAFKA_VERSION
+
+HERE: Final = Path(__file__).parents[2]
+DOCUMENT: Final = HERE.parents[1] / "docs" / "clients.md"
+BEGIN: Final = "<!-- made by: pytest tests/interop/test_every_client.py --update-clients-table -->"
+END: Final = "<!-- end of what is made -->"
+
+FEATURES: Final = {
+    "produce": "produce",
+    "gzip": "produce, gzip",
+    "snappy": "produce, snappy",
+    "lz4": "produce, lz4",
+    "zstd": "produce, zstd",
+    "idempotent": "idempotent produce",
+    "fetch": "fetch",
+    "headers": "headers",
+    "offsets": "list offsets",
+    "classic_group": "classic group: consume, commit",
+    "static_member": "static member",
+    "consumer_group": "consumer group (KIP-848)",
+    "share_group": "share group: accept, release, reject",
+    "transactions": "transactions: commit, abort",
+    "transactional_id": "a transactional id used again",
+    "read_committed": "`read_committed`",
+    "topics": "create, describe, delete topics",
+    "configs": "describe configs",
+    "groups": "list, describe groups",
+    "delete_records": "delete records",
+    "PLAIN": "SASL PLAIN",
+    "SCRAM-SHA-256": "SASL SCRAM-SHA-256",
+    "SCRAM-SHA-512": "SASL SCRAM-SHA-512",
+}
+COMPRESSIONS: Final = ("gzip", "snappy", "lz4", "zstd")
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+_NO_SHARE = "has no share consumer"
+_NO_848 = "speaks the classic protocol only"
+_NO_CODEC = "has gzip alone; other codecs are packages of others"
+_PYTHON_CODEC = "needs packages of others for it, which are not installed here"
+_NO_ADMINISTRATION = "does not administer"
+_OLD_SCRAM = "answers with a wrong nonce before librdkafka 2.6.1; Apache Kafka refuses it as well (CVE-2024-56128)"
+
+# (client, feature) -> what the client lacks. Everything else is tested.
+LACKING: Final[Mapping[tuple[str, str], str]] = {
+    ("kafka-python", "snappy"): _PYTHON_CODEC,
+    ("kafka-python", "lz4"): _PYTHON_CODEC,
+    ("kafka-python", "zstd"): _PYTHON_CODEC,
+    ("kafka-python", "consumer_group"): _NO_848,
+    ("kafka-python", "share_group"): _NO_SHARE,
+    ("aiokafka", "share_group"): _NO_SHARE,
+    ("aiokafka", "consumer_group"): _NO_848,
+    ("kafkajs", "snappy"): _NO_CODEC,
+    ("kafkajs", "lz4"): _NO_CODEC,
+    ("kafkajs", "zstd"): _NO_CODEC,
+    ("kafkajs", "static_member"): "cannot be given a `group.instance.id`",
+    ("kafkajs", "consumer_group"): _NO_848,
+    ("kafkajs", "share_group"): _NO_SHARE,
+    ("platformatic", "zstd"): "has zstd with Node 22.15 or later; tested with Node 20",
+    ("platformatic", "static_member"): "leaves the group when it closes, static member or not",
+    ("platformatic", "share_group"): _NO_SHARE,
+    ("platformatic", "transactional_id"): (
+        "asks to keep producer id 0 instead of asking for a new one, and is fenced, by Apache Kafka as well"
+    ),
+    ("kcat", "consumer_group"): _NO_848,
+    ("kcat", "share_group"): _NO_SHARE,
+    ("kcat", "topics"): _NO_ADMINISTRATION,
+    ("kcat", "configs"): _NO_ADMINISTRATION,
+    ("kcat", "groups"): _NO_ADMINISTRATION,
+    ("kcat", "delete_records"): _NO_ADMINISTRATION,
+    ("kcat", "SCRAM-SHA-256"): _OLD_SCRAM,
+    ("kcat", "SCRAM-SHA-512"): _OLD_SCRAM,
+}
+
+
+def _go_version() -> str:
+    found = re.search(r"franz-go (v\S+)", (HERE / "go" / "go.mod").read_text())
+    assert found is not None
+    return found[1].removeprefix("v")
+
+
+def _node_version(package: str) -> str:
+    pinned: str = json.loads((HERE / "node" / "package.json").read_text())["dependencies"][package]
+    return pinned
+
+
+def clients() -> dict[str, str]:
+    """Name -> heading of its column, with the version that is tested."""
+    return {
+        "java": f"Java clients and tools {KAFKA_VERSION}",
+        "librdkafka": f"librdkafka {version('confluent-kafka')} (confluent-kafka)",
+        "kafka-python": f"kafka-python {version('kafka-python')}",
+        "aiokafka": f"aiokafka {version('aiokafka')}",
+        "franz-go": f"franz-go {_go_version()}",
+        "kafkajs": f"kafkajs {_node_version('kafkajs')}",
+        "platformatic": f"@platformatic/kafka {_node_version('@platformatic/kafka')}",
+        "kcat": "kcat 1.7.1 (librdkafka 2.0.2)",  # as Debian 12 has it
+    }
+
+
+def table(outcome: Mapping[tuple[str, str], str]) -> str:
+    """Markdown: a row a feature, a column a client, and notes. `outcome` has "pass" or what happened for what was
+    tested.
+    """
+    columns = clients()
+    notes: list[str] = []
+    lines = [f"| | {' | '.join(columns.values())} |", f"| --- |{' :-: |' * len(columns)}"]
+    for feature, title in FEATURES.items():
+        cells = [_cell(client, feature, outcome, notes) for client in columns]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    explained = [f"{number}. {note}" for number, note in enumerate(notes, 1)]
+    return "\n".join([BEGIN, "", *lines, "", *explained, "", END])
+
+
+def _cell(client: str, feature: str, outcome: Mapping[tuple[str, str], str], notes: list[str]) -> str:
+    lacking = LACKING.get((client, feature))
+    result = outcome.get((client, feature), "not tested") if lacking is None else f"The client {lacking}."
+    if result == "pass":
+        return "✓"
+    if result not in notes:
+        notes.append(result)
+    mark = "–" if lacking is not None else "✗"
+    return f"{mark} ({notes.index(result) + 1})"
+
+
+def everything_passes() -> dict[tuple[str, str], str]:
+    """The outcomes when nothing fails and nothing is skipped."""
+    return {
+        (client, feature): "pass" for client in clients() for feature in FEATURES if (client, feature) not in LACKING
+    }

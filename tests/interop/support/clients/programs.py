@@ -1,0 +1,124 @@
+"""Clients that are programs: Java, franz-go, kafkajs, @platformatic/kafka. Built, or installed, once into `.cache`.
+
+`python -m tests.interop.support.clients.programs` does that ahead of the tests, which otherwise do it themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from tests.interop.support.clients.commands import Unavailable
+from tests.interop.support.java_driver import JavaProcess, why_no_java
+from tests.interop.support.json_process import JsonProcess
+from tests.support.apache_kafka import CACHE
+
+HERE: Final = Path(__file__).parents[2]
+TIMEOUT_S: Final = 60
+
+
+def java() -> JsonProcess:
+    """Raises Unavailable."""
+    missing = why_no_java()
+    if missing is not None:
+        raise Unavailable(missing)
+    return JavaProcess(HERE / "java" / "src" / "Clients.java", TIMEOUT_S)
+
+
+def franz_go() -> JsonProcess:
+    """Raises Unavailable."""
+    return JsonProcess([str(_built(HERE / "go", _go_build) / "franz-go")], TIMEOUT_S)
+
+
+def kafkajs() -> JsonProcess:
+    """Raises Unavailable."""
+    return _node_program("kafkajs.js")
+
+
+def platformatic() -> JsonProcess:
+    """Raises Unavailable."""
+    return _node_program("platformatic.js")
+
+
+def main() -> None:
+    """Build everything that can be built here, and say what cannot."""
+    for folder, build in ((HERE / "go", _go_build), (HERE / "node", _npm_install)):
+        try:
+            print(f"{folder.name}: {_built(folder, build)}")
+        except (Unavailable, RuntimeError, subprocess.SubprocessError) as error:
+            print(f"{folder.name}: {error}")
+
+
+def _node_program(name: str) -> JsonProcess:
+    return JsonProcess(["node", str(_built(HERE / "node", _npm_install) / name)], TIMEOUT_S)
+
+
+def _built(source: Path, build: Callable[[Path], None]) -> Path:
+    """A folder in the cache with the sources and what `build` adds to them; made when a source has changed."""
+    files = sorted(path for path in source.iterdir() if path.is_file())
+    digest = hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files))
+    folder = CACHE / f"interop-{source.name}" / digest.hexdigest()[:12]
+    if not folder.exists():
+        fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")
+        fresh.mkdir(parents=True)
+        for file in files:
+            shutil.copy(file, fresh)
+        build(fresh)
+        fresh.rename(folder)
+    return folder
+
+
+def _go_build(folder: Path) -> None:
+    found = _version_of("go", ["go", "env", "GOVERSION"])
+    wanted = _go_directive(folder)
+    if found < (1, 21) or (found < wanted and os.environ.get("GOTOOLCHAIN") == "local"):
+        raise Unavailable(f"go {_dotted(found)} is too old: franz-go needs {_dotted(wanted)}")
+    _run(["go", "build", "-mod=readonly", "-o", "franz-go", "."], folder, {"CGO_ENABLED": "0"})
+
+
+def _go_directive(folder: Path) -> tuple[int, ...]:
+    for line in (folder / "go.mod").read_text().splitlines():
+        if line.startswith("go "):
+            return _numbers(line)
+    raise ValueError("go.mod names no version of Go")
+
+
+def _npm_install(folder: Path) -> None:
+    found = _version_of("node", ["node", "--version"])
+    if found < (20, 19, 4):
+        raise Unavailable(f"node {_dotted(found)} is too old: @platformatic/kafka needs 20.19.4")
+    _version_of("npm", ["npm", "--version"])
+    _run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder, {})
+
+
+def _version_of(program: str, command: Sequence[str]) -> tuple[int, ...]:
+    if shutil.which(program) is None:
+        raise Unavailable(f"{program} is not on the PATH")
+    return _numbers(subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", text)[:3]))
+
+
+def _dotted(numbers: tuple[int, ...]) -> str:
+    return ".".join(map(str, numbers))
+
+
+def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
+    done = subprocess.run(
+        command, check=False, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=400
+    )
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
+
+
+if __name__ == "__main__":
+    main()

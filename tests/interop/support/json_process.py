@@ -1,0 +1,54 @@
+"""A child process that a test drives: a JSON command a line to its standard input, a JSON answer a line from it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+
+class ProgramError(Exception):
+    """What went wrong within the program: its name for the error, and the message."""
+
+
+class JsonProcess:
+    """One command at a time; each must be answered within `timeout_s`, or the process is killed."""
+
+    error: ClassVar[type[ProgramError]] = ProgramError
+
+    def __init__(self, command: Sequence[str], timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def call(self, do: str, **arguments: object) -> dict[str, Any]:  # JSON, of a shape that `do` decides
+        """Raises `error`."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        overdue = threading.Timer(self._timeout_s, self._process.kill)
+        overdue.start()
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        finally:
+            overdue.cancel()
+        if not line:
+            raise self.error(f"the driver ended during {do} {arguments}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise self.error(f"{answer['error']}: {answer['message']}")
+        return answer
+
+    def close(self) -> None:
+        """End the process, politely first."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
