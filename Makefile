@@ -19,7 +19,7 @@ help:
 	@echo "  make demo        336,776 flights through one share group, the broker killed half way (2 minutes)"
 	@echo "  make test        every test that needs only Python (6 minutes at most)"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
-	@echo "  make interop     Apache Kafka's own clients and tools; needs Java and Maven, skips what is missing"
+	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
 	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.3.1 (10 minutes); needs Java and Maven"
