@@ -314,8 +314,7 @@ class SharePartitionManager:
         answer = leader.writes.pop(write_id, None)
         if write_id == leader.start_write_id:
             leader.start_write_id = None
-            if error is ErrorCode.NONE:
-                self.wake(leader)
+            self.wake(leader)
         self.perform(leader, effects)
         if error is not ErrorCode.NONE:
             logger.warning("%s: state write %d failed: %s", leader.key.text(), write_id, persisted.name)

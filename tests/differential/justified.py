@@ -101,6 +101,7 @@ def _released_at_the_same_time(situation: Situation, difference: Difference) -> 
         for partition, ranges in step.acks
         if partition == difference.partition
         for each in ranges
+        if len(each.types) in (1, each.last - each.first + 1)
         for offset in range(each.first, each.last + 1)
         if each.types[0 if len(each.types) == 1 else offset - each.first] == RELEASE
     }

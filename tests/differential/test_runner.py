@@ -117,6 +117,17 @@ def test_acknowledging_below_an_empty_window() -> None:
     assert explains(step, refused, Answer(0)) == []
 
 
+def test_too_few_types_release_nothing() -> None:
+    """Such a batch is refused by both brokers, whatever comes of the records beside it."""
+    sound = replace(STEP, acks=((0, (AckRange(0, 2, (2, 2, 2)),)),))
+    short = replace(STEP, acks=((0, (AckRange(0, 2, (2, 2)),)),))
+    ended = PartitionAnswer(acquired={50: 1})
+    ours = Answer(0, {0: PartitionAnswer(acquired={0: 2}), 1: ended})
+    theirs = Answer(0, {0: PartitionAnswer(acquired={0: 2, 1: 2}), 1: ended})
+    assert explains(sound, ours, theirs) == ["what a share fetch itself releases, when another partition ends it"]
+    assert explains(short, ours, theirs) == []
+
+
 def test_throttled_records_may_come_in_other_numbers_after_a_reload() -> None:
     view = view_of()
     assert explains(STEP, acquired(0, 9, 4), acquired(0, 8, 4), view) == []

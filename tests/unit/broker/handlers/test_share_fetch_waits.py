@@ -81,7 +81,8 @@ def test_both_partitions_of_a_fetch_are_handed_out_though_one_start_offset_is_no
     assert sorted(acquired_of(member.fetch(max_wait_ms=1_000))) == [(0, 1, 1), (1, 1, 1)]
 
 
-def test_a_start_offset_that_cannot_be_written_is_waited_for_once() -> None:
+@pytest.mark.parametrize("max_wait_ms", [0, 1_000])
+def test_a_start_offset_that_cannot_be_written_is_waited_for_once(max_wait_ms: int) -> None:
     """The fetch ends in time, without records; a later one tries again."""
     world = BrokerWorld()
     member = idle_member(world, "t")
@@ -95,8 +96,8 @@ def test_a_start_offset_that_cannot_be_written_is_waited_for_once() -> None:
         return OSError(errno.EIO, "no")
 
     world.fs.fail = fail
-    member.send_fetch(max_wait_ms=1_000)
-    world.clock.advance(1_000)
+    member.send_fetch(max_wait_ms=max_wait_ms)
+    world.clock.advance(max_wait_ms)
     assert acquired_of(member.fetch_answer()) == []
     assert 1 <= len(failed) <= 3
     world.fs.fail = None
