@@ -145,10 +145,20 @@ def _passed_by_the_log_start(situation: Situation, difference: Difference) -> bo
         partition
         for partition in range(PARTITIONS)
         if not theirs.of(partition).acquired
-        and 0 < view.log_start[partition] <= min(ours.of(partition).acquired, default=0)
+        and 0 < view.log_start[partition] <= min(ours.of(partition).acquired, default=view.log_start[partition])
     }
     nothing = not any(theirs.of(partition).acquired for partition in range(PARTITIONS))
     return difference.partition in passed or (nothing and len(passed) > 0)
+
+
+def _in_front_of_the_log_start(situation: Situation, difference: Difference) -> bool:
+    """The record batch in which the log starts is handed out from its first record on."""
+    mine, other, partition = difference.ours, difference.theirs, difference.partition
+    if not isinstance(situation.step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
+        return False
+    log_start = situation.view.log_start[partition or 0]
+    deleted = {offset: count for offset, count in other.items() if offset < log_start}
+    return bool(deleted) and {**deleted, **mine} == dict(other) and sorted(deleted) == [*range(min(deleted), log_start)]
 
 
 def _log_start_forgotten(situation: Situation, difference: Difference) -> bool:
@@ -225,6 +235,13 @@ JUSTIFIED: Final = (
         "record of it, often before it has read the other partition: the client asks again; here the same fetch reads "
         "again and hands the records out",
         _passed_by_the_log_start,
+        diverges=True,
+    ),
+    Justified(
+        "deleted records of the batch in which the log starts",
+        "Apache Kafka hands out this record batch from its first record on when it finds the new log start while "
+        "nothing is in flight; here deleted records are not delivered",
+        _in_front_of_the_log_start,
         diverges=True,
     ),
     Justified(

@@ -139,6 +139,27 @@ def test_throttled_records_may_come_in_other_numbers_after_a_reload() -> None:
     assert explains(STEP, acquired(0, 9, 4), Answer(), view) == []
 
 
+def test_deleted_records_of_the_batch_in_which_the_log_starts() -> None:
+    view = view_of()
+    assert explains(STEP, acquired(5, 9), acquired(3, 9), view) == []
+    view.log_start[0] = 5
+    assert explains(STEP, acquired(5, 9), acquired(3, 9), view) == [
+        "deleted records of the batch in which the log starts"
+    ]
+    assert explains(STEP, acquired(6, 9), acquired(3, 9), view) == []
+    assert explains(STEP, acquired(5, 9), acquired(3, 8), view) == []
+    assert explains(STEP, acquired(3, 9), acquired(5, 9), view) == []
+
+
+def test_a_log_start_that_passed_a_group_may_end_a_fetch_for_all_its_partitions() -> None:
+    step, view = replace(STEP, partitions=(0, 1)), view_of()
+    assert explains(step, acquired(0, 4, partition=1), Answer(), view) == []
+    view.log_start[0] = 100
+    name = "the first share fetch after the log start passed the group"
+    assert explains(step, acquired(0, 4, partition=1), Answer(), view) == [name]
+    assert explains(step, acquired(0, 4, partition=1), acquired(0, 3, partition=1), view) == []
+
+
 def test_a_negative_batch_size_adds_the_offset_in_front() -> None:
     step = replace(STEP, batch_size=-1, mode=BATCH_OPTIMIZED)
     assert explains(step, acquired(5, 9), acquired(4, 9)) == ["negative BatchSize"]
