@@ -11,7 +11,7 @@ WITHIN := $(RUN) scripts/within.py
 SOURCES := tests bench examples scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types imports gen-check links gen interop interop-spark docker-test differential sim bench dist clean
+.PHONY: help demo test check lint types imports gen-check links gen interop interop-all interop-spark docker-test differential sim bench dist clean
 
 help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
@@ -20,6 +20,7 @@ help:
 	@echo "  make test        every test that needs only Python (6 minutes at most)"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
 	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
+	@echo "  make interop-all the same, with clean restarts where make interop has the kill -9 alone"
 	@echo "  make interop-spark  Spark's Kafka source and sink; fetches half a gigabyte"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
@@ -72,7 +73,10 @@ gen: $(READY)
 	$(RUN) -m shareq.protocol.generator
 
 interop: $(READY)
-	$(WITHIN) 480 $(BIN)/pytest -q -rs -m interop $(ARGS)
+	$(WITHIN) 480 $(BIN)/pytest -q -rs -m "interop and not thorough" $(ARGS)
+
+interop-all: $(READY)
+	$(BIN)/pytest -q -rs -m interop $(ARGS)
 
 docker-test: $(READY)
 	$(WITHIN) 300 $(BIN)/pytest -q -rs -m container $(ARGS) tests/container

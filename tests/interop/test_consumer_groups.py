@@ -127,7 +127,9 @@ def test_a_static_member_that_comes_back_has_its_own_again(
 
 @pytest.mark.crash
 @pytest.mark.parametrize("client", CLIENTS_OF_KIP_848)
-@pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])
+@pytest.mark.parametrize(
+    "kill", [pytest.param(False, marks=pytest.mark.thorough, id="clean restart"), pytest.param(True, id="kill -9")]
+)
 def test_a_group_goes_on_after_a_restart(broker: BrokerUnderTest, unique: Unique, client: str, kill: bool) -> None:
     work = Work(broker, unique)
     one, two = work.member(client), work.member(client)

@@ -143,7 +143,9 @@ def test_acquire_mode(broker: BrokerUnderTest, java: JavaDriver, unique: Unique,
 
 
 @pytest.mark.crash
-@pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])
+@pytest.mark.parametrize(
+    "kill", [pytest.param(False, marks=pytest.mark.thorough, id="clean restart"), pytest.param(True, id="kill -9")]
+)
 def test_restart_loses_nothing_and_revives_nothing(
     broker: BrokerUnderTest, java: JavaDriver, unique: Unique, kill: bool
 ) -> None:

@@ -174,7 +174,9 @@ def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, uniqu
 
 
 @pytest.mark.crash
-@pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])
+@pytest.mark.parametrize(
+    "kill", [pytest.param(False, marks=pytest.mark.thorough, id="clean restart"), pytest.param(True, id="kill -9")]
+)
 def test_console_share_consumer_over_a_restart(
     broker: BrokerUnderTest, java: JavaDriver, unique: Unique, kill: bool
 ) -> None:

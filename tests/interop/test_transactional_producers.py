@@ -161,7 +161,9 @@ def test_share_consumers_get_what_is_committed(
 
 
 @pytest.mark.crash
-@pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])
+@pytest.mark.parametrize(
+    "kill", [pytest.param(False, marks=pytest.mark.thorough, id="clean restart"), pytest.param(True, id="kill -9")]
+)
 def test_a_transaction_outlives_a_restart(
     broker: BrokerUnderTest, unique: Unique, new_producer: NewProducer, kill: bool
 ) -> None:
