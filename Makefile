@@ -11,7 +11,7 @@ WITHIN := $(RUN) scripts/within.py
 SOURCES := tests bench examples scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types imports gen-check links gen interop interop-all interop-spark docker-test differential sim bench dist clean
+.PHONY: help demo test check lint types imports gen-check links gen interop interop-all interop-spark docker-test differential differential-few sim bench dist clean
 
 help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
@@ -25,6 +25,7 @@ help:
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
 	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.3.1 (10 minutes); needs Java and Maven"
+	@echo "  make differential-few  15 of them (1 minute)"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
 	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
 	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
@@ -73,7 +74,7 @@ gen: $(READY)
 	$(RUN) -m shareq.protocol.generator
 
 interop: $(READY)
-	$(WITHIN) 480 $(BIN)/pytest -q -rs -m "interop and not thorough" $(ARGS)
+	$(WITHIN) 480 $(BIN)/pytest -q -rs -m "interop and not thorough" --ignore=tests/differential $(ARGS)
 
 interop-all: $(READY)
 	$(BIN)/pytest -q -rs -m interop $(ARGS)
@@ -83,6 +84,9 @@ docker-test: $(READY)
 
 interop-spark: $(READY)
 	SHAREQ_SPARK=1 $(BIN)/pytest -q -rs tests/interop/test_spark.py $(ARGS)
+
+differential-few: $(READY)
+	$(WITHIN) 240 $(BIN)/pytest -q -rs -m interop tests/differential $(ARGS)
 
 differential: $(READY)
 	@$(RUN) -m tests.differential $(ARGS)
