@@ -29,13 +29,7 @@ def commit_error(group: Group | None, request: OffsetCommitRequest, version: int
     9 know as ILLEGAL_GENERATION where there is no group at all.
     """
     if isinstance(group, ClassicGroup):
-        return classic.commit_error(
-            group,
-            request.member_id,
-            request.group_instance_id,
-            request.generation_id_or_member_epoch,
-            transactional=False,
-        )
+        return _classic_commit_error(group, request, transactional=False)
     if isinstance(group, ConsumerGroup):
         return consumer.commit_error(group, request, version)
     if group is not None:
@@ -48,18 +42,17 @@ def commit_error(group: Group | None, request: OffsetCommitRequest, version: int
 def transactional_commit_error(group: Group | None, request: OffsetCommitRequest) -> ErrorCode:
     """As `commit_error`, of a TxnOffsetCommit: ILLEGAL_GENERATION for a generation of a group that does not exist."""
     if isinstance(group, ClassicGroup):
-        return classic.commit_error(
-            group,
-            request.member_id,
-            request.group_instance_id,
-            request.generation_id_or_member_epoch,
-            transactional=True,
-        )
+        return _classic_commit_error(group, request, transactional=True)
     if isinstance(group, ConsumerGroup):
         return consumer.commit_error(group, request, None)
     if group is not None:
         return ErrorCode.GROUP_ID_NOT_FOUND
     return ErrorCode.NONE if request.generation_id_or_member_epoch < 0 else ErrorCode.ILLEGAL_GENERATION
+
+
+def _classic_commit_error(group: ClassicGroup, request: OffsetCommitRequest, *, transactional: bool) -> ErrorCode:
+    member = (request.member_id, request.group_instance_id, request.generation_id_or_member_epoch)
+    return classic.commit_error(group, *member, transactional=transactional)
 
 
 def has_offsets(group: Group | None) -> TypeGuard[ClassicGroup | ConsumerGroup]:
