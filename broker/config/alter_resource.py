@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.api_error import NO_ERROR, ApiError
 from shareq.broker.config.config_admin import ConfigAdmin
@@ -16,6 +17,15 @@ from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.context import RequestContext
+
+
+REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+"""What every row of a resource gets that a request names twice; see `repeated`."""
+
+
+def repeated(resources: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
+    """The resources, type and name, that come more than once."""
+    return {resource for resource, times in Counter(resources).items() if times > 1}
 
 
 def alter_resource(

@@ -6,11 +6,10 @@ errors are those of IncrementalAlterConfigs; a null value is INVALID_REQUEST.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.api_error import ApiError
-from shareq.broker.config.alter_resource import alter_resource
+from shareq.broker.config.alter_resource import REPEATED, alter_resource, repeated
 from shareq.broker.config.config_changes import Alteration, ConfigOp
 from shareq.broker.config.config_service import BROKER, GROUP, TOPIC
 from shareq.broker.config.resources import ResourceType
@@ -28,16 +27,15 @@ if TYPE_CHECKING:
 
 VERSIONS = VersionRange(0, 2)
 
-_REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
 _STORED_AS: Final = {ResourceType.TOPIC: TOPIC, ResourceType.BROKER: BROKER, ResourceType.GROUP: GROUP}
 
 
 def handle(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
-    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    twice = repeated((resource.resource_type, resource.resource_name) for resource in request.resources)
     rows: list[AlterConfigsResourceResponse] = []
     for resource in request.resources:
-        repeated = times[resource.resource_type, resource.resource_name] > 1
-        rows.append(_row(resource, _REPEATED if repeated else _replace(ctx, resource, request.validate_only)))
+        again = (resource.resource_type, resource.resource_name) in twice
+        rows.append(_row(resource, REPEATED if again else _replace(ctx, resource, request.validate_only)))
     return AlterConfigsResponse(responses=rows)
 
 

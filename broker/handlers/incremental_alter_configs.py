@@ -9,11 +9,10 @@ stays compacted.
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from shareq.broker.api_error import ApiError
-from shareq.broker.config.alter_resource import alter_resource
+from shareq.broker.config.alter_resource import REPEATED, alter_resource, repeated
 from shareq.broker.config.config_changes import Alteration
 from shareq.broker.handlers import VersionRange
 from shareq.protocol.errors import ErrorCode
@@ -29,15 +28,13 @@ if TYPE_CHECKING:
 
 VERSIONS = VersionRange(0, 1)
 
-_REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-
 
 def handle(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
-    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    twice = repeated((resource.resource_type, resource.resource_name) for resource in request.resources)
     rows: list[AlterConfigsResourceResponse] = []
     for resource in request.resources:
-        repeated = times[resource.resource_type, resource.resource_name] > 1
-        rows.append(_row(resource, _REPEATED if repeated else _alter(ctx, resource, request.validate_only)))
+        again = (resource.resource_type, resource.resource_name) in twice
+        rows.append(_row(resource, REPEATED if again else _alter(ctx, resource, request.validate_only)))
     return IncrementalAlterConfigsResponse(responses=rows)
 
 
