@@ -1,0 +1,1 @@
+"""A PySpark data source that reads Kafka share groups in Structured Streaming."""
