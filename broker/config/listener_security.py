@@ -62,7 +62,7 @@ def _mechanisms(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[str
 
 
 def _plain_users(prefix: str, own: Mapping[str, str], mechanisms: Iterable[str]) -> dict[str, str]:
-    from shareq.broker.security.jaas import parse_jaas  # only listeners with SASL pay for it
+    from shareq.protocol.jaas import parse_jaas  # only listeners with SASL pay for it
 
     users: dict[str, str] = {}
     for mechanism in mechanisms:

@@ -1,4 +1,4 @@
-"""One entry of a JAAS configuration, as `sasl.jaas.config` holds it.
+"""One entry of a JAAS configuration, as `sasl.jaas.config` of brokers and clients holds it.
 
 MODULE FLAG key=value ... ;      values may stand in double or single quotes, with backslash escapes
 """

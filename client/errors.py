@@ -1,0 +1,60 @@
+"""What a client's caller may have to deal with. Every message is one line and holds no secret."""
+
+from __future__ import annotations
+
+from shareq.protocol.errors import ErrorCode, text_of
+
+__all__ = [
+    "AuthenticationFailed",
+    "BrokerError",
+    "ClientError",
+    "ConfigError",
+    "Disconnected",
+    "Unreachable",
+    "UnsupportedApi",
+]
+
+
+class ClientError(Exception):
+    """Anything that a client cannot do. The subclasses say whether to try again."""
+
+
+class ConfigError(ClientError, ValueError):
+    """A property that is unknown, refused or has a value it cannot have. Nothing was sent."""
+
+
+class AuthenticationFailed(ClientError):
+    """The broker does not accept the credentials, or we not its certificate. Trying again does not help."""
+
+
+class UnsupportedApi(ClientError):
+    """The broker does not offer an API in a version that is needed. Trying again does not help."""
+
+
+class Unreachable(ClientError):
+    """No answer within the time there was. Trying again may help."""
+
+
+class Disconnected(Unreachable):
+    """A connection ended before the answer came. Whether the broker handled the request is not known."""
+
+
+class BrokerError(ClientError):
+    """A broker answered with an error code. `what` names what was asked for: a topic, a group, a request."""
+
+    def __init__(self, code: int, what: str, message: str | None = None) -> None:
+        super().__init__(f"{what}: {name_of(code)}: {message or text_of(code)}")
+        self.code = code
+        self.what = what
+        self.message = message
+
+    def __reduce__(self) -> tuple[type[BrokerError], tuple[int, str, str | None]]:
+        return type(self), (self.code, self.what, self.message)
+
+
+def name_of(code: int) -> str:
+    """Kafka's name of an error code, or its number where this release does not know it."""
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return f"error {code}"
