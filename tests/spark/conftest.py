@@ -1,0 +1,121 @@
+"""Spark sessions, jobs of their own, and the broker under test. Run by `make test-spark`, in .venv-spark.
+
+No Java of the machine is used: sessions run on the one from pip, and a `java` on the PATH fails. Only Apache Kafka as
+the judge (`--broker=apache`) needs the machine's.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_unavailable_here
+from tests.spark.support.jobs import Job
+from tests.spark.support.session import open_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HERE = Path(__file__).parent
+# Without PySpark nothing here can be imported. `make test-spark` then finds no test, which is a failure.
+collect_ignore_glob = [] if importlib.util.find_spec("pyspark") else ["test_*.py"]
+
+# py4j and Spark's workers leave sockets to the garbage collector; pandas and PySpark are not always of the same age.
+_NOT_OURS = (
+    "ignore::ResourceWarning",
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore::DeprecationWarning:pyspark",
+    "ignore::FutureWarning:pyspark",
+)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m is looked at
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.spark)
+            for warning in _NOT_OURS:
+                item.add_marker(pytest.mark.filterwarnings(warning))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_java_of_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.config.getoption("--broker") == "apache":
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="shareq-no-java-") as folder:
+        java = Path(folder) / "java"
+        java.write_text('#!/bin/sh\necho "a test has started the java of the PATH" >&2\nexit 127\n')
+        java.chmod(0o755)
+        before = os.environ["PATH"]
+        os.environ["PATH"] = f"{folder}{os.pathsep}{before}"
+        yield
+        os.environ["PATH"] = before
+
+
+@pytest.fixture(scope="session")
+def spark_folder() -> Iterator[Path]:
+    """Where sessions write; on a path of its own, since pytest's may be long."""
+    folder = Path(tempfile.mkdtemp(prefix="shareq-spark-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def spark(spark_folder: Path) -> Iterator[SparkSession]:
+    """One session, local[2], for all tests: starting one takes some seconds. Stop the queries you start."""
+    session = open_session(spark_folder)
+    yield session
+    session.stop()
+    gc.collect()
+
+
+@pytest.fixture
+def run_job(tmp_path: Path) -> Iterator[Callable[..., Job]]:
+    """`run_job("tests.spark.support.some_job", "argument", ...)`: starts it and returns at once; killed at the end."""
+    jobs: list[Job] = []
+
+    def run(module: str, *arguments: object) -> Job:
+        job = Job(module, [str(argument) for argument in arguments], tmp_path / f"job-{len(jobs)}.log")
+        jobs.append(job)
+        return job
+
+    yield run
+    for job in jobs:
+        job.kill()
+
+
+@pytest.fixture(scope="session")
+def broker_kind(request: pytest.FixtureRequest) -> Kind:
+    kind: Kind = request.config.getoption("--broker")
+    missing = why_unavailable_here(kind)
+    if missing is not None:
+        pytest.skip(missing)
+    return kind
+
+
+@pytest.fixture(scope="module")
+def broker(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[BrokerUnderTest]:
+    """One broker a module; a module that needs other properties sets `BROKER_SETTINGS = {"name": "value"}`."""
+    broker = BrokerUnderTest(broker_kind, getattr(request.module, "BROKER_SETTINGS", None))
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.remove()
+
+
+@pytest.fixture
+def unique() -> Callable[[str], str]:
+    """Names that no other test uses: `unique("topic")` -> `topic-3f9c1b`, the same suffix within a test."""
+    suffix = uuid.uuid4().hex[:6]
+    return lambda name: f"{name}-{suffix}"

@@ -1,0 +1,106 @@
+"""Spark jobs in processes of their own, which a test can kill: driver, JVM, source runner, workers, or all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.spark.support.session import spark_environment
+
+
+class Process(NamedTuple):
+    """A process of a job; `command` has its arguments joined by blanks."""
+
+    pid: int
+    parent: int
+    command: str
+
+
+class Job:
+    """`python -m MODULE ARGUMENT...` with a session of its own, its output in one file."""
+
+    def __init__(self, module: str, arguments: list[str], log: Path) -> None:
+        self.log = log
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=spark_environment(),
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        """Of the Python driver."""
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def output(self, size: int = 6000) -> str:
+        """The end of what all processes of the job have written."""
+        return self.log.read_text(errors="replace")[-size:]
+
+    def processes(self, part: str = "") -> list[Process]:
+        """Those alive whose command has `part` in it: "java", "pyspark.daemon", "python_streaming_source_runner"."""
+        return [one for one in _processes_of_session(self.pid) if part in one.command]
+
+    def wait_until(self, done: Callable[[], bool], timeout_s: float = 60) -> None:
+        """AssertionError, with the output, when the job ends before or the time is over."""
+        deadline = time.monotonic() + timeout_s
+        while not done():
+            assert self.running, f"the job ended with code {self._process.returncode}:\n{self.output()}"
+            assert time.monotonic() < deadline, f"not within {timeout_s:g} s:\n{self.output()}"
+            time.sleep(0.02)
+
+    def wait(self, timeout_s: float = 90) -> None:
+        """Until the driver has ended. AssertionError, with the output, when its code is not 0 or the time is over."""
+        try:
+            code = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"not done within {timeout_s:g} s:\n{self.output()}") from None
+        assert code == 0, f"the job ended with code {code}:\n{self.output()}"
+
+    def terminate(self) -> None:
+        """SIGTERM to the Python driver."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """SIGKILL to all of it at once; returns when all have ended."""
+        while True:
+            left = _processes_of_session(self.pid)
+            for one in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(one.pid, signal.SIGKILL)
+            self._process.poll()  # reaped, or it stays in the list
+            if not left:
+                break
+            time.sleep(0.01)
+        self._process.wait()
+
+
+def _processes_of_session(session: int) -> list[Process]:
+    """Python's workers have a process group of their own, so the group of the driver is not all of it."""
+    return [process for process, of in _all_processes() if of == session]
+
+
+def _all_processes() -> Iterator[tuple[Process, int]]:
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdecimal():
+            continue
+        with contextlib.suppress(OSError):  # it has just ended
+            # proc(5): pid (name) state parent group session; the name may hold blanks and parentheses
+            state, parent, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if state != "Z":
+                yield Process(int(folder.name), int(parent), command), int(session)
