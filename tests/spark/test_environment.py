@@ -27,7 +27,7 @@ def test_spark_runs_on_the_java_from_pip(spark: SparkSession, request: pytest.Fi
 
 def test_a_killed_job_leaves_nothing_behind(run_job: Callable[..., Job], tmp_path: Path) -> None:
     job = run_job("tests.spark.support.rate_job", tmp_path)
-    job.wait_until(lambda: (tmp_path / "batch-1").exists())
+    job.wait_until((tmp_path / "batch-1").exists)
     assert len(job.processes("org.apache.spark.deploy.SparkSubmit")) == 1
     job.kill()
     assert job.processes() == []
