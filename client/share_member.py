@@ -1,0 +1,99 @@
+"""Membership in a share group: what to send when, and what an answer means (KIP-932). Sans-IO.
+
+The member chooses its id and keeps it for its life. Epoch 0 joins, -1 leaves. An answer tells the assignment only when
+it changed or the member asked for it, so what was told last holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from typing import Final
+
+from shareq.client.share_session import Place, code_of
+from shareq.protocol.errors import ErrorCode, is_retriable
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+
+JOINING: Final = 0
+LEAVING: Final = -1
+EAGER_INTERVAL_MS: Final = 500
+EAGER_HEARTBEATS: Final = 20
+
+_REJOIN: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER_EPOCH})
+_MOVED: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
+
+
+class Verdict(Enum):
+    """What the driver is to do after an answer."""
+
+    STEADY = auto()
+    """Nothing until the next heartbeat is due."""
+    AGAIN = auto()
+    """Send another heartbeat at once (to join anew)."""
+    LATER = auto()
+    """Try again after a pause."""
+    MOVED = auto()
+    """Look the coordinator up again, then try again after a pause."""
+    REFUSED = auto()
+    """The group does not take this member; trying again would not help."""
+
+
+class ShareMember:
+    """One member. `assignment` is None until an answer told one, which may be an empty one."""
+
+    __slots__ = ("_eager", "_group_id", "_rack", "_topics", "assignment", "due_ms", "epoch", "member_id")
+
+    def __init__(self, group_id: str, member_id: str, topics: Sequence[str], rack: str | None = None) -> None:
+        self._group_id = group_id
+        self._topics = list(topics)
+        self._rack = rack
+        self._eager = EAGER_HEARTBEATS
+        self.member_id = member_id
+        self.epoch = JOINING
+        self.assignment: frozenset[Place] | None = None
+        self.due_ms = 0
+        """When the next heartbeat is to be sent, on the driver's clock."""
+
+    def request(self) -> ShareGroupHeartbeatRequest:
+        """The next heartbeat: a full one to join, else only the epoch."""
+        if self.epoch == JOINING:
+            return ShareGroupHeartbeatRequest(self._group_id, self.member_id, JOINING, self._rack, self._topics)
+        return ShareGroupHeartbeatRequest(self._group_id, self.member_id, self.epoch)
+
+    def leave_request(self) -> ShareGroupHeartbeatRequest:
+        """The last heartbeat."""
+        return ShareGroupHeartbeatRequest(self._group_id, self.member_id, LEAVING)
+
+    def answered(self, answer: ShareGroupHeartbeatResponse, now_ms: int) -> Verdict:
+        """Take in the answer to `request`."""
+        error = code_of(answer.error_code)
+        if error in _REJOIN:
+            if self.epoch == JOINING:
+                return Verdict.LATER
+            self.epoch = JOINING
+            self.due_ms = now_ms
+            return Verdict.AGAIN
+        if error in _MOVED:
+            return Verdict.MOVED
+        if error is not ErrorCode.NONE:
+            return Verdict.LATER if is_retriable(error) else Verdict.REFUSED
+        self.epoch = answer.member_epoch
+        if answer.assignment is not None:
+            self.assignment = frozenset(
+                (topic.topic_id, partition)
+                for topic in answer.assignment.topic_partitions
+                for partition in topic.partitions
+            )
+        self.due_ms = now_ms + self._interval(answer.heartbeat_interval_ms)
+        return Verdict.STEADY
+
+    def _interval(self, told_ms: int) -> int:
+        """Sooner than told while a new member has no partition.
+
+        Apache Kafka 4.3.1 initialises share partitions after a group's first heartbeat and assigns them with a later
+        one, by default five seconds on.
+        """
+        if self.assignment or not self._eager:
+            return told_ms
+        self._eager -= 1
+        return min(told_ms, EAGER_INTERVAL_MS)

@@ -1,0 +1,247 @@
+"""The share session with one broker: epochs, partitions, acquisitions and acknowledgements (KIP-932). Sans-IO.
+
+ShareFetch and ShareAcknowledge count up one epoch together, so at most one of them may be under way. The broker binds a
+session to the connection that opened it and releases its locks when that connection ends; whoever drives a session says
+so by `lose`. After that, and after every error of a whole request, the next fetch opens a new one with epoch 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import share_acknowledge, share_fetch
+from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
+from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
+
+Place = tuple[bytes, int]
+"""Topic id and partition."""
+
+OPENING: Final = 0
+CLOSING: Final = -1
+MAX_BATCHES: Final = 2000
+"""Acknowledgement batches of one request: some 40 KB, and a bounded state write at the broker."""
+
+_MAX_INT32: Final = (1 << 31) - 1
+
+
+def code_of(number: int) -> ErrorCode:
+    """An error code of the wire; one that this release does not know is UNKNOWN_SERVER_ERROR."""
+    try:
+        return ErrorCode(number)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class AcknowledgeType(IntEnum):
+    """What becomes of acquired records. RENEW extends their locks (KIP-1222), and needs version 2 of the RPC."""
+
+    GAP = 0
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+    RENEW = 4
+
+
+class AckRange(NamedTuple):
+    """Offsets of one partition to acknowledge; both ends are included."""
+
+    topic_id: bytes
+    partition: int
+    first: int
+    last: int
+
+
+class Acquisition(NamedTuple):
+    """Offsets that were acquired together; both ends are included. `delivery_count` is 1 at the first delivery."""
+
+    place: Place
+    first: int
+    last: int
+    delivery_count: int
+
+
+class FetchLimits(NamedTuple):
+    """How much one ShareFetch may acquire, and how long it may wait for the first record.
+
+    Without `strict` the broker rounds `max_records` up to whole batches of the log; with it, which needs version 2
+    (KIP-1206), it does not.
+    """
+
+    max_records: int
+    max_wait_ms: int
+    max_bytes: int
+    strict: bool = False
+
+
+class FetchOutcome(NamedTuple):
+    """What a ShareFetch brought. `error` is that of the whole request: then nothing else is there."""
+
+    error: ErrorCode
+    acquired: Sequence[Acquisition] = ()
+    errors: Mapping[Place, ErrorCode] = {}
+    lock_timeout_ms: int = 0
+
+
+class AckOutcome(NamedTuple):
+    """What became of a ShareAcknowledge. `error` is that of the whole request, `errors` has the partitions that failed."""
+
+    error: ErrorCode
+    errors: Mapping[Place, ErrorCode] = {}
+
+
+class ShareSession:
+    """One member's session with one broker. Owned by one driver, which sends one request at a time."""
+
+    __slots__ = ("_added", "_group_id", "_known", "_member_id", "_removed", "_stale", "_wanted", "epoch")
+
+    def __init__(self, group_id: str, member_id: str) -> None:
+        self._group_id = group_id
+        self._member_id = member_id
+        self._wanted: frozenset[Place] = frozenset()
+        self._known: set[Place] = set()  # what the broker has in the session
+        self._stale: set[Place] = set()  # to be forgotten once, though wanted
+        self._added: Collection[Place] = ()
+        self._removed: Collection[Place] = ()
+        self.epoch = OPENING
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the broker holds a session, as far as is known."""
+        return self.epoch != OPENING
+
+    @property
+    def places(self) -> frozenset[Place]:
+        """The partitions that are wanted."""
+        return self._wanted
+
+    @property
+    def needs_fetch(self) -> bool:
+        """Whether there is a partition to fetch from, or one to take out of the session."""
+        return bool(self._wanted or self._known)
+
+    def assign(self, places: Iterable[Place]) -> None:
+        """What the session is to consist of, from the next fetch on."""
+        self._wanted = frozenset(places)
+
+    def renew_entry(self, place: Place) -> None:
+        """Let the next fetch take the partition out, and the one after it put it in again.
+
+        The broker resolves a topic id when a partition enters a session, and keeps what it found.
+        """
+        if place in self._known:
+            self._stale.add(place)
+
+    def lose(self) -> None:
+        """The session is gone, with its connection or by an error."""
+        self.epoch = OPENING
+        self._known.clear()
+        self._stale.clear()
+
+    # -- requests and what their answers mean
+
+    def fetch_request(self, limits: FetchLimits) -> ShareFetchRequest:
+        """The next ShareFetch: it opens the session, or tells the partitions that came and went."""
+        wanted = self._wanted - self._stale
+        self._added = wanted - self._known
+        self._removed = self._known - wanted
+        max_records = min(limits.max_records, _MAX_INT32)
+        return ShareFetchRequest(
+            self._group_id,
+            self._member_id,
+            self.epoch,
+            limits.max_wait_ms,
+            1,
+            min(limits.max_bytes, _MAX_INT32),
+            max_records,
+            max_records,  # ranges as wide as they can be: nothing is decoded here
+            share_acquire_mode=int(limits.strict),
+            topics=[
+                share_fetch.FetchTopic(topic_id, [share_fetch.FetchPartition(partition) for partition in partitions])
+                for topic_id, partitions in _by_topic(self._added)
+            ],
+            forgotten_topics_data=[
+                share_fetch.ForgottenTopic(topic_id, partitions) for topic_id, partitions in _by_topic(self._removed)
+            ],
+        )
+
+    def fetched(self, answer: ShareFetchResponse) -> FetchOutcome:
+        """Take in the answer to the last `fetch_request`. The bytes of its records are not looked at."""
+        if answer.error_code:
+            self.lose()
+            return FetchOutcome(code_of(answer.error_code))
+        self._count_on()
+        self._known.update(self._added)
+        self._known.difference_update(self._removed)
+        self._stale.clear()
+        acquired: list[Acquisition] = []
+        errors: dict[Place, ErrorCode] = {}
+        for topic in answer.responses:
+            for partition in topic.partitions:
+                place = topic.topic_id, partition.partition_index
+                if partition.error_code:
+                    errors[place] = code_of(partition.error_code)
+                acquired += [
+                    Acquisition(place, one.first_offset, one.last_offset, one.delivery_count)
+                    for one in partition.acquired_records
+                ]
+        return FetchOutcome(ErrorCode.NONE, acquired, errors, answer.acquisition_lock_timeout_ms)
+
+    def acknowledge_request(self, ranges: Sequence[AckRange], kind: AcknowledgeType) -> ShareAcknowledgeRequest:
+        """The next ShareAcknowledge; the session must be open. Ranges are ascending within each partition."""
+        batches: dict[Place, list[share_acknowledge.AcknowledgementBatch]] = {}
+        for one in ranges:
+            batch = share_acknowledge.AcknowledgementBatch(one.first, one.last, [int(kind)])
+            batches.setdefault((one.topic_id, one.partition), []).append(batch)
+        topics = [
+            share_acknowledge.AcknowledgeTopic(
+                topic_id,
+                [
+                    share_acknowledge.AcknowledgePartition(partition, batches[topic_id, partition])
+                    for partition in partitions
+                ],
+            )
+            for topic_id, partitions in _by_topic(batches)
+        ]
+        renews = kind is AcknowledgeType.RENEW
+        return ShareAcknowledgeRequest(self._group_id, self._member_id, self.epoch, renews, topics)
+
+    def acknowledged(self, answer: ShareAcknowledgeResponse) -> AckOutcome:
+        """Take in the answer to the last `acknowledge_request`."""
+        if answer.error_code:
+            self.lose()
+            return AckOutcome(code_of(answer.error_code))
+        self._count_on()
+        return AckOutcome(
+            ErrorCode.NONE,
+            {
+                (topic.topic_id, partition.partition_index): code_of(partition.error_code)
+                for topic in answer.responses
+                for partition in topic.partitions
+                if partition.error_code
+            },
+        )
+
+    def close_request(self) -> ShareAcknowledgeRequest:
+        """The request that ends the session and releases its locks; whatever is answered, the session is closed."""
+        self.lose()
+        return ShareAcknowledgeRequest(self._group_id, self._member_id, CLOSING, False, [])
+
+    def _count_on(self) -> None:
+        self.epoch = 1 if self.epoch == _MAX_INT32 else self.epoch + 1
+
+
+def portions(ranges: Iterable[AckRange], size: int = MAX_BATCHES) -> Iterator[list[AckRange]]:
+    """Ranges in the order that requests want them, by `size` at most."""
+    ordered = sorted(ranges)
+    for start in range(0, len(ordered), size):
+        yield ordered[start : start + size]
+
+
+def _by_topic(places: Iterable[Place]) -> Iterator[tuple[bytes, list[int]]]:
+    topics: dict[bytes, list[int]] = {}
+    for topic_id, partition in sorted(places):
+        topics.setdefault(topic_id, []).append(partition)
+    yield from topics.items()
