@@ -38,7 +38,9 @@ class ClassicGroupService:
         partition = self._groups.partition(request.group_id)
         new_id = "" if request.member_id else str(UUID(bytes=self._broker.env.random_uuid()))
         return partition.schedule_waiting(
-            lambda token: partition.shard.classic.join(Joining(request, version, client, token, new_id), self._now()),
+            lambda token: partition.shard.classic_protocol.join(
+                Joining(request, version, client, token, new_id), self._now()
+            ),
             lambda error: join_refusal(error, request.member_id),
         )
 
@@ -48,7 +50,7 @@ class ClassicGroupService:
             return completed(sync_refusal(_unknown(request.group_id)))
         partition = self._groups.partition(request.group_id)
         return partition.schedule_waiting(
-            lambda token: partition.shard.classic.sync(request, token, self._now()), sync_refusal
+            lambda token: partition.shard.classic_protocol.sync(request, token, self._now()), sync_refusal
         )
 
     def heartbeat(self, request: HeartbeatRequest) -> Pending[HeartbeatResponse]:
@@ -57,7 +59,7 @@ class ClassicGroupService:
             return completed(HeartbeatResponse(error_code=_unknown(request.group_id)))
         return self._groups.schedule(
             request.group_id,
-            lambda shard: shard.classic.heartbeat(request, self._now()),
+            lambda shard: shard.classic_protocol.heartbeat(request, self._now()),
             lambda error: HeartbeatResponse(error_code=error),
         )
 
@@ -67,7 +69,7 @@ class ClassicGroupService:
             return completed(_nobody_left(request))
         return self._groups.schedule(
             request.group_id,
-            lambda shard: shard.classic.leave(request, self._now()),
+            lambda shard: shard.classic_protocol.leave(request, self._now()),
             lambda error: LeaveGroupResponse(error_code=error),
         )
 

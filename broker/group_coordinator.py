@@ -19,6 +19,7 @@ from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits
 from shareq.coordinator.group.describe import not_described
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.heartbeat import HeartbeatPlan, refusal
+from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
@@ -64,6 +65,7 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
             max_size=config.group_consumer_max_size,
             assignors=config.group_consumer_assignors,
             regex_refresh_interval_ms=config.group_consumer_regex_refresh_interval_ms,
+            migration_policy=MigrationPolicy(config.group_consumer_migration_policy.lower()),
         ),
     )
 

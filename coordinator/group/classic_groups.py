@@ -49,7 +49,7 @@ class ClassicGroups:
         INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT; INCONSISTENT_GROUP_PROTOCOL for a group of another kind, unless it
         is a consumer group without members, whose place and offsets the new one takes.
         """
-        turn = self._turn(now_ms)
+        turn = self.turn(now_ms)
         request = joining.request
         group = self._groups.get(request.group_id)
         error = request_error(request, self.settings)
@@ -78,7 +78,7 @@ class ClassicGroups:
 
     def sync(self, request: SyncGroupRequest, token: int, now_ms: int) -> CoordinatorResult[None]:
         """One SyncGroup. Errors are in the answer: see `sync.sync`, and INVALID_GROUP_ID."""
-        turn = self._turn(now_ms)
+        turn = self.turn(now_ms)
         group = self.group(request.group_id)
         if not request.group_id:
             turn.answer(token, sync_refusal(ErrorCode.INVALID_GROUP_ID))
@@ -96,7 +96,7 @@ class ClassicGroups:
         elif group is None:
             error = ErrorCode.UNKNOWN_MEMBER_ID
         else:
-            error = heartbeat(group, request, self._turn(now_ms))
+            error = heartbeat(group, request, self.turn(now_ms))
         return CoordinatorResult(HeartbeatResponse(error_code=error))
 
     def leave(self, request: LeaveGroupRequest, now_ms: int) -> CoordinatorResult[LeaveGroupResponse]:
@@ -112,7 +112,7 @@ class ClassicGroups:
                 for member in request.members
             ]
             return CoordinatorResult(LeaveGroupResponse(members=unknown))
-        turn = self._turn(now_ms)
+        turn = self.turn(now_ms)
         response = leave(group, request.members, turn)
         return CoordinatorResult(response, tuple(turn.records), tuple(turn.answers))
 
@@ -155,7 +155,7 @@ class ClassicGroups:
             return
         member = group.members.get(member_id)
         if member is not None:
-            self._turn(now_ms).expect_heartbeat(group, member)
+            self.turn(now_ms).expect_heartbeat(group, member)
 
     # Records
 
@@ -181,7 +181,7 @@ class ClassicGroups:
         `group.max.size` allows now rebalances, so that some stay out.
         """
         self._serving = True
-        turn = self._turn(now_ms)  # without records or answers: nobody has joined yet
+        turn = self.turn(now_ms)  # without records or answers: nobody has joined yet
         for group in self.all():
             for member in group.members.values():
                 turn.expect_heartbeat(group, member)
@@ -193,7 +193,7 @@ class ClassicGroups:
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
         """Let what is due happen, one after the other: each may take timers of the others away."""
-        turn = self._turn(now_ms)
+        turn = self.turn(now_ms)
         while (key := self._timers.take(now_ms)) is not None:
             what, group_id, member_id = key
             group = self.group(group_id)
@@ -201,7 +201,8 @@ class ClassicGroups:
                 timer_is_due(group, what, member_id, turn)
         return turn.result()
 
-    def _turn(self, now_ms: int) -> Turn:
+    def turn(self, now_ms: int) -> Turn:
+        """One operation at that time (monotonic)."""
         return Turn(self.settings, self._timers, now_ms, self._wall_ms())
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from shareq.coordinator.group.classic.group import ClassicGroup
-from shareq.coordinator.group.classic.records import group_tombstone
+from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.consumer import heartbeat, requests
 from shareq.coordinator.group.consumer.describe import described, not_described
+from shareq.coordinator.group.consumer.draft import Surroundings
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup
-from shareq.coordinator.group.consumer.heartbeat import Beat, Surroundings
-from shareq.coordinator.group.consumer.leaving import fence, leaver, left_for_a_while
-from shareq.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_STATIC_EPOCH, MemberState
+from shareq.coordinator.group.consumer.heartbeat import Beat
+from shareq.coordinator.group.consumer.leaving import left_for_a_while, member_of
+from shareq.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_STATIC_EPOCH, ConsumerMember, MemberState
 from shareq.coordinator.group.consumer.requests import Refused
-from shareq.coordinator.group.deadlines import Deadlines
+from shareq.coordinator.group.consumer.timers import JOIN, REBALANCE, SESSION, MemberTimers
 from shareq.coordinator.group.groups import Client, Group
+from shareq.coordinator.group.migration.conversions import Conversions
+from shareq.coordinator.group.migration.policy import MigrationPolicy
+from shareq.coordinator.group.migration.upgrade import as_group
 from shareq.coordinator.ports import GroupSettingsSource, TopicNames
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.protocol.errors import ErrorCode
@@ -25,33 +30,32 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 
-TimerKey = tuple[str, str, str]
-"""SESSION or REBALANCE, group id and member id."""
-
-SESSION = "session"
-REBALANCE = "rebalance"
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerGroupLimits:
-    """`group.consumer.max.size`, `group.consumer.assignors` (those that exist, the default first) and
-    `group.consumer.regex.refresh.interval.ms`; under Apache Kafka's defaults.
+    """`group.consumer.max.size`, `group.consumer.assignors` (those that exist, the default first),
+    `group.consumer.regex.refresh.interval.ms` and `group.consumer.migration.policy`; under Apache Kafka's defaults.
     """
 
     max_size: int = 2**31 - 1
     assignors: tuple[str, ...] = ("uniform", "range")
     regex_refresh_interval_ms: int = 600_000
+    migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 
 
 class ConsumerGroups:
     """The consumer groups among `groups`. Operations decide; `groups` changes by replay alone, see `consumer.records`.
 
-    `wall_ms` gives the time of day.
+    `wall_ms` gives the time of day. `classic`: the classic groups, which may become consumer groups, and the other way
+    round; `conversions` does that. `timers`: of the members of both protocols.
     """
 
     def __init__(
         self,
         groups: dict[str, Group],
+        classic: ClassicGroups,
         metadata: TopicNames,
         settings_of: GroupSettingsSource,
         wall_ms: Callable[[], int],
@@ -63,7 +67,8 @@ class ConsumerGroups:
         self._settings_of = settings_of
         self._wall_ms = wall_ms
         self._activity: dict[str, Activity] = {}
-        self._timers: Deadlines[TimerKey] = Deadlines()
+        self.timers = MemberTimers()
+        self.conversions = Conversions(groups, classic, metadata, self.timers, settings.migration_policy)
 
     # Membership
 
@@ -78,15 +83,14 @@ class ConsumerGroups:
         """One ConsumerGroupHeartbeat. A member that joins without an id, which version 0 allows, has been given one.
         `is_visible`: whether the sender may know of a topic, for subscriptions by pattern.
 
-        The first member makes the group, also in the place of a classic group without members, whose offsets it takes
-        over. Errors are in the response: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, GROUP_ID_NOT_FOUND,
-        GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID,
-        INVALID_REGULAR_EXPRESSION.
+        The first member makes the group, also of a classic group, whose members and offsets it takes over. Errors are
+        in the response: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED,
+        UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION.
         """
         try:
             requests.check(request, version, self.settings.assignors)
             if request.member_epoch < JOIN_EPOCH:
-                return self._leave(request)
+                return self._leave(request, now_ms)
             return self._heartbeat(request, client, is_visible, now_ms)
         except Refused as refused:
             return CoordinatorResult(refused.response)
@@ -103,40 +107,43 @@ class ConsumerGroups:
         converted: tuple[CoordinatorRecord, ...] = ()
         if isinstance(known, ConsumerGroup):
             group = known
-        elif request.member_epoch != JOIN_EPOCH or (known is not None and not _is_empty_classic(known)):
+        elif request.member_epoch != JOIN_EPOCH or not (known is None or isinstance(known, ClassicGroup)):
             raise _not_found(group_id, known)
         else:
-            group = ConsumerGroup(group_id)
-            converted = () if known is None else (group_tombstone(group_id),)
-        around = self._surroundings(group_id, is_visible)
-        activity = self._activity.setdefault(group_id, Activity())
-        beat = heartbeat.heartbeat(group, activity, request, client, around)
+            if known is not None:
+                converted = self.conversions.upgrade_records(known, self.settings.max_size)
+            group = as_group(group_id, converted)
+            self._activity[group_id] = Activity()
+        around = self.surroundings(group_id, is_visible)
+        beat = heartbeat.heartbeat(group, self.activity(group_id), request, client, around)
+        answers = self.conversions.upgrade(known, now_ms) if isinstance(known, ClassicGroup) else ()
         self._set_timers(group_id, beat, around.settings.session_timeout_ms, now_ms)
-        return CoordinatorResult(beat.response, converted + beat.records)
+        return CoordinatorResult(beat.response, converted + beat.records, answers)
 
     def _set_timers(self, group_id: str, beat: Beat, session_timeout_ms: int, now_ms: int) -> None:
-        member_id = beat.member.member_id
+        timers, member_id = self.timers, beat.member.member_id
         if beat.replaces is not None:
-            self._clear_timers(group_id, beat.replaces)
-        self._timers.set((SESSION, group_id, member_id), now_ms + session_timeout_ms)
+            timers.forget(group_id, beat.replaces)
+        timers.set(SESSION, group_id, member_id, now_ms + session_timeout_ms)
         if not beat.moved:
             return
         if beat.current.state is MemberState.UNREVOKED_PARTITIONS:
-            self._timers.set((REBALANCE, group_id, member_id), now_ms + beat.member.rebalance_timeout_ms)
+            timers.set(REBALANCE, group_id, member_id, now_ms + beat.member.rebalance_timeout_ms)
         else:
-            self._timers.clear((REBALANCE, group_id, member_id))
+            timers.clear(REBALANCE, group_id, member_id)
 
-    def _leave(self, request: ConsumerGroupHeartbeatRequest) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
+    def _leave(
+        self, request: ConsumerGroupHeartbeatRequest, now_ms: int
+    ) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
         group = self._groups.get(request.group_id)
         if not isinstance(group, ConsumerGroup):
             raise _not_found(request.group_id, group)
-        member = leaver(group, request)
+        member = member_of(group, request.member_id, request.instance_id)
         response = ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
         if request.member_epoch == LEAVE_STATIC_EPOCH:  # its session goes on: it has that long to come back
-            self._timers.clear((REBALANCE, group.group_id, member.member_id))
+            self.timers.clear(REBALANCE, group.group_id, member.member_id)
             return CoordinatorResult(response, (left_for_a_while(group, member),))
-        self._clear_timers(group.group_id, member.member_id)
-        return CoordinatorResult(response, fence(group, (member.member_id,), self._metadata))
+        return CoordinatorResult(response, self.conversions.without(group, (member.member_id,), now_ms))
 
     # Reading
 
@@ -163,7 +170,7 @@ class ConsumerGroups:
         """Topics were created or have grown, or are about to go: their groups look again at the next heartbeat."""
         names = frozenset(topic_names)
         for group in self.all():
-            activity = self._activity.setdefault(group.group_id, Activity())
+            activity = self.activity(group.group_id)
             activity.topics_created = True
             if group.is_subscribed_to_any(names):
                 activity.metadata_stale = True
@@ -173,40 +180,49 @@ class ConsumerGroups:
     def on_loaded(self, now_ms: int) -> None:
         """Members are as they were; each has a whole session to be heard of, and to give up what it has to."""
         for group in self.all():
-            session_ms = self._settings_of.consumer_group(group.group_id).session_timeout_ms
-            for member_id, member in group.members.items():
-                self._timers.set((SESSION, group.group_id, member_id), now_ms + session_ms)
-                if _is_revoking(group, member_id):
-                    self._timers.set((REBALANCE, group.group_id, member_id), now_ms + member.rebalance_timeout_ms)
+            for member in group.members.values():
+                self._restart_timers(group, member, now_ms)
+
+    def _restart_timers(self, group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> None:
+        group_id, member_id, classic = group.group_id, member.member_id, member.classic
+        session_ms = self.session_timeout_ms(group_id) if classic is None else classic.session_timeout_ms
+        self.timers.set(SESSION, group_id, member_id, now_ms + session_ms)
+        if _is_revoking(group, member_id):
+            what = REBALANCE if classic is None else JOIN
+            self.timers.set(what, group_id, member_id, now_ms + member.rebalance_timeout_ms)
 
     def next_deadline_ms(self) -> int | None:
-        return self._timers.next_ms()
+        return self.timers.next_ms()
 
     def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Members that were not heard of, or have not given up in time what they had to, are taken out."""
+        """Members that were not heard of, or have not done in time what they had to, are taken out."""
         by_group: dict[str, set[str]] = {}
-        for what, group_id, member_id in self._timers.due(now_ms):
+        for what, group_id, member_id in self.timers.due(now_ms):
             group = self.group(group_id)
             if group is None or member_id not in group.members:
                 continue
-            if what == SESSION or _is_revoking(group, member_id):
+            if _is_over(group, what, member_id):
                 by_group.setdefault(group_id, set()).add(member_id)
         records: list[CoordinatorRecord] = []
         for group_id, member_ids in by_group.items():
             group = self.group(group_id)
             if group is not None:
-                for member_id in member_ids:
-                    self._clear_timers(group_id, member_id)
-                records.extend(fence(group, member_ids, self._metadata))
+                logger.info("consumer group %s: members %s were silent or late", group_id, sorted(member_ids))
+                records.extend(self.conversions.without(group, member_ids, now_ms))
         return tuple(records)
 
     # Deciding
 
-    def _clear_timers(self, group_id: str, member_id: str) -> None:
-        self._timers.clear((SESSION, group_id, member_id))
-        self._timers.clear((REBALANCE, group_id, member_id))
+    def activity(self, group_id: str) -> Activity:
+        """What goes on in a group."""
+        return self._activity.setdefault(group_id, Activity())
 
-    def _surroundings(self, group_id: str, is_visible: Callable[[str], bool]) -> Surroundings:
+    def session_timeout_ms(self, group_id: str) -> int:
+        """How long a member may be silent that speaks KIP-848's protocol."""
+        return self._settings_of.consumer_group(group_id).session_timeout_ms
+
+    def surroundings(self, group_id: str, is_visible: Callable[[str], bool] | None) -> Surroundings:
+        """What a request looks at beside its group; for `is_visible` see there."""
         return Surroundings(
             metadata=self._metadata,
             settings=self._settings_of.consumer_group(group_id),
@@ -218,8 +234,11 @@ class ConsumerGroups:
         )
 
 
-def _is_empty_classic(group: Group) -> bool:
-    return isinstance(group, ClassicGroup) and group.is_empty
+def _is_over(group: ConsumerGroup, what: str, member_id: str) -> bool:
+    """Whether what is due means the end of the member: it may have done by now what was waited for."""
+    if what == REBALANCE:
+        return _is_revoking(group, member_id)
+    return what == SESSION or group.members[member_id].classic is not None
 
 
 def _is_revoking(group: ConsumerGroup, member_id: str) -> bool:

@@ -29,6 +29,11 @@ class Deadlines(Generic[K]):
         if scheduled is None or deadline_ms < scheduled:
             self._schedule(key, deadline_ms)
 
+    def set_first(self, key: K, deadline_ms: int) -> None:
+        """The key is due at `deadline_ms`, unless it is already at some time."""
+        if key not in self._deadlines:
+            self.set(key, deadline_ms)
+
     def clear(self, key: K) -> None:
         """The key is not due any more; harmless when it never was."""
         self._deadlines.pop(key, None)

@@ -1,7 +1,8 @@
 """The group coordinator's state machine: the groups of one partition of `__consumer_offsets`.
 
-One namespace of group ids for groups of every kind; a request for one kind does not find a group of another. Each kind
-has a part of its own: what is asked of it, its records, its timers. This is the frame that holds them together.
+One namespace of group ids for groups of every kind; a request for one kind does not find a group of another, but for
+consumers, who may speak either protocol. Each kind has a part of its own: what is asked of it, its records, its timers.
+This is the frame that holds them together.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from dataclasses import dataclass, field
 from shareq.coordinator.group.administration import Outcome
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.classic_groups import ClassicGroups
+from shareq.coordinator.group.classic_protocol import ClassicProtocol
 from shareq.coordinator.group.consumer.records import replay_consumer_group_record
 from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits, ConsumerGroups
 from shareq.coordinator.group.describe import listed
 from shareq.coordinator.group.groups import Group, GroupKind
+from shareq.coordinator.group.migration.classic_members import ClassicMembers
 from shareq.coordinator.group.offsets import rules
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets, OffsetSettings
 from shareq.coordinator.group.offsets.offset import NO_PRODUCER
@@ -46,7 +49,8 @@ class GroupCoordinatorSettings:
 class GroupCoordinatorShard:
     """A `CoordinatorShard`: operations decide, `replay` changes. Owned by the runtime of its partition.
 
-    `share`, `classic`, `consumer`: the groups of these kinds; `offsets`: what groups have committed.
+    `share`, `classic`, `consumer`: the groups of these kinds; `classic_protocol`: what members ask that speak it, of
+    whichever kind their group is; `offsets`: what groups have committed.
     `wall_ms` gives the time of day; for `share_group_count` see `ShareGroups`.
     """
 
@@ -61,7 +65,8 @@ class GroupCoordinatorShard:
         self._groups: dict[str, Group] = {}
         self.share = ShareGroups(self._groups, metadata, group_settings, wall_ms, settings.share, share_group_count)
         self.classic = ClassicGroups(self._groups, wall_ms, settings.classic)
-        self.consumer = ConsumerGroups(self._groups, metadata, group_settings, wall_ms, settings.consumer)
+        self.consumer = ConsumerGroups(self._groups, self.classic, metadata, group_settings, wall_ms, settings.consumer)
+        self.classic_protocol = ClassicProtocol(self._groups, self.classic, ClassicMembers(self.consumer))
         self.offsets = GroupOffsets(self._groups, self.classic, wall_ms, settings.offsets)
 
     # Groups of every kind

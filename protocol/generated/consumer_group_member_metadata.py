@@ -13,11 +13,9 @@ from shareq.protocol.primitives import (
     EMPTY,
     NO_TAGS,
     SMALL,
-    UNSET,
     Message,
     Structure,
     Tags,
-    Unset,
     bad_count,
     bad_length,
     bad_tag_size,
@@ -250,7 +248,7 @@ def _read_consumer_group_member_metadata_value_0(data: bytes, pos: int) -> tuple
         subscribed_topic_regex,
         rebalance_timeout_ms,
         server_assignor,
-        ClassicMemberMetadata(),
+        None,
     )
     if n:
         pos = _read_consumer_group_member_metadata_value_tags_0(item, data, pos, n)
@@ -304,7 +302,7 @@ def _write_consumer_group_member_metadata_value_0(out: bytearray, item: Consumer
     else:
         put_compact_string(out, item.server_assignor)
     tags = item.unknown_tags
-    if item.classic_member_metadata is None or not _is_default_classic_member_metadata(item.classic_member_metadata):
+    if item.classic_member_metadata is not None:
         body = bytearray()
         if item.classic_member_metadata is None:
             body.append(0)
@@ -352,7 +350,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         subscribed_topic_regex: str | None = "",
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
-        classic_member_metadata: ClassicMemberMetadata | None | Unset = UNSET,
+        classic_member_metadata: ClassicMemberMetadata | None = None,
         unknown_tags: Tags = (),
     ) -> None:
         self.instance_id = instance_id
@@ -363,11 +361,5 @@ class ConsumerGroupMemberMetadataValue(Message):
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
-        self.classic_member_metadata = (
-            ClassicMemberMetadata() if isinstance(classic_member_metadata, Unset) else classic_member_metadata
-        )
+        self.classic_member_metadata = classic_member_metadata
         self.unknown_tags = unknown_tags
-
-
-def _is_default_classic_member_metadata(item: ClassicMemberMetadata) -> bool:
-    return item.session_timeout_ms == 0 and not item.supported_protocols and not item.unknown_tags

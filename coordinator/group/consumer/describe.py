@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from shareq.coordinator.group.consumer.draft import preferred_assignor
 from shareq.coordinator.group.consumer.group import ConsumerGroup
-from shareq.coordinator.group.consumer.heartbeat import preferred_assignor
 from shareq.coordinator.group.consumer.member import ConsumerMember, partitions_of, united
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 
+_CLASSIC_PROTOCOL: Final = 0
 _CONSUMER_PROTOCOL: Final = 1
 
 
@@ -46,7 +47,7 @@ def _member(group: ConsumerGroup, member: ConsumerMember, metadata: MetadataImag
         subscribed_topic_regex=member.subscribed_topic_regex,
         assignment=_assignment(partitions_of(united(current.assigned, current.revoking)).items(), metadata),
         target_assignment=_assignment(group.target_of(member.member_id).items(), metadata),
-        member_type=_CONSUMER_PROTOCOL,
+        member_type=_CONSUMER_PROTOCOL if member.classic is None else _CLASSIC_PROTOCOL,
     )
 
 

@@ -6,7 +6,7 @@ log. `Activity` is what no record has: losing it costs a recomputation, never a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -113,6 +113,24 @@ class ConsumerGroup:
     def static_member(self, instance_id: str) -> ConsumerMember | None:
         member_id = self.static_members.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
+
+    def all_classic_but(self, member_ids: Collection[str]) -> bool:
+        """Whether those who are left without these all speak the classic protocol; also when nobody is left."""
+        return all(member.classic is not None for m, member in self.members.items() if m not in member_ids)
+
+    def supports_classic(self, names: Iterable[str]) -> bool:
+        """Whether one of these protocols is that of every member that speaks the classic protocol."""
+        known = [{name for name, _ in member.classic.protocols} for member in self.members.values() if member.classic]
+        return any(all(name in each for each in known) for name in names)
+
+    def waits_for_others(self, member_id: str) -> bool:
+        """Whether something of the member's target, which it does not have yet, is still with somebody."""
+        assigned = self.current_of(member_id).assigned
+        return any(
+            partition not in assigned.get(topic_id, {}) and self.owner(topic_id, partition) is not None
+            for topic_id, partitions in self.target_of(member_id).items()
+            for partition in partitions
+        )
 
     def subscribers_of_regex(self, regex: str) -> int:
         """How many members subscribe by this pattern."""

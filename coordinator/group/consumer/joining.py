@@ -46,9 +46,7 @@ def sender_of(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, max_
     """Raises Refused: GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
     FENCED_INSTANCE_ID.
     """
-    if len(group.members) >= max_size and request.member_id not in group.members:
-        message = f"The consumer group has its maximum of {max_size} members already."
-        raise Refused(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
+    check_room(group, request.member_id, max_size)
     if request.instance_id is not None:
         return _static_sender(group, request, request.instance_id)
     member = group.members.get(request.member_id)
@@ -59,22 +57,34 @@ def sender_of(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, max_
     return _known(group, member, request)
 
 
+def check_room(group: ConsumerGroup, member_id: str, max_size: int) -> None:
+    """Raises Refused: GROUP_MAX_SIZE_REACHED for a new member that is one too many."""
+    if len(group.members) >= max_size and member_id not in group.members:
+        message = f"The consumer group has its maximum of {max_size} members already."
+        raise Refused(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
+
+
 def _static_sender(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, instance_id: str) -> Sender:
     if request.member_epoch != JOIN_EPOCH:
-        return _known(group, static_member(group, request, instance_id), request)
+        return _known(group, static_member(group, request.member_id, instance_id), request)
     old = group.static_member(instance_id)
     if old is None:
         known = group.members.get(request.member_id)
         if known is None:
             return Sender(ConsumerMember(request.member_id), CurrentAssignment(), {})
         return _known(group, known, request)
-    current = group.current_of(old.member_id)
-    if current.member_epoch != LEAVE_STATIC_EPOCH:
+    # One that speaks the classic protocol cannot leave for a while: whoever comes with its instance id succeeds it.
+    if old.classic is None and group.current_of(old.member_id).member_epoch != LEAVE_STATIC_EPOCH:
         message = f"The instance id {instance_id} is that of member {old.member_id}, which has not left."
         raise Refused(ErrorCode.UNRELEASED_INSTANCE_ID, message)
-    group_id, member_id = group.group_id, request.member_id
+    return replacing(group, old, request.member_id)
+
+
+def replacing(group: ConsumerGroup, old: ConsumerMember, member_id: str) -> Sender:
+    """A member that takes a static member's place."""
+    group_id = group.group_id
     member = replace(old, member_id=member_id)
-    current = replace(current, member_epoch=JOIN_EPOCH, previous_member_epoch=JOIN_EPOCH)
+    current = replace(group.current_of(old.member_id), member_epoch=JOIN_EPOCH, previous_member_epoch=JOIN_EPOCH)
     target = group.target_of(old.member_id)
     records = (
         *member_gone_records(group_id, old.member_id),
@@ -85,12 +95,12 @@ def _static_sender(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest,
     return Sender(member, current, target, old.member_id, records)
 
 
-def static_member(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, instance_id: str) -> ConsumerMember:
-    """The member with that instance id. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+def static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
+    """The member with these ids. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
     member = group.static_member(instance_id)
     if member is None:
         raise Refused(ErrorCode.UNKNOWN_MEMBER_ID, f"No member has the instance id {instance_id}.")
-    if member.member_id != request.member_id:
+    if member.member_id != member_id:
         message = f"The instance id {instance_id} is that of another member by now, {member.member_id}."
         raise Refused(ErrorCode.FENCED_INSTANCE_ID, message)
     return member

@@ -17,16 +17,17 @@ from shareq.coordinator.group.consumer.records import (
 from shareq.coordinator.group.metadata_hash import metadata_hash
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.shard import CoordinatorRecord
-from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
 
-def leaver(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember:
-    """The member that leaves. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
-    if request.instance_id is not None:
-        return static_member(group, request, request.instance_id)
-    member = group.members.get(request.member_id)
+def member_of(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
+    """The member with these ids; without an instance id any with that member id. Raises Refused: UNKNOWN_MEMBER_ID,
+    FENCED_INSTANCE_ID.
+    """
+    if instance_id is not None:
+        return static_member(group, member_id, instance_id)
+    member = group.members.get(member_id)
     if member is None:
-        raise unknown(group, request.member_id)
+        raise unknown(group, member_id)
     return member
 
 

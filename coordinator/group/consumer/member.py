@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Final
 
 from shareq.coordinator.group.assignors import Assignment
+from shareq.coordinator.group.classic.group import Protocols
 
 JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1
@@ -28,9 +29,29 @@ class MemberState(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ClassicMetadata:
+    """What a member that speaks the classic protocol told when it joined: its session timeout in milliseconds, and its
+    protocols, of which there is at least one.
+    """
+
+    session_timeout_ms: int
+    protocols: Protocols
+
+    @property
+    def protocol_name(self) -> str:
+        """The protocol it goes by: the one it likes best."""
+        return self.protocols[0][0]
+
+    @property
+    def metadata(self) -> bytes:
+        """Its subscription for that protocol."""
+        return self.protocols[0][1]
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumerMember:
     """A member as its metadata record has it. `subscribed_topic_names` ascends without duplicates; an empty
-    `subscribed_topic_regex` matches nothing, as None does.
+    `subscribed_topic_regex` matches nothing, as None does. `classic`: None for one that speaks KIP-848's protocol.
     """
 
     member_id: str
@@ -42,6 +63,7 @@ class ConsumerMember:
     subscribed_topic_regex: str | None = None
     rebalance_timeout_ms: int = -1
     server_assignor: str | None = None
+    classic: ClassicMetadata | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.coordinator.group.consumer.member import ConsumerMember
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import OffsetCommitRequest
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
@@ -16,38 +17,45 @@ def commit_error(group: ConsumerGroup, request: OffsetCommitRequest, version: in
     """Whether an OffsetCommit is accepted. `version` None: it is that of a transaction, which need not say who commits.
 
     A member's epoch has to be its present one, or one in which it had every partition already. Errors:
-    UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; UNSUPPORTED_VERSION for a member that commits without an epoch.
+    UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; UNSUPPORTED_VERSION for a member that commits without an epoch. For a member
+    that speaks the classic protocol its epoch is its generation, ILLEGAL_GENERATION if it is not.
     """
     epoch, member_id = request.generation_id_or_member_epoch, request.member_id
     if epoch < 0 and group.is_empty:
         return ErrorCode.NONE
     if version is None and epoch == -1 and not member_id and request.group_instance_id is None:
         return ErrorCode.NONE
-    if member_id not in group.members:
+    member = group.members.get(member_id)
+    if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    if version is not None and version < _MEMBER_EPOCHS_FROM_VERSION:
+    if version is not None and version < _MEMBER_EPOCHS_FROM_VERSION and member.classic is None:
         return ErrorCode.UNSUPPORTED_VERSION
     current = group.current_of(member_id)
     if epoch == current.member_epoch:
         return ErrorCode.NONE
     if epoch > current.member_epoch:
-        return ErrorCode.STALE_MEMBER_EPOCH
+        return _stale(member)
     since = [
         current.assignment_epoch_of(topic.topic_id, each.partition_index)
         for topic in request.topics
         for each in topic.partitions
     ]
     late = any(first is None or epoch < first for first in since)
-    return ErrorCode.STALE_MEMBER_EPOCH if late else ErrorCode.NONE
+    return _stale(member) if late else ErrorCode.NONE
 
 
 def fetch_error(group: ConsumerGroup, request: OffsetFetchRequestGroup) -> ErrorCode:
     """Whether offsets may be read: by anybody who claims to be no member. Errors: UNKNOWN_MEMBER_ID,
-    STALE_MEMBER_EPOCH.
+    STALE_MEMBER_EPOCH, ILLEGAL_GENERATION (see `commit_error`).
     """
     if request.member_id is None and request.member_epoch < 0:
         return ErrorCode.NONE
-    if request.member_id is None or request.member_id not in group.members:
+    member = None if request.member_id is None else group.members.get(request.member_id)
+    if member is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    epoch = group.current_of(request.member_id).member_epoch
-    return ErrorCode.NONE if request.member_epoch == epoch else ErrorCode.STALE_MEMBER_EPOCH
+    epoch = group.current_of(member.member_id).member_epoch
+    return ErrorCode.NONE if request.member_epoch == epoch else _stale(member)
+
+
+def _stale(member: ConsumerMember) -> ErrorCode:
+    return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION

@@ -5,7 +5,9 @@
     4  ConsumerGroupPartitionMetadata         GroupId                     never written, but its tombstone
     5  ConsumerGroupMemberMetadata            GroupId, MemberId           InstanceId, RackId, ClientId, ClientHost,
                                                                           SubscribedTopicNames, SubscribedTopicRegex,
-                                                                          int32 RebalanceTimeoutMs, ServerAssignor
+                                                                          int32 RebalanceTimeoutMs, ServerAssignor,
+                                                                          tag 0: of a member that speaks the classic
+                                                                          protocol session timeout and protocols
     6  ConsumerGroupTargetAssignmentMetadata  GroupId                     int32 AssignmentEpoch, tag 0: int64 timestamp
     7  ConsumerGroupTargetAssignmentMember    GroupId, MemberId           TopicPartitions: uuid TopicId, int32[]
     8  ConsumerGroupCurrentMemberAssignment   GroupId, MemberId           int32 MemberEpoch, int32 PreviousMemberEpoch,
@@ -27,7 +29,13 @@ from typing import Final
 from shareq.coordinator.group.assignors import Assignment
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.consumer.group import NO_EPOCH, ConsumerGroup, ResolvedRegex
-from shareq.coordinator.group.consumer.member import ConsumerMember, CurrentAssignment, MemberState, PartitionEpochs
+from shareq.coordinator.group.consumer.member import (
+    ClassicMetadata,
+    ConsumerMember,
+    CurrentAssignment,
+    MemberState,
+    PartitionEpochs,
+)
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.record_serde import RecordTypes, typed_value
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
@@ -38,6 +46,8 @@ from shareq.protocol.generated.consumer_group_current_member_assignment import (
     TopicPartitions,
 )
 from shareq.protocol.generated.consumer_group_member_metadata import (
+    ClassicMemberMetadata,
+    ClassicProtocol,
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMemberMetadataValue,
 )
@@ -92,8 +102,14 @@ def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
         subscribed_topic_regex=member.subscribed_topic_regex,
         rebalance_timeout_ms=member.rebalance_timeout_ms,
         server_assignor=member.server_assignor,
+        classic_member_metadata=None if member.classic is None else _classic_metadata(member.classic),
     )
     return CoordinatorRecord(ConsumerGroupMemberMetadataKey(group_id, member.member_id), value)
+
+
+def _classic_metadata(classic: ClassicMetadata) -> ClassicMemberMetadata:
+    protocols = [ClassicProtocol(name, metadata) for name, metadata in classic.protocols]
+    return ClassicMemberMetadata(classic.session_timeout_ms, protocols)
 
 
 def assignment_epoch_record(group_id: str, assignment_epoch: int, timestamp_ms: int) -> CoordinatorRecord:
@@ -143,13 +159,16 @@ def member_gone_records(group_id: str, member_id: str) -> tuple[CoordinatorRecor
 
 
 def group_tombstones(group: ConsumerGroup) -> tuple[CoordinatorRecord, ...]:
-    """What removes a group that has no members, its offsets apart: they go before it."""
+    """What removes a group with its members, in the order replay asks for; its offsets go before it, if they do."""
     group_id = group.group_id
-    records = [CoordinatorRecord(ConsumerGroupTargetAssignmentMetadataKey(group_id), None)]
-    records += [regex_record(group_id, regex, None) for regex in sorted(group.resolved)]
-    records.append(partition_metadata_tombstone(group_id))
-    records.append(CoordinatorRecord(ConsumerGroupMetadataKey(group_id), None))
-    return tuple(records)
+    members = sorted(group.members)
+    keys: list[Message] = [ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id) for member_id in members]
+    keys += [ConsumerGroupTargetAssignmentMemberKey(group_id, member_id) for member_id in members]
+    keys.append(ConsumerGroupTargetAssignmentMetadataKey(group_id))
+    keys += [ConsumerGroupMemberMetadataKey(group_id, member_id) for member_id in members]
+    keys += [ConsumerGroupRegularExpressionKey(group_id, regex) for regex in sorted(group.resolved)]
+    keys += [ConsumerGroupPartitionMetadataKey(group_id), ConsumerGroupMetadataKey(group_id)]
+    return tuple(CoordinatorRecord(key, None) for key in keys)
 
 
 def _topic_partitions(partitions: PartitionEpochs) -> list[TopicPartitions]:
@@ -229,8 +248,17 @@ def _replay_member(groups: dict[str, Group], key: Message, raw: Message | None) 
         value.subscribed_topic_regex,
         value.rebalance_timeout_ms,
         value.server_assignor,
+        _classic_of(value.classic_member_metadata),
     )
     group.replay_member(member)
+
+
+def _classic_of(value: ClassicMemberMetadata | None) -> ClassicMetadata | None:
+    if value is None or not value.supported_protocols:
+        return None
+    return ClassicMetadata(
+        value.session_timeout_ms, tuple((each.name, each.metadata) for each in value.supported_protocols)
+    )
 
 
 def _replay_assignment_epoch(groups: dict[str, Group], key: Message, raw: Message | None) -> None:

@@ -53,7 +53,9 @@ def test_strangers_change_nothing() -> None:
 def test_the_group_is_not_there_or_has_no_id() -> None:
     world = ClassicWorld()
     assert world.leave("a", "b", group_id="h") == [ErrorCode.UNKNOWN_MEMBER_ID] * 2
-    response = world.log.run(world.log.shard.classic.leave(LeaveGroupRequest("", members=[MemberIdentity("a")]), 0))
+    response = world.log.run(
+        world.log.shard.classic_protocol.leave(LeaveGroupRequest("", members=[MemberIdentity("a")]), 0)
+    )
     assert (response.error_code, response.members) == (ErrorCode.INVALID_GROUP_ID, [])
 
 

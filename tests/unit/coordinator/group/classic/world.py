@@ -104,7 +104,7 @@ class ClassicWorld:
             [JoinGroupRequestProtocol(name, metadata) for name, metadata in offered.items()],
         )
         joining = Joining(request, version, client, self.tokens, str(self.ids))
-        self.log.run(self.log.shard.classic.join(joining, self.time.now_ms))
+        self.log.run(self.log.shard.classic_protocol.join(joining, self.time.now_ms))
         return Asked(self, self.tokens)
 
     def first_join(self, **options: object) -> tuple[str, Asked[JoinGroupResponse]]:
@@ -135,7 +135,7 @@ class ClassicWorld:
             protocol,
             [SyncGroupRequestAssignment(each, data) for each, data in (assignments or {}).items()],
         )
-        self.log.run(self.log.shard.classic.sync(request, self.tokens, self.time.now_ms))
+        self.log.run(self.log.shard.classic_protocol.sync(request, self.tokens, self.time.now_ms))
         return Asked(self, self.tokens)
 
     def beat(
@@ -144,13 +144,13 @@ class ClassicWorld:
         known = self.log.shard.classic.group(group_id)
         told = (known.generation if known else 0) if generation is None else generation
         request = HeartbeatRequest(group_id, told, member_id, instance)
-        response = self.log.run(self.log.shard.classic.heartbeat(request, self.time.now_ms))
+        response = self.log.run(self.log.shard.classic_protocol.heartbeat(request, self.time.now_ms))
         return ErrorCode(response.error_code)
 
     def leave(self, *members: str | MemberIdentity, group_id: str = GROUP) -> list[ErrorCode]:
         identities = [MemberIdentity(each) if isinstance(each, str) else each for each in members]
         request = LeaveGroupRequest(group_id, members=identities)
-        response = self.log.run(self.log.shard.classic.leave(request, self.time.now_ms))
+        response = self.log.run(self.log.shard.classic_protocol.leave(request, self.time.now_ms))
         return [ErrorCode(member.error_code) for member in response.members]
 
     def stable(self, count: int = 1, *, statics: Sequence[str] = (), **options: object) -> list[str]:

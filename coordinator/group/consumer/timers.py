@@ -1,0 +1,54 @@
+"""When members of consumer groups are given up."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.coordinator.group.deadlines import Deadlines
+
+TimerKey = tuple[str, str, str]
+"""What is due, group id and member id."""
+
+SESSION: Final = "session"
+"""It was not heard of."""
+
+REBALANCE: Final = "rebalance"
+"""It has not given up what it had to."""
+
+JOIN: Final = "join"
+"""It speaks the classic protocol, and was told to join again."""
+
+SYNC: Final = "sync"
+"""It speaks the classic protocol, has joined, and not asked for its assignment."""
+
+
+class MemberTimers:
+    """The deadlines of members, in monotonic milliseconds, for all consumer groups of a shard."""
+
+    __slots__ = ("_deadlines",)
+
+    def __init__(self) -> None:
+        self._deadlines: Deadlines[TimerKey] = Deadlines()
+
+    def set(self, what: str, group_id: str, member_id: str, deadline_ms: int) -> None:
+        """Due at `deadline_ms`, whatever was said before."""
+        self._deadlines.set((what, group_id, member_id), deadline_ms)
+
+    def set_first(self, what: str, group_id: str, member_id: str, deadline_ms: int) -> None:
+        """Due at `deadline_ms`, unless it is due at some time already."""
+        self._deadlines.set_first((what, group_id, member_id), deadline_ms)
+
+    def clear(self, what: str, group_id: str, member_id: str) -> None:
+        self._deadlines.clear((what, group_id, member_id))
+
+    def forget(self, group_id: str, member_id: str) -> None:
+        """Nothing of the member is due any more."""
+        for what in (SESSION, REBALANCE, JOIN, SYNC):
+            self.clear(what, group_id, member_id)
+
+    def due(self, now_ms: int) -> list[TimerKey]:
+        """Take out what is due at `now_ms` or before, the earliest first."""
+        return self._deadlines.due(now_ms)
+
+    def next_ms(self) -> int | None:
+        return self._deadlines.next_ms()

@@ -1,0 +1,96 @@
+"""A consumer group whose members all speak the classic protocol as a classic group.
+
+The group epoch becomes the generation, and every member has its target: the members rebalance at once, unless all of
+them have got there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from shareq.coordinator.group.assignors import Assignment
+from shareq.coordinator.group.classic.embedded import version_of, write_assignment
+from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup, ClassicMember, ClassicState
+from shareq.coordinator.group.classic.records import group_record
+from shareq.coordinator.group.classic.subscriptions import subscribed_topics
+from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.coordinator.group.consumer.member import ConsumerMember
+from shareq.coordinator.group.consumer.records import group_tombstones
+from shareq.coordinator.ports import MetadataImage
+from shareq.coordinator.shard import CoordinatorRecord
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
+from shareq.protocol.generated.group_metadata import GroupMetadataValue
+
+
+def downgraded(
+    group: ConsumerGroup,
+    gone: Collection[str],
+    successor: ConsumerMember | None,
+    metadata: MetadataImage,
+    wall_ms: int,
+) -> ClassicGroup:
+    """The group without the members of the ids `gone`, Stable. `successor` has the place and target of the static
+    member with its instance id, who is one of them. All who are left speak the classic protocol, and there is one.
+    """
+    classic = ClassicGroup(group.group_id, wall_ms)
+    classic.generation = group.group_epoch
+    targets: dict[str, Assignment] = {}
+    for member_id, member in group.members.items():
+        if member_id not in gone:
+            classic.add(_member(member), CONSUMER_PROTOCOL_TYPE)
+            targets[member_id] = group.target_of(member_id)
+    if successor is not None:
+        classic.add(_member(successor), CONSUMER_PROTOCOL_TYPE)
+        targets[successor.member_id] = group.target_of(group.static_members[successor.instance_id or ""])
+    classic.state = ClassicState.STABLE
+    classic.protocol_name = classic.selected_protocol()
+    classic.subscribed_topics = subscribed_topics(classic)
+    for joined in classic.members.values():
+        joined.assignment = assignment_bytes(
+            targets[joined.member_id], joined.metadata(classic.protocol_name), metadata
+        )
+    return classic
+
+
+def downgrade_records(
+    group: ConsumerGroup, classic: ClassicGroup, *, rebalances: bool
+) -> tuple[CoordinatorRecord, ...]:
+    """What makes the classic group of the consumer group.
+
+    A group that is about to rebalance is written down as one generation further on: nobody is in that, so after a crash
+    the members join again, too, and what those had who are gone is not forgotten.
+    """
+    record = group_record(classic, {each.member_id: each.assignment for each in classic.members.values()})
+    if rebalances and isinstance(record.value, GroupMetadataValue):
+        record.value.generation += 1
+    return (*group_tombstones(group), record)
+
+
+def assignment_bytes(assignment: Assignment, subscription: bytes, metadata: MetadataImage) -> bytes:
+    """Partitions as a consumer reads them from SyncGroup, in the version of its subscription; topics that exist no
+    longer are left out.
+    """
+    topics = [
+        TopicPartition(topic.name, sorted(assignment[topic_id]))
+        for topic_id in sorted(assignment)
+        if (topic := metadata.topic_by_id(topic_id)) is not None
+    ]
+    try:
+        version = version_of(subscription)
+    except MalformedMessage:  # one of several protocols, and not the one that was read
+        version = 0
+    return write_assignment(ConsumerProtocolAssignment(topics), version)
+
+
+def _member(member: ConsumerMember) -> ClassicMember:
+    assert member.classic is not None
+    return ClassicMember(
+        member.member_id,
+        member.instance_id,
+        member.client_id,
+        member.client_host,
+        member.rebalance_timeout_ms,
+        member.classic.session_timeout_ms,
+        member.classic.protocols,
+    )

@@ -1,0 +1,132 @@
+"""A classic group as a consumer group: its members keep their ids, and have the partitions of the last assignment.
+
+The generation becomes the epoch of group, assignment and members. Offsets are the group's under either kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shareq.coordinator.group.assignors import Assignment
+from shareq.coordinator.group.classic.embedded import read_assignment, read_subscription
+from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE, NO_ASSIGNMENT, ClassicGroup, ClassicMember
+from shareq.coordinator.group.classic.records import group_tombstone
+from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.coordinator.group.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment
+from shareq.coordinator.group.consumer.records import (
+    assignment_epoch_record,
+    current_record,
+    epoch_record,
+    member_record,
+    replay_consumer_group_record,
+    target_record,
+)
+from shareq.coordinator.group.consumer.requests import Refused
+from shareq.coordinator.group.groups import Group
+from shareq.coordinator.group.metadata_hash import metadata_hash
+from shareq.coordinator.group.migration.policy import MigrationPolicy
+from shareq.coordinator.ports import MetadataImage
+from shareq.coordinator.shard import CoordinatorRecord
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+
+
+def check_upgrade(group: ClassicGroup, policy: MigrationPolicy, max_size: int) -> None:
+    """Raises Refused: GROUP_ID_NOT_FOUND for a group that stays a classic one."""
+    if not policy.upgrades:
+        raise _refused(group, "group.consumer.migration.policy does not let it")
+    if group.type != CONSUMER_PROTOCOL_TYPE:
+        raise _refused(group, f"its members are no consumers, their protocol type is {group.protocol_type}")
+    if len(group.members) > max_size:
+        raise _refused(group, f"it has {len(group.members)} members, a consumer group at most {max_size}")
+
+
+def upgraded(group: ClassicGroup, metadata: MetadataImage) -> tuple[CoordinatorRecord, ...]:
+    """What makes a consumer group of it, the tombstone of the classic group first. Raises Refused: GROUP_ID_NOT_FOUND
+    when the broker cannot read what its members say to each other, or would lose some of it.
+
+    A partition that the leader has given to two members is the first one's.
+    """
+    protocol = _protocol(group)
+    taken: set[tuple[bytes, int]] = set()
+    members: list[ConsumerMember] = []
+    assigned: dict[str, Assignment] = {}
+    for each in group.members.values():
+        try:
+            members.append(_member(each, protocol))
+            assigned[each.member_id] = _assigned(group, each, metadata, taken)
+        except MalformedMessage as error:
+            raise _refused(group, f"what member {each.member_id} has sent cannot be read") from error
+    epoch, group_id = group.generation, group.group_id
+    topics = frozenset(name for member in members for name in member.subscribed_topic_names)
+    return (
+        group_tombstone(group_id),
+        *(member_record(group_id, member) for member in members),
+        epoch_record(group_id, epoch, metadata_hash(topics, metadata)),
+        *(target_record(group_id, member_id, target) for member_id, target in assigned.items()),
+        assignment_epoch_record(group_id, epoch, 0),
+        *(current_record(group_id, member_id, _current(target, epoch)) for member_id, target in assigned.items()),
+    )
+
+
+def as_group(group_id: str, records: Iterable[CoordinatorRecord]) -> ConsumerGroup:
+    """The consumer group that the replay of these records makes."""
+    groups: dict[str, Group] = {}
+    for record in records:
+        replay_consumer_group_record(groups, record)
+    group = groups.get(group_id)
+    return group if isinstance(group, ConsumerGroup) else ConsumerGroup(group_id)
+
+
+def _protocol(group: ClassicGroup) -> str | None:
+    """The protocol by which all members said what they subscribe to; that of the generation, if it is all the same.
+    Before the first generation there is none yet.
+    """
+    name = group.protocol_name
+    if name is not None and all(any(name == each for each, _ in m.protocols) for m in group.members.values()):
+        return name
+    return group.selected_protocol() if group.members else None
+
+
+def _member(member: ClassicMember, protocol: str | None) -> ConsumerMember:
+    subscription = read_subscription(member.metadata(protocol))
+    return ConsumerMember(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=subscription.rack_id or None,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=tuple(sorted(set(subscription.topics))),
+        subscribed_topic_regex="",
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        classic=ClassicMetadata(member.session_timeout_ms, member.protocols),
+    )
+
+
+def _assigned(
+    group: ClassicGroup, member: ClassicMember, metadata: MetadataImage, taken: set[tuple[bytes, int]]
+) -> Assignment:
+    if member.assignment == NO_ASSIGNMENT:  # it has not synchronised yet
+        return {}
+    assignment = read_assignment(member.assignment)
+    if assignment.user_data:
+        raise _refused(group, "its assignor keeps data of its own with the assignment, which would be lost")
+    assigned: dict[bytes, frozenset[int]] = {}
+    for each in assignment.assigned_partitions:
+        topic = metadata.topic(each.topic)
+        if topic is None:
+            continue
+        free = {number for number in each.partitions if (topic.topic_id, number) not in taken}
+        if free:
+            taken.update((topic.topic_id, number) for number in free)
+            assigned[topic.topic_id] = assigned.get(topic.topic_id, frozenset()) | free
+    return assigned
+
+
+def _current(assigned: Assignment, epoch: int) -> CurrentAssignment:
+    epochs = {topic_id: dict.fromkeys(sorted(numbers), epoch) for topic_id, numbers in assigned.items()}
+    return CurrentAssignment(epoch, epoch, assigned=epochs)
+
+
+def _refused(group: ClassicGroup, why: str) -> Refused:
+    message = f"Group {group.group_id} stays a classic group: {why}."
+    return Refused(ErrorCode.GROUP_ID_NOT_FOUND, message)
