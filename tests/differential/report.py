@@ -14,6 +14,7 @@ from tests.differential.compare import differences
 from tests.differential.justified import JUSTIFIED
 from tests.differential.runner import Attempt
 from tests.differential.steps import setup_of, told
+from tests.support.documents import write_between
 from tests.support.provenance import commit, machine
 
 CONTEXT = 12  # steps before the one that was answered differently
@@ -126,7 +127,5 @@ def _is_error(answer: Answer) -> bool:
 
 
 def write_report(path: Path, report: Report) -> None:
-    """Replace what stands between the marks of a Markdown file."""
-    before, _, rest = path.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
-    path.write_text(f"{before}{BEGIN}\n" + "\n".join(report.markdown()) + f"\n{END}{after}")
+    """Put the tables where a Markdown file has its marks."""
+    write_between(path, BEGIN, END, report.markdown())

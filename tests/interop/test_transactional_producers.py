@@ -1,21 +1,17 @@
-"""Transactional producers of every client: commit, abort, fencing, and who reads what; exactly once over kills.
+"""Transactional producers of every client: commit, abort, fencing, and who reads what.
 
 librdkafka, kafka-python and aiokafka work in transaction version 1, Apache Kafka's own producer in version 2.
 """
 
 from __future__ import annotations
 
-import random
-import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from tests.interop.support.admin import configure_group, create_topic, produce
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.interop.support.exactly_once import copy_in_processes
 from tests.interop.support.java_driver import JavaDriver, JavaProcess, why_no_java
 from tests.interop.support.share_ledger import Ledger, members, run_until
 from tests.interop.support.transactional import (
@@ -33,7 +29,6 @@ pytestmark = pytest.mark.interop
 Unique = Callable[[str], str]
 NewProducer = Callable[[str], TransactionalProducer]
 BROKER_SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
-KILLS = 3
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +36,7 @@ def transactions_in_java() -> Iterator[JavaProcess]:
     missing = why_no_java()
     if missing is not None:
         pytest.skip(missing)
-    process = JavaProcess(JAVA_SOURCE, timeout_s=300)
+    process = JavaProcess(JAVA_SOURCE)
     yield process
     process.close()
 
@@ -178,71 +173,3 @@ def test_a_transaction_outlives_a_restart(
     producer.send(topic, 0, ["after"])
     producer.commit()
     assert sorted(read_values(broker.bootstrap, topic, 2, "read_committed")) == sorted([*values, "after"])
-
-
-# Exactly once: consume, produce, and commit the offsets with what was produced.
-
-
-class KillsInBetween:
-    """Kills the broker now and then while something is at work; `kills` of them in all."""
-
-    def __init__(self, broker: BrokerUnderTest, kills: int, seed: int) -> None:
-        self._broker = broker
-        self._left = kills
-        self._rng = random.Random(seed)
-
-    def while_at_work(self, work: Callable[[], None]) -> None:
-        failed: list[BaseException] = []
-
-        def at_work() -> None:
-            try:
-                work()
-            except BaseException as error:
-                failed.append(error)
-
-        thread = threading.Thread(target=at_work)
-        thread.start()
-        while thread.is_alive():
-            thread.join(self._rng.uniform(0.2, 0.7))
-            if self._left and thread.is_alive():
-                self._left -= 1
-                self._broker.restart(kill=True)
-        if failed:
-            raise failed[0]
-        assert not self._left, "the work was done before the last kill"
-
-
-def copied(broker: BrokerUnderTest, topic: str, count: int) -> None:
-    assert sorted(map(int, read_values(broker.bootstrap, topic, 3, "read_committed"))) == list(range(count))
-
-
-@pytest.mark.crash
-def test_exactly_once_in_java(broker: BrokerUnderTest, unique: Unique, transactions_in_java: JavaProcess) -> None:
-    source, target, count = unique("source"), unique("target"), 10_000
-    create_topic(broker.bootstrap, source)
-    create_topic(broker.bootstrap, target, 3)
-    produce(broker.bootstrap, source, ((0, str(number).encode()) for number in range(count)))
-    clients = {"bootstrap.servers": broker.bootstrap, "reconnect.backoff.max.ms": "200", "request.timeout.ms": "5000"}
-    config = {**clients, "transactional.id": unique("id"), "max.block.ms": "20000", "delivery.timeout.ms": "20000"}
-    consumer = {**clients, "group.id": unique("group"), "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
-    consumer |= {"isolation.level": "read_committed", "max.poll.records": "10", "session.timeout.ms": "6000"}
-    answer: dict[str, Any] = {}
-    arguments = {"from": source, "to": target, "count": count}
-    KillsInBetween(broker, KILLS, seed=1).while_at_work(
-        lambda: answer.update(transactions_in_java.call("copy", config=config, consumer=consumer, **arguments))
-    )
-    assert answer["transactions"] >= count / 10
-    copied(broker, target, count)
-
-
-@pytest.mark.crash
-def test_exactly_once_in_librdkafka(broker: BrokerUnderTest, unique: Unique) -> None:
-    source, target, count = unique("source"), unique("target"), 5_000
-    create_topic(broker.bootstrap, source)
-    create_topic(broker.bootstrap, target, 3)
-    produce(broker.bootstrap, source, ((0, str(number).encode()) for number in range(count)))
-    name = unique("id")
-    KillsInBetween(broker, KILLS, seed=2).while_at_work(
-        lambda: copy_in_processes(broker.bootstrap, source, target, name, count)
-    )
-    copied(broker, target, count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -133,6 +134,21 @@ class BrokerUnderTest:
     def kill(self) -> None:
         """SIGKILL: nothing is flushed, no client is told."""
         self._process.kill()
+
+    def pause(self) -> None:
+        """SIGSTOP: nothing moves until `resume` or `kill`. RuntimeError when the process has ended."""
+        process = self._process.process
+        assert process is not None
+        process.send_signal(signal.SIGSTOP)
+        stopped = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if stopped is None or stopped.si_code != os.CLD_STOPPED:
+            raise RuntimeError(f"the broker has ended by itself:\n{self.log_tail()}")
+
+    def resume(self) -> None:
+        """SIGCONT, after `pause`."""
+        process = self._process.process
+        assert process is not None
+        process.send_signal(signal.SIGCONT)
 
     def restart(self, *, kill: bool = False) -> float:
         """Stop (or kill) and start on the same data folder and port; seconds that the start took."""

@@ -1,0 +1,73 @@
+"""The same job with two clients: consume, produce, and commit the offsets with what was produced."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from tests.interop.support.java_driver import JavaProcess, why_no_java
+from tests.interop.support.transactional import JAVA_SOURCE
+
+PATIENCE_S: Final = 8
+
+
+class Work(NamedTuple):
+    """Copy partition 0 of `source` to `target` until the group `name` has come to offset `records`.
+
+    The transactional id is `name`, too. TimeoutError when that takes longer than `timeout_s`.
+    """
+
+    bootstrap: str
+    source: str
+    target: str
+    name: str
+    records: int
+    timeout_s: float
+
+
+class Client(NamedTuple):
+    """`run` comes back when the work is done, and tells how often it had to begin anew with new clients."""
+
+    name: str
+    why_not_here: Callable[[], str | None]
+    run: Callable[[Work], int]
+
+
+def run_java(work: Work) -> int:
+    """Apache Kafka's own clients, in transaction version 2; made anew after each exception."""
+    clients = {"bootstrap.servers": work.bootstrap, "reconnect.backoff.max.ms": "200", "request.timeout.ms": "5000"}
+    config = {**clients, "transactional.id": work.name, "max.block.ms": "20000", "delivery.timeout.ms": "20000"}
+    consumer = {**clients, "group.id": work.name, "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
+    consumer |= {"isolation.level": "read_committed", "max.poll.records": "10", "session.timeout.ms": "6000"}
+    process = JavaProcess(JAVA_SOURCE, work.timeout_s)
+    try:
+        arguments = {"from": work.source, "to": work.target, "count": work.records}
+        restarts: int = process.call("copy", config=config, consumer=consumer, **arguments)["restarts"]
+    finally:
+        process.close()
+    return restarts
+
+
+def run_librdkafka(work: Work) -> int:
+    """librdkafka, in transaction version 1: as many processes as it takes. Each gets PATIENCE_S and is killed then,
+    whatever it is doing: a job has to survive that as well, and some of them wait without end (see `librdkafka_copy`).
+    """
+    command = [sys.executable, "-m", "tests.exactly_once.librdkafka_copy", *work[:4], str(work.records)]
+    deadline = time.monotonic() + work.timeout_s
+    restarts = 0
+    while time.monotonic() < deadline:
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        try:
+            if process.wait(PATIENCE_S) == 0:
+                return restarts
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        restarts += 1
+    raise TimeoutError(f"group {work.name} does not come to offset {work.records}")
+
+
+CLIENTS: Final = (Client("Java", why_no_java, run_java), Client("librdkafka", lambda: None, run_librdkafka))
