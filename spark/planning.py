@@ -1,0 +1,83 @@
+"""From the ranges of a micro-batch to the tasks that read them. Pure: the same offset is planned alike every time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from shareq.spark.offsets import BatchRange, SharePartition
+
+NEAR: Final = 1_000
+"""Offsets between two ranges that are rather fetched and thrown away than asked around."""
+
+
+class TaskRanges(NamedTuple):
+    """What one task reads: ascending ranges of one partition. Picklable."""
+
+    key: SharePartition
+    ranges: tuple[BatchRange, ...]
+
+    @property
+    def records(self) -> int:
+        """How many offsets these are."""
+        return sum(last - first + 1 for first, last, _ in self.ranges)
+
+
+def plan(
+    batch: Mapping[SharePartition, Sequence[BatchRange]],
+    *,
+    min_partitions: int | None = None,
+    max_records_per_partition: int | None = None,
+) -> list[TaskRanges]:
+    """One task per partition; more where either limit asks for it.
+
+    `max_records_per_partition` bounds the offsets of a task. With `min_partitions`, the partitions are cut in
+    proportion to their offsets until there are about that many tasks, as Spark's own Kafka source does.
+    """
+    whole = [TaskRanges(key, tuple(ranges)) for key, ranges in sorted(batch.items()) if ranges]
+    tasks = [part for task in whole for part in _bounded(task, max_records_per_partition)]
+    if min_partitions is None or len(tasks) >= min_partitions:
+        return tasks
+    total = sum(task.records for task in tasks)
+    return [
+        part for task in tasks for part in _cut(task, max(1, round(task.records / total * min_partitions)))
+    ]  # rounding may leave one too few, like Spark's
+
+
+def runs(ranges: Iterable[BatchRange], near: int = NEAR) -> Iterator[tuple[BatchRange, ...]]:
+    """Ascending ranges in groups that are worth one fetch each: less than `near` offsets lie between neighbours."""
+    group: list[BatchRange] = []
+    for found in ranges:
+        if group and found.first - group[-1].last > near:
+            yield tuple(group)
+            group = []
+        group.append(found)
+    if group:
+        yield tuple(group)
+
+
+def _bounded(task: TaskRanges, most: int | None) -> Iterator[TaskRanges]:
+    return _cut(task, 1 if most is None else -(-task.records // most))
+
+
+def _cut(task: TaskRanges, parts: int) -> Iterator[TaskRanges]:
+    """Into `parts` tasks (fewer where there are fewer offsets) that differ by one offset at most."""
+    total = task.records
+    parts = min(parts, total)
+    if parts == 1:
+        yield task
+        return
+    rest = list(reversed(task.ranges))
+    taken = 0
+    for part in range(1, parts + 1):
+        wanted = total * part // parts - taken
+        taken += wanted
+        ranges = []
+        while wanted:
+            first, last, count = rest.pop()
+            end = min(last, first + wanted - 1)
+            ranges.append(BatchRange(first, end, count))
+            wanted -= end - first + 1
+            if end < last:
+                rest.append(BatchRange(end + 1, last, count))
+        yield TaskRanges(task.key, tuple(ranges))

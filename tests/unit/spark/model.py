@@ -1,0 +1,219 @@
+"""A share partition and a Spark query in a few lines each, to drive `Acquisition` through everything that can happen.
+
+Nothing here is shared with the product: a broker that locks offset by offset, and the order in which Spark calls.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Literal
+
+from shareq.client.share_session import AckRange
+from shareq.protocol.errors import ErrorCode
+from shareq.spark.acquisition import Acquired, Acquisition, Result
+from shareq.spark.offsets import INITIAL, SharePartition, SourceOffset
+from shareq.spark.progress import Counters
+
+TOPIC_ID = bytes(range(16))
+KEY = SharePartition("flights", TOPIC_ID, 0)
+LOCK_MS = 1_000
+WINDOW = 30
+
+
+@dataclass(slots=True)
+class Record:
+    owner: int | None = None
+    locked_until: float = 0
+    delivered: int = 0
+    finished: bool = False
+
+
+@dataclass(slots=True)
+class ModelBroker:
+    """One share partition. Sessions are numbers; a session that is gone holds nothing."""
+
+    records: list[Record] = field(default_factory=list)
+
+    @property
+    def start_offset(self) -> int:
+        return next((offset for offset, record in enumerate(self.records) if not record.finished), len(self.records))
+
+    def acquire(self, session: int, most: int, now_ms: float) -> list[Acquired]:
+        rows: list[Acquired] = []
+        low = self.start_offset
+        for offset, record in enumerate(self.records[low : low + WINDOW], low):
+            if most == 0:
+                break
+            if record.finished or self._locked(record, now_ms):
+                continue
+            most -= 1
+            record.owner, record.locked_until = session, now_ms + LOCK_MS
+            record.delivered += 1
+            if rows and rows[-1][4] == offset - 1 and rows[-1][5] == record.delivered:
+                rows[-1] = (*rows[-1][:4], offset, record.delivered)
+            else:
+                rows.append((KEY.topic, TOPIC_ID, 0, offset, offset, record.delivered))
+        return rows
+
+    def acknowledge(self, session: int, ack: AckRange, kind: str, now_ms: float) -> ErrorCode:
+        touched = self.records[ack.first : ack.last + 1]
+        if any(record.owner != session or not self._locked(record, now_ms) for record in touched):
+            return ErrorCode.INVALID_RECORD_STATE
+        for record in touched:
+            if kind == "renew":
+                record.locked_until = now_ms + LOCK_MS
+            else:
+                record.owner = None
+                record.finished = kind in ("accept", "reject")
+        return ErrorCode.NONE
+
+    def close(self, session: int) -> None:
+        for record in self.records:
+            if record.owner == session:
+                record.owner = None
+
+    @staticmethod
+    def _locked(record: Record, now_ms: float) -> bool:
+        return not record.finished and record.owner is not None and record.locked_until > now_ms
+
+
+AckFate = Literal["answered", "lost before", "lost after"]
+"""Of an acknowledgement: it arrives and is answered, or the connection breaks before or after the broker took it."""
+
+
+class Query:
+    """One checkpoint with its query, over as many runs of it as it takes, and all that it owes to the contract.
+
+    Every ACCEPT that the broker takes is checked: its record must be in a micro-batch that is committed (`ack=commit`),
+    or in the offset log (`ack=log`). Every micro-batch that is run again must hold the same records.
+    """
+
+    def __init__(self, ack: str, max_renew_ms: int = 10 * LOCK_MS) -> None:
+        self.ack = ack
+        self.max_renew_ms = max_renew_ms
+        self.broker = ModelBroker()
+        self.now_ms = 0.0
+        self.session = 0
+        self.offset_log: list[str] = []
+        self.commits = 0
+        self.sink: dict[int, frozenset[int]] = {}
+        self.restart()
+
+    # -- runs of the query
+
+    def restart(self) -> None:
+        """Kill -9 and a new start: locks are gone, only the two logs and the sink are left."""
+        self.lose_connection()
+        self.counters = Counters()
+        self.acquisition = Acquisition(max_renew_ms=self.max_renew_ms, max_delivery_count=None, counters=self.counters)
+        if self.commits < len(self.offset_log):
+            self.run_batch()
+
+    def lose_connection(self) -> None:
+        self.broker.close(self.session)
+        self.session += 2  # odd numbers are the other member
+
+    def step(self, most: int, fate: AckFate, stop_at: int) -> None:
+        """latestOffset, offset log, partitions, sink, commit log; killed and started again after `stop_at` of these."""
+        end = self.latest_offset(most, fate)
+        if stop_at == 1:
+            self.restart()
+            return
+        if end is None:
+            return
+        self.offset_log.append(end)
+        if stop_at == 2:
+            self.restart()
+            return
+        if self.ack == "log":
+            acks = self.acquisition.log_written(self._offset(end))
+            self.acquisition.acknowledged(self._send(acks, "accept", fate))
+        if stop_at == 3:
+            self.restart()
+            return
+        self.run_batch(commit=stop_at != 4)
+        if stop_at in (4, 5):
+            self.restart()
+
+    def latest_offset(self, most: int, fate: AckFate) -> str | None:
+        start = self._offset(self.offset_log[-1]) if self.offset_log else INITIAL
+        books = self.acquisition
+        books.sessions(self._session_of)
+        books.expire(self.now_ms)
+        books.acknowledged(self._send(books.begin(start), "accept", fate))
+        books.sessions(self._session_of)
+        books.below_start_offsets({KEY: self.broker.start_offset})
+        found = self.broker.acquire(self.session, most, self.now_ms)
+        verdicts = books.acquired(found, session_of=self._session_of, now_ms=self.now_ms, lock_ms=LOCK_MS)
+        books.acknowledged(self._send(verdicts.accept, "accept", fate))
+        books.sessions(self._session_of)
+        end = books.next_offset(start)
+        return None if end is None else json.dumps(end.to_json())
+
+    def run_batch(self, *, commit: bool = True) -> None:
+        batch_id = len(self.offset_log) - 1
+        end = self._offset(self.offset_log[-1])
+        rows = [
+            offset for ranges in end.batch.values() for first, last, _ in ranges for offset in range(first, last + 1)
+        ]
+        assert len(rows) == len(set(rows)), "a record twice in one micro-batch"
+        assert self.sink.setdefault(batch_id, frozenset(rows)) == set(rows), "a replayed micro-batch differs"
+        for other, earlier in self.sink.items():
+            assert other == batch_id or not earlier & set(rows), "a record in two micro-batches"
+        if commit:
+            self.commits = len(self.offset_log)
+
+    def renew(self, fate: AckFate) -> None:
+        due = self.acquisition.to_renew(self.now_ms)
+        self.acquisition.renewed(self._send(due, "renew", fate), now_ms=self.now_ms)
+
+    # -- what the contract says
+
+    def check(self) -> None:
+        self.acquisition.sessions(self._session_of)
+        self.acquisition.expire(self.now_ms)
+        held = {
+            offset
+            for offset, record in enumerate(self.broker.records)
+            if record.owner == self.session and not record.finished
+        }
+        assert self.acquisition.held <= len(held), "a lock in the books that the broker does not know"
+
+    def in_sink(self) -> set[int]:
+        return {offset for rows in self.sink.values() for offset in rows}
+
+    def _send(self, acks: list[AckRange], kind: str, fate: AckFate) -> list[Result]:
+        session = self.session
+        if acks and fate != "answered":
+            if fate == "lost after":
+                for ack in acks:
+                    self._take(session, ack, kind)
+            self.lose_connection()
+            return [(ack, ErrorCode.NETWORK_EXCEPTION) for ack in acks]
+        return [(ack, self._take(session, ack, kind)) for ack in acks]
+
+    def _take(self, session: int, ack: AckRange, kind: str) -> ErrorCode:
+        code = self.broker.acknowledge(session, ack, kind, self.now_ms)
+        if kind == "accept" and code == ErrorCode.NONE:
+            promised = self._promised()
+            missing = [offset for offset in range(ack.first, ack.last + 1) if offset not in promised]
+            assert not missing, f"accepted, and not safe: {missing}"
+        return code
+
+    def _promised(self) -> set[int]:
+        logged = self.offset_log if self.ack == "log" else self.offset_log[: self.commits]
+        return {
+            offset
+            for text in logged
+            for ranges in self._offset(text).batch.values()
+            for first, last, _ in ranges
+            for offset in range(first, last + 1)
+        }
+
+    def _session_of(self, topic_id: bytes, partition: int) -> int:
+        return self.session
+
+    @staticmethod
+    def _offset(text: str) -> SourceOffset:
+        return SourceOffset.from_json(json.loads(text))
