@@ -3,9 +3,9 @@
     python -m tests.exactly_once.librdkafka_copy BOOTSTRAP SOURCE TARGET NAME COUNT
 
 until the group NAME has come to offset COUNT of the source. The transactional id is NAME, too. It has to be killed and
-started again when it takes too long: when the broker was restarted (shareq or Apache Kafka), librdkafka 2.16 mostly waits
-for the group's coordinator without end, in send_offsets_to_transaction: TxnOffsetCommit is never sent, and the timeout
-does not always end it.
+started again when it takes too long: after a restart of the broker, whichever it is, librdkafka 2.16 mostly waits for
+the group's coordinator without end, in send_offsets_to_transaction: TxnOffsetCommit is never sent, and the timeout does
+not always end it.
 """
 
 from __future__ import annotations
