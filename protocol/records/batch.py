@@ -59,6 +59,7 @@ __all__ = [
     "RecordData",
     "batch_headers",
     "build_batch",
+    "crc_matches",
     "decode_records",
     "encode_batch",
     "has_record_without_key",
@@ -66,6 +67,7 @@ __all__ = [
     "read_header",
     "recompress",
     "records_block",
+    "records_view",
     "stamp",
     "stamped_prefix",
     "validate_batch",
@@ -362,6 +364,23 @@ def records_block(
     if len(batch) > max_bytes + HEADER_SIZE:
         raise MalformedMessage(f"records are larger than {max_bytes} bytes")
     return header, bytes(batch), HEADER_SIZE  # no copy when these are bytes already
+
+
+def crc_matches(batch: bytes | bytearray | memoryview, header: BatchHeader) -> bool:
+    """Whether the CRC of the batch that starts `batch` is that of its bytes. They must all be there."""
+    return crc32c(memoryview(batch)[CRC_START : header.length + LENGTH_OVERHEAD]) == header.crc
+
+
+def records_view(
+    batch: bytes | bytearray | memoryview, header: BatchHeader, max_bytes: int = MAX_DECOMPRESSED_BYTES
+) -> bytes | memoryview:
+    """The uncompressed records of the batch that starts `batch`; a view of it, if they are not compressed.
+
+    Raises `MalformedMessage` for records that cannot be decompressed into `max_bytes`.
+    """
+    records = memoryview(batch)[HEADER_SIZE : header.length + LENGTH_OVERHEAD]
+    codec = _codec(header.attributes)
+    return records if codec is Compression.NONE else decompress(codec, records, max_bytes)
 
 
 def _codec(attributes: int) -> Compression:

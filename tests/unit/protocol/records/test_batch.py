@@ -13,6 +13,7 @@ from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPytho
 
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import (
+    CRC_START,
     HEADER_SIZE,
     BatchHeader,
     Compression,
@@ -20,11 +21,14 @@ from shareq.protocol.records.batch import (
     RecordData,
     batch_headers,
     build_batch,
+    crc_matches,
     decode_records,
     has_record_without_key,
     last_sequence,
     read_header,
     recompress,
+    records_block,
+    records_view,
     stamp,
     stamped_prefix,
     validate_batch,
@@ -271,3 +275,21 @@ def test_header_properties() -> None:
     assert not header.is_control
     assert not header.has_delete_horizon
     assert header.size == header.length + 12
+
+
+@given(batches, st.sampled_from(Compression), st.integers(0, 200))
+def test_a_batch_within_others_is_checked_and_read_in_place(
+    written: list[RecordData], codec: Compression, changed: int
+) -> None:
+    """What follows it does not matter; records that are not compressed are not copied."""
+    batch = build_batch(written, timestamp_ms=5, compression=codec)
+    header = read_header(batch)
+    followed = bytearray(batch + b"more")
+    assert crc_matches(followed, header)
+    view = records_view(followed, header)
+    assert isinstance(view, memoryview) == (codec is Compression.NONE)
+    _, block, start = records_block(batch)
+    assert bytes(view) == block[start:]
+    at = CRC_START + changed % (len(batch) - CRC_START)
+    followed[at] ^= 1
+    assert not crc_matches(followed, header)

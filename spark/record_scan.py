@@ -1,0 +1,232 @@
+"""Where the records of many batches lie, found by numpy.
+
+A record says only how long it is, so the next one is found by walking. What is walked side by side costs little: all
+batches at once, and long batches in pieces. A piece starts where something looks like a record with two more behind it.
+That is a guess; what makes it safe is the walk of the piece before, which proves it by ending exactly there. Whatever
+does not fit (a wrong guess, or bad bytes) has its batch walked again from its start by `record_extents`, which also
+says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.records.record_codec import MIN_RECORD_BYTES, record_extents
+
+__all__ = ["Array", "Extents", "UnreadableBatch", "find_records", "varints"]
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+
+_MIN_LENGTH: Final = MIN_RECORD_BYTES - 1  # as the length counts: without itself
+_FEW_LANES: Final = 24  # fewer are walked one after the other: a step of numpy takes as long as so many in Python
+_LOOKED_THROUGH: Final = 2  # times the mean size of a record, for the start of a piece
+_ZEROS_A_PIECE: Final = 512  # with more, looking at each takes longer than walking one by one
+_WORTH_GUESSING: Final = 4096  # records; guessing has a fixed price
+_STEP_IN_RECORDS: Final = 400  # a step of the walk costs as much as guessing does for so many records
+_LENGTH_BYTES: Final = (1, 2, 3)  # of the lengths that are looked for: records of up to a megabyte
+_GUESSED_AHEAD: Final = 2  # records behind a candidate that must look like some
+
+
+class UnreadableBatch(Exception):
+    """Records that are not what the batch says; `batch` is its place in the arrays that were given."""
+
+    def __init__(self, batch: int, reason: str) -> None:
+        super().__init__(reason)
+        self.batch = batch
+        self.reason = reason
+
+
+class Extents(NamedTuple):
+    """Of each record the position after its length, and where it ends, exclusive."""
+
+    starts: Array
+    ends: Array
+
+
+def varints(data: Array, at: Array, max_bytes: int = 5) -> tuple[Array, Array]:
+    """The zig-zag numbers at the positions `at`, and the positions after them.
+
+    Positions beyond the data read as its last byte, and numbers do not end after `max_bytes`: positions have to be
+    checked against a record's end in the end, which they can only pass and never come back from.
+    Of a tenth byte only the lowest bit counts, as in Java.
+    """
+    byte = data.take(at, mode="clip")
+    value = (byte & 127).astype(np.uint64)
+    at = at + 1
+    going = byte > 127
+    for shift in range(7, 7 * max_bytes, 7):
+        if not going.any():
+            break
+        byte = data.take(at, mode="clip") * going
+        at = at + going
+        value |= (byte & 127).astype(np.uint64) << np.uint64(shift)
+        going = byte > 127
+    return ((value >> np.uint64(1)) ^ (np.uint64(0) - (value & np.uint64(1)))).view(np.int64), at
+
+
+def find_records(data: Array, starts: Array, ends: Array, counts: Array) -> Extents:
+    """All records of the batches, in order.
+
+    `data` is of bytes; the records of batch i fill `starts[i]` to `ends[i]` (exclusive, int64, ascending, not empty),
+    and there are `counts[i]` > 0 of them. Raises `UnreadableBatch` when that is not so.
+    """
+    bases = np.cumsum(counts) - counts
+    total = int(counts.sum())
+    found = Extents(np.empty(total, np.int64), np.empty(total, np.int64))
+    lanes = _lanes(data, starts, ends, counts)
+    batch_of = np.searchsorted(starts, lanes, side="right") - 1
+    lane_ends = np.minimum(ends.take(batch_of), np.append(lanes[1:], ends[-1]))
+    walk = _walk(data, lanes, lane_ends)
+    lengths = np.bincount(walk.lane, minlength=lanes.size)
+    wrong = np.bincount(batch_of, weights=lengths, minlength=starts.size) != counts
+    wrong[batch_of[walk.stuck]] = True
+    # the first record of a lane: those of the lanes before it, when each batch before it has as many as it says
+    first_of_batch = np.searchsorted(batch_of, np.arange(starts.size))
+    before = np.cumsum(lengths) - lengths
+    base_of_lane = before - before[first_of_batch].take(batch_of) + bases.take(batch_of)
+    place = base_of_lane.take(walk.lane) + walk.step
+    if wrong.any():
+        sound = ~wrong[batch_of].take(walk.lane)
+        place, walk = place[sound], walk._replace(start=walk.start[sound], end=walk.end[sound])
+    found.starts[place] = walk.start
+    found.ends[place] = walk.end
+    for batch in np.flatnonzero(wrong).tolist():
+        rows = slice(int(bases[batch]), int(bases[batch] + counts[batch]))
+        extents = _one_by_one(data, int(starts[batch]), int(ends[batch]), int(counts[batch]), batch)
+        found.starts[rows], found.ends[rows] = extents[:, 0], extents[:, 1]
+    return found
+
+
+class _Walk(NamedTuple):
+    """Every record that was passed (its lane, its number there, its extent), and the lanes that came to a bad end."""
+
+    lane: Array
+    step: Array
+    start: Array
+    end: Array
+    stuck: Array
+
+
+def _walk(data: Array, at: Array, ends: Array) -> _Walk:
+    """From each of `at` over records to exactly its end."""
+    lane = np.arange(at.size)
+    passed: list[tuple[Array, Array, Array, Array]] = []
+    stuck: list[Array] = []
+    step = 0
+    while at.size > _FEW_LANES:
+        length, start = varints(data, at)
+        end = start + length
+        fits = (length >= _MIN_LENGTH) & (end <= ends)
+        if not fits.all():
+            stuck.append(lane[~fits])
+            lane, start, end, ends = lane[fits], start[fits], end[fits], ends[fits]
+        passed.append((lane, np.full(lane.size, step), start, end))
+        going = end < ends
+        if going.all():
+            at = end
+        else:
+            lane, at, ends = lane[going], end[going], ends[going]
+        step += 1
+    view = memoryview(data)
+    for number, position, last in zip(lane.tolist(), at.tolist(), ends.tolist(), strict=True):
+        extents = np.array(_follow(view, position, last), np.int64).reshape(-1, 2)
+        if not extents.size or extents[-1, 1] != last:
+            stuck.append(np.array([number]))
+        steps = np.arange(step, step + len(extents))
+        passed.append((np.full(len(extents), number), steps, extents[:, 0], extents[:, 1]))
+    lanes, steps, starts, last = (np.concatenate(arrays) for arrays in zip(*passed, strict=True))
+    return _Walk(lanes, steps, starts, last, np.concatenate([np.empty(0, np.int64), *stuck]))
+
+
+def _follow(data: memoryview, at: int, end: int) -> list[tuple[int, int]]:
+    """Extents of the records from `at` up to `end`, or to the first that does not fit."""
+    found: list[tuple[int, int]] = []
+    while at < end:
+        byte = data[at]
+        length = byte & 127
+        at += 1
+        shift = 7
+        while byte > 127:
+            if at == end or shift > 28:
+                return found
+            byte = data[at]
+            length |= (byte & 127) << shift
+            at += 1
+            shift += 7
+        after = at + (length >> 1)
+        if length & 1 or length < 2 * _MIN_LENGTH or after > end:
+            return found
+        found.append((at, after))
+        at = after
+    return found
+
+
+def _one_by_one(data: Array, start: int, end: int, count: int, batch: int) -> Array:
+    try:
+        extents = list(record_extents(data[start:end].tobytes(), 0, count))
+    except IndexError:
+        raise UnreadableBatch(batch, "record cut short") from None
+    except MalformedMessage as error:
+        raise UnreadableBatch(batch, str(error)) from None
+    return np.array(extents, np.int64) + start
+
+
+def _lanes(data: Array, starts: Array, ends: Array, counts: Array) -> Array:
+    """Positions to walk from: where batches start, and guesses inside of long ones."""
+    total = int(counts.sum())
+    if total < _WORTH_GUESSING or _STEP_IN_RECORDS * int(counts.max()) < total:
+        return starts
+    records_a_piece = isqrt(total) // 5
+    mean = max(int((ends - starts).sum()) // total, MIN_RECORD_BYTES)
+    guesses = _guess(data, starts, ends, mean * records_a_piece, _LOOKED_THROUGH * mean)
+    return np.unique(np.concatenate([starts, guesses])) if guesses.size else starts
+
+
+def _guess(data: Array, starts: Array, ends: Array, spacing: int, width: int) -> Array:
+    """At most one probable start of a record in each stretch of `width` bytes, every `spacing` bytes."""
+    origin = int(starts[0]) + spacing
+    pieces = (int(ends[-1]) - width - origin) // spacing + 1
+    if pieces < 1:
+        return np.empty(0, np.int64)
+    stretches = np.lib.stride_tricks.as_strided(data[origin:], (pieces, width), (spacing, 1), writeable=False)
+    zeros = np.flatnonzero(stretches == 0)
+    if zeros.size > _ZEROS_A_PIECE * pieces:
+        return np.empty(0, np.int64)
+    piece, column = np.divmod(zeros, width)
+    attributes = origin + piece * spacing + column
+    # attributes are 0, and before them is the last byte of a length, which is below 128 and not 0
+    likely = data.take(attributes - 1) - np.uint8(1) < 127
+    piece, attributes = piece[likely], attributes[likely]
+    batch = np.searchsorted(starts, attributes, side="right") - 1
+    found = [
+        _looks_like_records(data, attributes, size, starts.take(batch), ends.take(batch)) for size in _LENGTH_BYTES
+    ]
+    pieces_found = np.concatenate([piece[looks] for looks in found])
+    guesses = np.concatenate([attributes[looks] - size for looks, size in zip(found, _LENGTH_BYTES, strict=True)])
+    _, first = np.unique(pieces_found, return_index=True)
+    return guesses[first]
+
+
+def _looks_like_records(data: Array, attributes: Array, size: int, starts: Array, ends: Array) -> Array:
+    """Which of the positions are the attributes of a record whose length takes `size` bytes, with records behind it."""
+    at = attributes - size
+    length, body = varints(data, np.maximum(at, 0))
+    chosen = np.flatnonzero((at >= starts) & (body == attributes) & (length >= _MIN_LENGTH))
+    ends, body, length = ends[chosen], body[chosen], length[chosen]
+    delta = _offset_delta(data, body)
+    for _ in range(_GUESSED_AHEAD):
+        length, body = varints(data, body + length)
+        next_delta = _offset_delta(data, body)
+        looks = (length >= _MIN_LENGTH) & (body + length <= ends) & (next_delta == delta + 1)
+        looks &= data.take(body, mode="clip") == 0
+        chosen, ends, body, length, delta = chosen[looks], ends[looks], body[looks], length[looks], next_delta[looks]
+    return chosen
+
+
+def _offset_delta(data: Array, body: Array) -> Array:
+    _, at = varints(data, body + 1, 10)
+    return varints(data, at)[0]
