@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from html import escape
 from pathlib import Path
 from statistics import median
@@ -45,9 +46,8 @@ def page(queries: Sequence[QueryEvents], *, title: str, marks: Sequence[Mark] = 
     """The whole page. `unreadable` lines of the log are told at its end."""
     body = "".join(_query(query, marks) for query in queries) or '<p class="note">No micro-batch in this log yet.</p>'
     if unreadable:
-        body += (
-            f'<p class="note">{unreadable} lines of the log could not be read: cut off when a driver was killed.</p>'
-        )
+        lines = "1 line" if unreadable == 1 else f"{unreadable} lines"
+        body += f'<p class="note">{lines} of the log could not be read; a killed driver leaves half a line.</p>'
     meanings = "".join(f"<dt>{escape(word)}</dt><dd>{escape(text)}</dd>" for word, text in MEANINGS)
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -96,13 +96,13 @@ def _tiles(query: QueryEvents) -> str:
     tiles: list[tuple[str, str, str]] = [
         ("rows", f"{query.rows:,}", ""),
         ("micro-batches", f"{len(query.batches):,}", ""),
-        ("rows/s", f"{query.rows / busy_ms * 1000 if busy_ms else 0:,.0f}", "while a micro-batch ran"),
+        ("rows/s", f"{query.rows / busy_ms * 1000 if busy_ms else 0:,.0f}", "while batches ran"),
         ("ms a micro-batch", f"{median(batch.duration_ms for batch in query.batches):,.0f}", "median"),
     ]
     if told:
         tiles += [(name, f"{totals[name]:,}", "") for name in COUNTERS if name != "acquired"]
-        tiles.append(("unconfirmed", _or_dash(last.unconfirmed), "at the last event"))
-        tiles.append(("lag", _or_dash(last.lag), "at the last event"))
+        tiles.append(("unconfirmed", _or_dash(last.unconfirmed), "at the end"))
+        tiles.append(("lag", _or_dash(last.lag), "at the end"))
     shown = "".join(
         f'<div class="tile"><b>{value}</b><span>{label}</span>{f"<i>{remark}</i>" if remark else ""}</div>'
         for label, value, remark in tiles
@@ -132,9 +132,9 @@ def _charts(query: QueryEvents, span: Span, flags: Sequence[Flag]) -> str:
     rows = rate(spread(((one.start_ms, one.end_ms, one.rows) for one in batches), span, step))
     charts = [_figure("Rows per second", bar_chart([Bars("rows", "c1", rows)], span, flags, "a second"))]
     if any(one.counters for one in batches):
-        lag = Line("lag", "c2", [(one.start_ms, one.lag) for one in batches])
-        held = Line("locks held", "c1", [(one.start_ms, one.locks_held) for one in batches])
-        unconfirmed = Line("unconfirmed", "c4", [(one.start_ms, one.unconfirmed) for one in batches])
+        lag = _line("lag", "c2", query, lambda one: one.lag)
+        held = _line("locks held", "c1", query, lambda one: one.locks_held)
+        unconfirmed = _line("unconfirmed", "c4", query, lambda one: one.unconfirmed)
         again = [Bars("redelivered", "c3", by_column("redelivered")), Bars("swallowed", "c4", by_column("swallowed"))]
         locks = [Bars("renewed", "c2", by_column("renewed")), Bars("lost", "c3", by_column("lost"))]
         locks.append(Bars("rejected", "c4", by_column("rejected")))
@@ -145,12 +145,23 @@ def _charts(query: QueryEvents, span: Span, flags: Sequence[Flag]) -> str:
             _figure("Locks renewed and lost, rejections", bar_chart(locks, span, flags, "records"), locks),
         ]
     parts = [("sink and query", "c1", "addBatch"), ("acquire", "c2", "latestOffset"), ("logs and the rest", "c5", "")]
-    lines = [Line(label, kind, [(one.start_ms, _phase(one, phase)) for one in batches]) for label, kind, phase in parts]
+    lines = [_line(label, kind, query, partial(_phase, phase)) for label, kind, phase in parts]
     charts.append(_figure("Where the time goes, ms a micro-batch", line_chart(lines, span, flags, "ms"), lines))
     return "".join(charts)
 
 
-def _phase(batch: Batch, phase: str) -> int:
+def _line(label: str, kind: str, query: QueryEvents, value: Callable[[Batch], int | None]) -> Line:
+    """Broken where one run ended and the next began: in between there was no query."""
+    restarts = {id(batch) for batch in query.restarts}
+    points: list[tuple[int, int | None]] = []
+    for batch in query.batches:
+        if id(batch) in restarts:
+            points.append((batch.start_ms, None))
+        points.append((batch.start_ms, value(batch)))
+    return Line(label, kind, points)
+
+
+def _phase(phase: str, batch: Batch) -> int:
     if phase:
         return batch.phases.get(phase, 0)
     return max(batch.duration_ms - batch.phases.get("addBatch", 0) - batch.phases.get("latestOffset", 0), 0)

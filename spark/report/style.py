@@ -16,7 +16,7 @@ main{max-width:1120px;margin:0 auto;padding:20px 16px 48px}
 h1{font-size:1.5rem;margin:0 0 4px;overflow-wrap:anywhere}h2{font-size:1.2rem;margin:22px 0 2px;overflow-wrap:anywhere}
 h3{font-size:1rem;margin:28px 0 6px}
 .when,.note{color:var(--soft);margin:0 0 14px}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(112px,1fr));gap:8px;margin-bottom:14px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(30%,150px),1fr));gap:8px;margin-bottom:14px}
 .tile{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:8px 10px;display:flex;
 flex-direction:column}
 .tile b{font-size:1.2rem;font-variant-numeric:tabular-nums}.tile span{color:var(--soft);font-size:.85rem}
