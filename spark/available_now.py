@@ -1,0 +1,63 @@
+"""When a run with `trigger(availableNow=True)` has taken what was there when it began. Pure.
+
+A share group hands out in offset order: who was given the last offset of a partition, or a later one, was given all
+that were available before it. Offsets that nobody can be given (locked by another member, or markers of transactions)
+are left: a run ends as well when polls bring nothing of what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+Place = tuple[bytes, int]
+"""Topic id and partition."""
+
+EMPTY_POLLS: Final = 2
+"""As many in a row end a run. One may have come while another member's fetch had its hand on a partition."""
+SETTLED_MS: Final = 6_000
+"""An assignment that leaves partitions to others counts as final after that, which is more than a heartbeat."""
+
+
+class AvailableNow:
+    """Ends are log end offsets as they were at first. `left` shrinks to nothing as the run goes on."""
+
+    __slots__ = ("_assignment", "_empty", "_since_ms", "left", "pending")
+
+    def __init__(self, ends: Mapping[Place, int], starts: Mapping[Place, int], now_ms: float) -> None:
+        """`ends`: of every partition; `starts`: the group's start offsets, as far as there are any."""
+        self.left = {place: end for place, end in ends.items() if end > max(0, starts.get(place, 0))}
+        self.pending = False
+        """Whether something was acquired that belongs to the run and is in no micro-batch yet."""
+        self._empty = 0
+        self._assignment: frozenset[Place] = frozenset()
+        self._since_ms = now_ms
+
+    def acquired(self, place: Place, first: int, last: int) -> None:
+        """A poll brought these offsets, both included."""
+        end = self.left.get(place)
+        if end is None:
+            return
+        if first < end:
+            self.pending = True
+            self._empty = 0
+        if last >= end - 1:
+            del self.left[place]
+
+    def polled(self, assignment: Collection[Place], now_ms: float, *, in_full: bool) -> None:
+        """A poll is over; what it brought was told before. `in_full`: it was not cut short by a limit."""
+        assignment = frozenset(assignment)
+        if assignment != self._assignment:
+            self._assignment, self._since_ms, self._empty = assignment, now_ms, 0
+        settled = bool(assignment) and (assignment >= self.left.keys() or now_ms - self._since_ms >= SETTLED_MS)
+        if settled and in_full and not self.pending:
+            self._empty += 1
+
+    def handed_out(self) -> None:
+        """What was acquired went into a micro-batch."""
+        self.pending = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to poll for."""
+        return not self.left or self._empty >= EMPTY_POLLS

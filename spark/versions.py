@@ -1,0 +1,34 @@
+"""Which PySpark this needs, said in one line. Importable without it."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Final
+
+LOWEST: Final = (4, 2)
+"""The first whose sources in Python are given the start and a limit (`latestOffset(start, limit)`)."""
+
+
+class PySparkNeeded(ImportError):
+    """PySpark is not there, or too old."""
+
+
+def check_pyspark() -> None:
+    """Raises PySparkNeeded."""
+    needed = "shareq.spark needs PySpark 4.2 or newer: pip install 'shareq[spark]'"
+    try:
+        found = metadata.version("pyspark")
+    except metadata.PackageNotFoundError:
+        try:
+            import pyspark  # from a Spark distribution, without package data
+        except ImportError:
+            raise PySparkNeeded(needed) from None
+        found = str(pyspark.__version__)
+    if version_of(found) < LOWEST:
+        raise PySparkNeeded(f"{needed} (this is {found})")
+
+
+def version_of(text: str) -> tuple[int, int]:
+    """Major and minor version: (4, 2) of 4.2.0.dev1."""
+    major, minor = text.split(".")[:2]
+    return int(major), int(minor)

@@ -1,0 +1,86 @@
+"""When a run with availableNow is over."""
+
+from __future__ import annotations
+
+from shareq.spark.available_now import SETTLED_MS, AvailableNow, Place
+
+ONE: Place = (b"1" * 16, 0)
+TWO: Place = (b"1" * 16, 1)
+
+
+def run(ends: dict[Place, int], starts: dict[Place, int] | None = None) -> AvailableNow:
+    return AvailableNow(ends, starts or {}, 0)
+
+
+def poll(now: AvailableNow, *found: tuple[Place, int, int], in_full: bool = True, at_ms: float = 0) -> None:
+    for place, first, last in found:
+        now.acquired(place, first, last)
+    now.polled({ONE, TWO}, at_ms, in_full=in_full)
+
+
+def test_empty_topics_and_finished_groups_need_no_poll() -> None:
+    assert run({ONE: 0}).finished
+    assert run({ONE: 10}, {ONE: 10}).finished
+    assert not run({ONE: 10}, {ONE: 9}).finished
+    assert not run({ONE: 10}, {ONE: -1}).finished  # a start offset that is not decided yet
+
+
+def test_the_last_offset_of_every_partition_ends_it_without_another_poll() -> None:
+    now = run({ONE: 10, TWO: 5})
+    poll(now, (ONE, 0, 9))
+    assert not now.finished
+    poll(now, (TWO, 3, 8))  # goes beyond
+    assert now.finished
+    assert now.pending
+    now.handed_out()
+    assert not now.pending
+
+
+def test_what_came_later_alone_does_not_belong_to_the_run() -> None:
+    now = run({ONE: 10})
+    poll(now, (TWO, 0, 4))
+    poll(now, (ONE, 10, 12))
+    assert now.finished
+    assert not now.pending
+
+
+def test_what_nobody_can_be_given_is_left_after_two_empty_polls() -> None:
+    now = run({ONE: 10})
+    poll(now, (ONE, 0, 5))
+    now.handed_out()
+    poll(now)
+    assert not now.finished
+    poll(now)
+    assert now.finished
+
+
+def test_a_poll_that_was_cut_short_says_nothing() -> None:
+    now = run({ONE: 10})
+    for _ in range(5):
+        poll(now, (TWO, 0, 3), in_full=False)
+    assert not now.finished
+
+
+def test_without_an_assignment_it_is_waited() -> None:
+    now = run({ONE: 10})
+    for _ in range(5):
+        now.polled((), 60_000, in_full=True)
+    assert not now.finished
+
+
+def test_partitions_that_another_member_has_are_left_to_it_after_a_while() -> None:
+    now = run({ONE: 10, TWO: 10})
+    for at_ms in (0, 500, SETTLED_MS - 1):
+        now.polled({ONE}, at_ms, in_full=True)
+    assert not now.finished
+    for at_ms in (SETTLED_MS, SETTLED_MS + 500):
+        now.polled({ONE}, at_ms, in_full=True)
+    assert now.finished
+
+
+def test_a_new_assignment_starts_the_count_again() -> None:
+    now = run({ONE: 10, TWO: 10})
+    now.polled({ONE, TWO}, 0, in_full=True)
+    now.polled({ONE}, 100, in_full=True)
+    now.polled({ONE, TWO}, 200, in_full=True)
+    assert not now.finished
