@@ -24,7 +24,7 @@ from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, F
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.primitives import Message
 
-__all__ = ["Exchange", "Network"]
+__all__ = ["Exchange", "Network", "Tries"]
 
 _GROUP = 0
 _BY_TOPIC_ID = 12
@@ -72,7 +72,7 @@ class Network:
         It is sent again when its connection is lost: only for requests that may be handled twice. Raises Unreachable
         when there is no answer within the timeout, UnsupportedApi, AuthenticationFailed, ConfigError.
         """
-        tries = self._tries(timeout_ms)
+        tries = self.tries(timeout_ms)
         while True:
             try:
                 return self._attempt(node, message, tries.deadline, min_version)
@@ -131,6 +131,11 @@ class Network:
         """The version an API is asked in at a broker. Raises as `submit`, UnsupportedApi if there is none."""
         self.connect(node)
         return self._connections[node].protocol.version(api, lowest)
+
+    def tries(self, timeout_ms: int | None = None) -> Tries:
+        """For a call that tries several times within a timeout (default.api.timeout.ms)."""
+        total_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        return Tries(self.config, total_ms, self._clock, self._sleep)
 
     def close(self) -> None:
         """End all connections. Nothing is sent. Calls after it raise ClientError."""
@@ -204,7 +209,7 @@ class Network:
         known = self._cluster.coordinator(group_id)
         if known is not None:
             return known
-        tries = self._tries(None)
+        tries = self.tries()
         while True:
             answer = self.request(None, FindCoordinatorRequest("", _GROUP, [group_id]), min_version=_SEVERAL_KEYS)
             assert isinstance(answer, FindCoordinatorResponse)
@@ -341,10 +346,6 @@ class Network:
 
     # Time
 
-    def _tries(self, timeout_ms: int | None) -> _Tries:
-        total_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        return _Tries(self.config, total_ms, self._clock, self._sleep)
-
     def _deadline(self, timeout_ms: int | None) -> float:
         return self._clock() + (self.config.request_timeout_ms if timeout_ms is None else timeout_ms) / 1000
 
@@ -353,7 +354,7 @@ class Network:
         return min(deadline, self._deadline(None))
 
 
-class _Tries:
+class Tries:
     """One call's tries: the time it has, and the pauses in between, which grow."""
 
     def __init__(self, config: ClientConfig, total_ms: int, clock: Clock, sleep: Callable[[float], None]) -> None:
