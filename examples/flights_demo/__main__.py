@@ -19,12 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
-from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
-
-from examples.flights_demo import flights
+from examples.flights_demo import flights, load
 from examples.flights_demo.broker import DemoBroker, Shareq
 from examples.flights_demo.consumer import WORK_S_PER_RECORD
 from examples.flights_demo.ledger import Ledger, Totals
@@ -73,8 +68,9 @@ def _run(broker: DemoBroker, folder: Path, consumers: list[subprocess.Popen[byte
     flights.download()
     progress.step("starting the broker")
     progress.step(f"the broker listens at {broker.address} after {broker.start() * 1000:.0f} ms")
-    _create_topic_and_group(broker.address)
-    produced = _produce(broker.address, progress)
+    load.create_topic(broker.address, TOPIC, PARTITIONS)
+    load.read_from_start(broker.address, GROUP)
+    produced = load.produce(broker.address, TOPIC, progress)
     progress.step(f"{produced:,} flights produced; {CONSUMERS} consumers join group {GROUP}")
     journals = [folder / f"consumer-{number}.jsonl" for number in range(CONSUMERS)]
     for journal in journals:
@@ -98,50 +94,6 @@ def _run(broker: DemoBroker, folder: Path, consumers: list[subprocess.Popen[byte
     ledger.read()
     drain_s = (ledger.last_event_ns - ledger.first_event_ns) / 1e9
     return Outcome(ledger.totals(), produced, drain_s, restart_s)
-
-
-def _create_topic_and_group(bootstrap: str) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap})
-    for future in admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)]).values():
-        future.result(30)
-    # A new share group starts at the end of the log unless told otherwise. librdkafka cannot set group configs yet.
-    group = ConfigResource(ConfigResourceType.GROUP, GROUP, {"share.auto.offset.reset": "earliest"})
-    groups = KafkaAdminClient(bootstrap_servers=bootstrap)
-    try:
-        answer = groups.alter_configs([group], raise_on_unknown=False)
-    finally:
-        groups.close()
-    if answer["group"][GROUP] != "OK":
-        raise RuntimeError(f"setting share.auto.offset.reset failed: {answer}")
-
-
-def _produce(bootstrap: str, progress: Progress) -> int:
-    """Every flight once, the row number as its key; returns how many the broker confirmed."""
-    producer = Producer(
-        {
-            "bootstrap.servers": bootstrap,
-            "enable.idempotence": True,
-            "linger.ms": 20,
-            "queue.buffering.max.messages": 1_000_000,
-        }
-    )
-    errors: list[str] = []
-
-    def on_delivery(error: object, _: object) -> None:
-        if error is not None:
-            errors.append(str(error))
-
-    count = 0
-    for row, line in enumerate(flights.rows()):
-        producer.produce(TOPIC, line, b"%d" % row, on_delivery=on_delivery)
-        count += 1
-        if count % 2000 == 0:
-            producer.poll(0)
-            progress.show(f"{count:,} flights read")
-    producer.flush(60)
-    if errors or len(producer):
-        raise RuntimeError(f"producing failed: {errors[:1]}, {len(producer)} unsent")
-    return count
 
 
 def _watch(

@@ -1,0 +1,61 @@
+"""The flights into a topic, and groups that begin with the first of them."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
+
+from examples.flights_demo import flights
+from examples.flights_demo.progress import Progress
+
+
+def create_topic(bootstrap: str, topic: str, partitions: int) -> None:
+    """Raises KafkaException when there is one of the name."""
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
+        future.result(30)
+
+
+def read_from_start(bootstrap: str, group: str) -> None:
+    """A new share group starts at the end of the log unless told otherwise. librdkafka cannot set group configs yet."""
+    config = ConfigResource(ConfigResourceType.GROUP, group, {"share.auto.offset.reset": "earliest"})
+    groups = KafkaAdminClient(bootstrap_servers=bootstrap)
+    try:
+        answer = groups.alter_configs([config], raise_on_unknown=False)
+    finally:
+        groups.close()
+    if answer["group"][group] != "OK":
+        raise RuntimeError(f"setting share.auto.offset.reset failed: {answer}")
+
+
+def produce(bootstrap: str, topic: str, progress: Progress, limit: int | None = None) -> int:
+    """Every flight once (with `limit` the first of them), its row number as the key; how many the broker confirmed."""
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "enable.idempotence": True,
+            "linger.ms": 20,
+            "queue.buffering.max.messages": 1_000_000,
+        }
+    )
+    errors: list[str] = []
+
+    def on_delivery(error: object, _: object) -> None:
+        if error is not None:
+            errors.append(str(error))
+
+    count = 0
+    for row, line in enumerate(islice(flights.rows(), limit)):
+        producer.produce(topic, line, b"%d" % row, on_delivery=on_delivery)
+        count += 1
+        if count % 2000 == 0:
+            producer.poll(0)
+            progress.show(f"{count:,} flights read")
+    producer.flush(60)
+    if errors or len(producer):
+        raise RuntimeError(f"producing failed: {errors[:1]}, {len(producer)} unsent")
+    return count
