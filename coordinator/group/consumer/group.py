@@ -205,8 +205,10 @@ class ConsumerGroup:
             self.resolved[regex] = resolved
 
     def is_disposable(self) -> bool:
-        """Nothing is left but the group's own record."""
-        return not self.members and not self.targets and self.assignment_epoch == NO_EPOCH
+        """Nothing is left but the group's own record. Compaction may have taken the assignment's record together with
+        its tombstone, and left the group's.
+        """
+        return not self.members and not self.targets and self.assignment_epoch in (NO_EPOCH, FIRST_EPOCH)
 
     def _forget_instance(self, member_id: str) -> None:
         known = self.members.get(member_id)

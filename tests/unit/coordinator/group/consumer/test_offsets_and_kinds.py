@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shareq.broker.log.cleaner.survivors import latest_value
 from shareq.coordinator.group.classic.join import Joining
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -141,6 +142,17 @@ def test_a_group_with_members_is_not_deleted_one_without_is_with_all_it_has() ->
     assert world.log.run(shard.delete_group(GROUP)).error is ErrorCode.NONE
     world.log.reload()
     assert (world.log.shard.list_groups().response, committed(world)) == ([], set())
+
+
+def test_what_compaction_leaves_of_a_deleted_group_can_be_loaded() -> None:
+    """The cleaner may have come as far as any of its tombstones."""
+    world = ConsumerWorld()
+    world.join("m1")
+    world.leave("m1")
+    world.log.run(world.log.shard.delete_group(GROUP))
+    for upto in range(len(world.log.encoded) + 1):
+        shard = world.log.compacted(latest_value, upto, tombstones_are_over=True)
+        assert shard.list_groups().response == []
 
 
 def test_how_it_is_listed_and_described() -> None:
