@@ -41,11 +41,11 @@ class Verdict(Enum):
 class ShareMember:
     """One member. `assignment` is None until an answer told one, which may be an empty one."""
 
-    __slots__ = ("_eager", "_group_id", "_rack", "_topics", "assignment", "due_ms", "epoch", "member_id")
+    __slots__ = ("_eager", "_rack", "assignment", "due_ms", "epoch", "group_id", "member_id", "topics")
 
     def __init__(self, group_id: str, member_id: str, topics: Sequence[str], rack: str | None = None) -> None:
-        self._group_id = group_id
-        self._topics = list(topics)
+        self.group_id = group_id
+        self.topics = list(topics)
         self._rack = rack
         self._eager = EAGER_HEARTBEATS
         self.member_id = member_id
@@ -57,12 +57,12 @@ class ShareMember:
     def request(self) -> ShareGroupHeartbeatRequest:
         """The next heartbeat: a full one to join, else only the epoch."""
         if self.epoch == JOINING:
-            return ShareGroupHeartbeatRequest(self._group_id, self.member_id, JOINING, self._rack, self._topics)
-        return ShareGroupHeartbeatRequest(self._group_id, self.member_id, self.epoch)
+            return ShareGroupHeartbeatRequest(self.group_id, self.member_id, JOINING, self._rack, self.topics)
+        return ShareGroupHeartbeatRequest(self.group_id, self.member_id, self.epoch)
 
     def leave_request(self) -> ShareGroupHeartbeatRequest:
         """The last heartbeat."""
-        return ShareGroupHeartbeatRequest(self._group_id, self.member_id, LEAVING)
+        return ShareGroupHeartbeatRequest(self.group_id, self.member_id, LEAVING)
 
     def answered(self, answer: ShareGroupHeartbeatResponse, now_ms: int) -> Verdict:
         """Take in the answer to `request`."""

@@ -54,8 +54,19 @@ class AckRange(NamedTuple):
     last: int
 
 
-class Acquisition(NamedTuple):
+class AcquiredRange(NamedTuple):
     """Offsets that were acquired together; both ends are included. `delivery_count` is 1 at the first delivery."""
+
+    topic: str
+    topic_id: bytes
+    partition: int
+    first: int
+    last: int
+    delivery_count: int
+
+
+class Acquisition(NamedTuple):
+    """The same without the topic's name, which does not come with an answer."""
 
     place: Place
     first: int
@@ -86,7 +97,7 @@ class FetchOutcome(NamedTuple):
 
 
 class AckOutcome(NamedTuple):
-    """What became of a ShareAcknowledge. `error` is that of the whole request, `errors` has the partitions that failed."""
+    """What became of a ShareAcknowledge. `error` is that of the whole request, `errors` has partitions that failed."""
 
     error: ErrorCode
     errors: Mapping[Place, ErrorCode] = {}

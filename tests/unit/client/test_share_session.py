@@ -121,11 +121,9 @@ def test_acknowledgements_by_partition() -> None:
     assert request.is_renew_ack
     (topic,) = request.topics
     assert [
-        (
-            one.partition_index,
-            [(b.first_offset, b.last_offset, b.acknowledge_types) for b in one.acknowledgement_batches],
-        )
+        (one.partition_index, batch.first_offset, batch.last_offset, batch.acknowledge_types)
         for one in topic.partitions
+        for batch in one.acknowledgement_batches
     ] == [(0, 0, 9, [4]), (0, 20, 20, [4]), (1, 3, 4, [4])]
     failed = share_acknowledge.PartitionData(1, error_code=ErrorCode.INVALID_RECORD_STATE)
     answer = share_acknowledge.ShareAcknowledgeTopicResponse(A, [share_acknowledge.PartitionData(0), failed])

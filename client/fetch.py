@@ -1,0 +1,238 @@
+"""Plain fetches of ranges of offsets, by topic id: whole record batches as they are in the log, nothing decoded.
+
+Read uncommitted and outside of fetch sessions. While the caller works on one answer, the next is under way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Iterator
+from struct import Struct
+from typing import Final, NamedTuple
+
+from shareq.client.admin import Admin
+from shareq.client.config import ClientConfig
+from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.network import Exchange, Network
+from shareq.client.share_session import code_of
+from shareq.protocol.errors import ErrorCode, MalformedMessage, is_retriable
+from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from shareq.protocol.primitives import uuid_to_text
+from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC
+
+BY_TOPIC_ID: Final = 13
+"""The first version of Fetch that names topics by id."""
+CHUNK_BYTES: Final = 16 << 20
+"""One answer, at most: large enough for the network, and small beside what decoding it takes."""
+MAX_WAIT_MS: Final = 500
+LEAST_BYTES: Final = 1 << 20
+GUESSED_BYTES: Final = 256
+"""A record's size, until the first answer of its partition."""
+UNKNOWN_TOPIC_TRIES: Final = 6
+"""A broker that is behind does not know a topic yet."""
+LONGEST_PAUSE_S: Final = 1.0
+
+_LOOK_UP_MS: Final = 2000
+_PREFIX: Final = Struct(">qi").unpack_from  # base offset, length
+_TAIL: Final = Struct(">bIhi").unpack_from  # magic, CRC, attributes, last offset delta
+_TAIL_AT: Final = 16
+
+
+class OffsetsGone(ClientError):
+    """Offsets that were asked for are not in the log: below its start, or beyond its end. Both ends as they are now."""
+
+    def __init__(self, partition: str, offset: int, log_start: int, log_end: int) -> None:
+        super().__init__(f"{partition}: offset {offset} is not in the log, which has {log_start} to {log_end - 1}")
+        self.partition = partition
+        self.offset = offset
+        self.log_start = log_start
+        self.log_end = log_end
+
+    def __reduce__(self) -> tuple[type[OffsetsGone], tuple[str, int, int, int]]:
+        return type(self), (self.partition, self.offset, self.log_start, self.log_end)
+
+
+class TopicGone(ClientError):
+    """There is no topic of this id (any more), whatever there is of its name."""
+
+
+class Fetched(NamedTuple):
+    """Whole record batches, the first of which may begin before, the last end behind what was asked for.
+
+    `data` is never empty; it may lie wholly behind the range where compaction left nothing of it.
+    """
+
+    data: memoryview
+    log_start_offset: int
+    high_watermark: int
+
+
+class RangeFetcher:
+    """Fetches ranges from their leaders. One thread at a time; connections stay open for the next range."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        self._patience_ms = config.default_api_timeout_ms
+        self._backoff_ms = config.retry_backoff_ms
+        self._most_bytes = min(config.fetch_max_bytes, config.max_partition_fetch_bytes, CHUNK_BYTES)
+        quick = min(config.default_api_timeout_ms, _LOOK_UP_MS)  # one attempt's share of the patience
+        self._network = Network(dataclasses.replace(config, default_api_timeout_ms=quick))
+        self._admin = Admin(self._network)
+        self._sizes: dict[tuple[bytes, int], float] = {}  # bytes that an offset takes in the log, by what came last
+
+    def fetch(self, topic_id: bytes, topic: str, partition: int, first: int, last: int) -> Iterator[Fetched]:
+        """The batches that hold the offsets `first` to `last`, both included.
+
+        The leader is followed, and connections are made again, within `default.api.timeout.ms` without progress. Raises
+        Unreachable after that, OffsetsGone, TopicGone, and BrokerError for what is refused for good.
+        """
+        place = _Place(topic_id, topic, partition)
+        position = first
+        reply = self._ask(place, position, last)
+        while True:
+            answer, size, following = self._answer(place, position, last, reply)
+            self._sizes[topic_id, partition] = size / (following - position)
+            position = following
+            if position <= last:
+                reply = self._ask(place, position, last)
+            assert answer.records is not None
+            yield Fetched(memoryview(answer.records)[:size], answer.log_start_offset, answer.high_watermark)
+            if position > last:
+                return
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._network.close()
+
+    def _ask(self, place: _Place, position: int, last: int) -> Exchange | ClientError:
+        """A fetch under way, or why there is none."""
+        limit = self._limit(place, last - position + 1)
+        row = FetchPartition(place.partition, fetch_offset=position, partition_max_bytes=limit)
+        request = FetchRequest(
+            max_wait_ms=MAX_WAIT_MS,
+            min_bytes=1,
+            max_bytes=limit,
+            topics=[FetchTopic(topic_id=place.topic_id, partitions=[row])],
+        )
+        try:
+            leader = self._network.leader(place.topic_id, place.partition)
+            if leader is None:
+                self._network.partitions(place.topic_id)  # raises when there is no such topic
+                return Unreachable(f"{place} has no leader")
+            return self._network.submit(leader, request, min_version=BY_TOPIC_ID)
+        except ClientError as error:
+            return error
+
+    def _limit(self, place: _Place, offsets: int) -> int:
+        """Not much more than what is needed: brokers fill an answer with whatever follows."""
+        size = self._sizes.get((place.topic_id, place.partition), GUESSED_BYTES)
+        return min(self._most_bytes, max(LEAST_BYTES, int(offsets * size * 1.1)))
+
+    def _answer(
+        self, place: _Place, position: int, last: int, reply: Exchange | ClientError
+    ) -> tuple[PartitionData, int, int]:
+        """An answer that goes beyond `position`, how much of it is whole batches, and which offset follows them."""
+        patience = _Patience(self._patience_ms, self._backoff_ms)
+        unknown = 0
+        while True:
+            failure: ClientError
+            try:
+                answer = _partition_of(reply)
+            except Unreachable as error:
+                failure, error_code = error, ErrorCode.NETWORK_EXCEPTION
+            except BrokerError as error:
+                failure, error_code = error, code_of(error.code)
+            else:
+                error_code = code_of(answer.error_code)
+                failure = BrokerError(answer.error_code, f"{place}: Fetch")
+                if error_code is ErrorCode.NONE:
+                    size, following = whole_batches(answer.records or b"")
+                    if following > position:
+                        return answer, size, following
+                    # An acquired offset lies below the high watermark, but for a new leader that has yet to hear of it.
+                    failure = OffsetsGone(str(place), position, answer.log_start_offset, answer.high_watermark)
+            if error_code is ErrorCode.OFFSET_OUT_OF_RANGE:
+                failure = self._gone(place, position)
+            unknown += error_code is ErrorCode.UNKNOWN_TOPIC_ID
+            if unknown == UNKNOWN_TOPIC_TRIES:
+                raise TopicGone(f"{place}: there is no topic with the id {uuid_to_text(place.topic_id)} any more")
+            if error_code is not ErrorCode.NONE and not _may_pass(error_code, failure):
+                raise failure
+            patience.wait(failure)
+            if error_code is not ErrorCode.NONE:
+                self._look_up(place)
+            reply = self._ask(place, position, last)
+
+    def _look_up(self, place: _Place) -> None:
+        with contextlib.suppress(Unreachable):
+            self._network.refresh([place.topic_id])
+
+    def _gone(self, place: _Place, position: int) -> ClientError:
+        """What to raise for an offset that is out of range: the ends of the log are not in that answer."""
+        try:
+            log = self._admin.log_ranges({place.topic: [place.partition]})[place.topic, place.partition]
+        except ClientError as error:
+            return error
+        return OffsetsGone(str(place), position, log.start, log.end)
+
+
+class _Place(NamedTuple):
+    topic_id: bytes
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"partition {self.topic}-{self.partition}"
+
+
+class _Patience:
+    """How long an answer is tried for, and the pauses in between."""
+
+    def __init__(self, patience_ms: int, backoff_ms: int) -> None:
+        self._until = time.monotonic() + patience_ms / 1000
+        self._pause_s = backoff_ms / 1000
+
+    def wait(self, failure: ClientError) -> None:
+        """Pause. Raises `failure` when there is no time left."""
+        if time.monotonic() + self._pause_s > self._until:
+            raise failure
+        time.sleep(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
+
+
+def _may_pass(error_code: ErrorCode, failure: ClientError) -> bool:
+    return is_retriable(error_code) or isinstance(failure, Unreachable)
+
+
+def _partition_of(reply: Exchange | ClientError) -> PartitionData:
+    """The one partition of an answer; an error of the whole answer is made the partition's."""
+    if isinstance(reply, ClientError):
+        raise reply
+    answer = reply.result()
+    assert isinstance(answer, FetchResponse)
+    if answer.error_code or not answer.responses:
+        return PartitionData(error_code=answer.error_code)
+    return answer.responses[0].partitions[0]
+
+
+def whole_batches(data: bytes | memoryview) -> tuple[int, int]:
+    """How many bytes at the start are whole batches, and the offset after the last of them; (0, -1) if there is none.
+
+    A fetch's answer may end within a batch. Raises MalformedMessage for a length that no batch has.
+    """
+    at, size, whole = 0, len(data), -1
+    while size - at >= HEADER_SIZE:
+        length: int = _PREFIX(data, at)[1]
+        if length < HEADER_SIZE - LENGTH_OVERHEAD:
+            raise MalformedMessage(f"record batch of {length} bytes")
+        end = at + LENGTH_OVERHEAD + length
+        if end > size:
+            break
+        whole, at = at, end
+    if whole < 0:
+        return 0, -1
+    magic, _, _, delta = _TAIL(data, whole + _TAIL_AT)
+    if magic != MAGIC:
+        raise MalformedMessage(f"record batch of magic {magic}: only {MAGIC} is read")
+    return at, _PREFIX(data, whole)[0] + delta + 1

@@ -1,0 +1,274 @@
+"""A member of a share group that is handed ranges of offsets, never records (KIP-932).
+
+Locks belong to the session with a leader, and the session to the connection that opened it. When a connection, a leader
+or a session is lost, so are the locks: `ShareRangeConsumer.generation` tells. The bytes of records that come with every
+acquisition are dropped unread.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import threading
+import uuid
+from collections import deque
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Final, Self
+
+from shareq.client.config import ClientConfig
+from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.network import Network
+from shareq.client.share_driver import ShareDriver, now_ms
+from shareq.client.share_leaders import Leader, ShareLeaders
+from shareq.client.share_member import ShareMember
+from shareq.client.share_session import (
+    AcknowledgeType,
+    AckRange,
+    AcquiredRange,
+    FetchLimits,
+    Place,
+    portions,
+)
+from shareq.protocol.errors import ErrorCode, is_retriable
+
+__all__ = ["AckRange", "AcknowledgeType", "AcquiredRange", "ShareRangeConsumer"]
+
+DEFAULT_MAX_BYTES: Final = 32 << 20
+TURN_MS: Final = 1000
+"""How long one turn of `poll` may keep the other methods waiting."""
+LOOK_UP_MS: Final = 2000
+"""How long one call waits for a coordinator, or for topics and their leaders."""
+SPLITS: Final = 64
+"""How often `acknowledge` may halve what a broker refused because of one range in it."""
+
+_Queues = dict[Leader, deque[list[AckRange]]]
+_Results = list[tuple[AckRange, ErrorCode]]
+
+
+class ShareRangeConsumer:
+    """One member of a share group. Nothing is opened before the first call; any thread may call any method.
+
+    `generation` changes for a partition when everything acquired on it before can no longer be relied on. A broker that
+    is away is waited for: calls raise Unreachable only after `default.api.timeout.ms` without any answer. They raise
+    BrokerError when the group, a topic or a request is refused for good, UnsupportedApi when a broker is too old,
+    AuthenticationFailed, and ClientError after `close`.
+    """
+
+    def __init__(self, config: ClientConfig, group_id: str, topics: Sequence[str], *, rack: str | None = None) -> None:
+        self._patience_ms = config.default_api_timeout_ms
+        self._backoff_ms = config.retry_backoff_ms
+        self._member = ShareMember(group_id, new_member_id(), topics, rack or config.client_rack or None)
+        self._leaders = ShareLeaders(group_id, self._member.member_id)
+        # Looking things up is given up soon, so that a poll ends in time; the next one goes on with it.
+        quick = min(config.default_api_timeout_ms, LOOK_UP_MS)
+        self._network = Network(dataclasses.replace(config, default_api_timeout_ms=quick))
+        self._driver = ShareDriver(self._network, self._member, self._leaders, backoff_ms=self._backoff_ms)
+        self._turn = _Turn()
+        self._closing = threading.Event()
+        self._closed = False
+        self._silent_since_ms: int | None = None
+
+    @property
+    def member_id(self) -> str:
+        """The id that this member chose."""
+        return self._member.member_id
+
+    @property
+    def generation(self) -> Mapping[Place, int]:
+        """By topic id and partition; see above. Partitions that were never assigned are missing."""
+        return self._leaders.generation
+
+    @property
+    def assignment(self) -> frozenset[Place]:
+        """The partitions assigned now."""
+        return self._member.assignment or frozenset()
+
+    @property
+    def has_assignment(self) -> bool:
+        """Whether partitions are assigned. On Apache Kafka that takes a new member a few heartbeats."""
+        return bool(self._member.assignment)
+
+    @property
+    def lock_timeout_ms(self) -> int:
+        """How long locks last, by the last answer; 0 before the first."""
+        return self._driver.lock_timeout_ms
+
+    # -- calls
+
+    def poll(
+        self, *, max_records: int, max_wait_ms: int, strict: bool = False, max_bytes: int = DEFAULT_MAX_BYTES
+    ) -> list[AcquiredRange]:
+        """Acquire up to `max_records` from all leaders, waiting up to `max_wait_ms` for the first record.
+
+        Joins the group and sends heartbeats when they are due. Returns as soon as there is anything, [] when there was
+        nothing or nothing is assigned. Without `strict`, brokers round up to whole batches; with it they must be of
+        Kafka 4.2 or newer. `max_bytes` bounds the answer of each leader.
+        """
+        if max_records < 1:
+            raise ValueError(f"max_records is {max_records}; at least one record can be asked for")
+        deadline_ms = now_ms() + max_wait_ms
+        while True:
+            with self._turn:
+                self._check_open()
+                wait_ms = max(0, min(deadline_ms - now_ms(), TURN_MS))
+                acquired = self._attempt(FetchLimits(max_records, wait_ms, max_bytes, strict))
+            left_ms = deadline_ms - now_ms()
+            if acquired or left_ms <= 0:
+                return acquired or []
+            if acquired is None:
+                self._closing.wait(min(self._backoff_ms, left_ms) / 1000)
+
+    def acknowledge(self, ranges: Sequence[AckRange], kind: AcknowledgeType) -> list[tuple[AckRange, ErrorCode]]:
+        """Acknowledge ranges that this member holds; what became of each, in no particular order.
+
+        INVALID_RECORD_STATE: the lock is no longer ours. NETWORK_EXCEPTION: the connection was lost, and whether the
+        acknowledgement counted is not known. SHARE_SESSION_NOT_FOUND: the session, and thereby the lock, was gone
+        before. Ranges of one partition may not overlap. RENEW needs brokers of Kafka 4.2 or newer.
+        """
+        results: _Results = []
+        queues: _Queues = {}
+        with self._turn:
+            self._check_open()
+            by_leader: dict[Leader, list[AckRange]] = {}
+            for one in ranges:
+                leader = self._driver.home((one.topic_id, one.partition))
+                if leader is None:
+                    results.append((one, ErrorCode.SHARE_SESSION_NOT_FOUND))
+                else:
+                    by_leader.setdefault(leader, []).append(one)
+        for leader, of_leader in by_leader.items():
+            queues[leader] = deque(portions(of_leader))
+        splits = SPLITS
+        while queues:
+            splits -= self._acknowledge_one_each(queues, kind, results, splits)
+            queues = {leader: queue for leader, queue in queues.items() if queue}
+        return results
+
+    def heartbeat_if_due(self) -> None:
+        """Send a heartbeat when it is time: for a thread of the caller that keeps the membership while nobody polls."""
+        with self._turn:
+            self._check_open()
+            try:
+                self._beat()
+            except ClientError as error:
+                self._be_patient(error)
+
+    def close(self, timeout_ms: int = 5000) -> None:
+        """End the sessions, which releases what is still held, and leave the group. Harmless when done twice.
+
+        Brokers that are away are let be; a call under way in another thread ends first, and is not counted in
+        `timeout_ms`.
+        """
+        self._closing.set()
+        with self._turn:
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                self._driver.say_goodbye(now_ms() + timeout_ms)
+            finally:
+                self._network.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- their steps, with the turn taken
+
+    def _attempt(self, limits: FetchLimits) -> list[AcquiredRange] | None:
+        """One turn of `poll`: None if there was nobody to ask. Leaders are asked also while the coordinator is away."""
+        failure: ClientError | None = None
+        try:
+            self._beat()
+        except ClientError as error:
+            failure = error
+            if not _may_pass(error):
+                raise
+        try:
+            acquired = self._driver.fetch(limits)
+        except ClientError as error:
+            failure, acquired = error, None
+        if acquired is not None:
+            self._silent_since_ms = None
+        elif failure is not None:
+            self._be_patient(failure)
+        return acquired
+
+    def _beat(self) -> None:
+        if self._driver.beat_if_due():
+            self._silent_since_ms = None
+
+    def _acknowledge_one_each(self, queues: _Queues, kind: AcknowledgeType, results: _Results, splits: int) -> int:
+        """The next portion of every leader. Returns how many were halved to be tried again."""
+        portions_now = [(leader, queue.popleft()) for leader, queue in queues.items()]
+        with self._turn:
+            self._check_open()
+            outcomes = self._driver.acknowledge(portions_now, kind)
+        halved = 0
+        for (leader, portion), outcome in zip(portions_now, outcomes, strict=True):
+            queue = queues[leader]
+            if outcome.error is not ErrorCode.NONE:
+                results += [(one, outcome.error) for ranges in (portion, *queue) for one in ranges]
+                queue.clear()
+                continue
+            for place, of_place in _by_place(portion).items():
+                error = outcome.errors.get(place, ErrorCode.NONE)
+                # A broker undoes all of a partition's batches for one whose lock is gone.
+                if error is ErrorCode.INVALID_RECORD_STATE and len(of_place) > 1 and halved < splits:
+                    half = len(of_place) // 2
+                    queue.extend((of_place[:half], of_place[half:]))
+                    halved += 1
+                else:
+                    results += [(one, error) for one in of_place]
+        return halved
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClientError(f"the member of share group {self._member.group_id} is closed")
+
+    def _be_patient(self, error: ClientError) -> None:
+        """Let it pass where trying again may help, unless nothing else has been heard for too long."""
+        now = now_ms()
+        if self._silent_since_ms is None:
+            self._silent_since_ms = now
+        if not _may_pass(error) or now - self._silent_since_ms >= self._patience_ms:
+            raise error
+
+
+class _Turn:
+    """A lock that those who wait get before whoever had it last."""
+
+    def __init__(self) -> None:
+        self._next = threading.Lock()
+        self._taken = threading.Lock()
+
+    def __enter__(self) -> None:
+        with self._next:
+            self._taken.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._taken.release()
+
+
+def _may_pass(error: ClientError) -> bool:
+    return isinstance(error, Unreachable) or (isinstance(error, BrokerError) and is_retriable(error.code))
+
+
+def _by_place(ranges: Sequence[AckRange]) -> dict[Place, list[AckRange]]:
+    found: dict[Place, list[AckRange]] = {}
+    for one in ranges:
+        found.setdefault((one.topic_id, one.partition), []).append(one)
+    return found
+
+
+def new_member_id() -> str:
+    """A random id in the form of Kafka's clients: a UUID in URL-safe base64. Like theirs it begins with no dash."""
+    while True:
+        member_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not member_id.startswith("-"):
+            return member_id
