@@ -20,9 +20,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from shareq.protocol.records.batch import BatchHeader, read_header
 from shareq.protocol.records.compression import Compression
-from shareq.testing import Broker
 from tests.interop.support.admin import QUIET, create_topic, produce, read_from_start
-from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.clients.commands import Client, Unavailable
 from tests.interop.support.clients.features import (
     BEGIN,
@@ -35,7 +34,7 @@ from tests.interop.support.clients.features import (
     table,
 )
 from tests.interop.support.clients.registry import CLIENTS
-from tests.support.sasl import PLAIN_MODULE
+from tests.interop.support.guarded_broker import PASSWORD, guarded_broker
 
 pytestmark = pytest.mark.interop
 
@@ -46,7 +45,6 @@ BROKER_SETTINGS = {
     "group.consumer.heartbeat.interval.ms": "500",
 }
 CODEC_BITS = 7
-PASSWORD = "looking-glass"
 Outcomes = dict[tuple[str, str], str]
 _numbers = itertools.count()
 
@@ -327,34 +325,24 @@ def test_feature(
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory, broker_kind: str) -> Iterator[Broker]:
+def guarded(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
     """A broker that wants to know who it is."""
-    if broker_kind == "apache":
-        pytest.skip("the features above are enough to judge the programs by")
-    folder: Path = tmp_path_factory.mktemp("sasl")
-    user = f'required user_admin="{PASSWORD}"'
-    lines = [
-        "listeners=CLIENTS://127.0.0.1:0",
-        "listener.security.protocol.map=CLIENTS:SASL_PLAINTEXT",
-        f"sasl.enabled.mechanisms={','.join(MECHANISMS)}",
-        f"listener.name.clients.plain.sasl.jaas.config={PLAIN_MODULE} {user};",
-        "group.initial.rebalance.delay.ms=0",
-    ]
-    (folder / "server.properties").write_text("\n".join(lines) + "\n")
-    (folder / "password").write_text(PASSWORD + "\n")
-    options = ["--config", str(folder / "server.properties")]
-    for mechanism in MECHANISMS[1:]:
-        options += ["--add-scram", f"{mechanism}=[name=admin,password-file={folder / 'password'}]"]
-    with Broker(options=options) as running:
+    broker = guarded_broker(broker_kind, plain=["admin"], scram=["admin"], super_users=["admin"])
+    try:
+        broker.start()
         login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "admin"}
-        admin = AdminClient({"bootstrap.servers": running.bootstrap, **login, "sasl.password": PASSWORD, **QUIET})
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login, "sasl.password": PASSWORD, **QUIET})
         [created] = admin.create_topics([NewTopic("t", 1, 1)]).values()
         created.result(20)
-        yield running
+        yield broker
+    finally:
+        broker.remove()
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_authentication(client: tuple[str, Client], guarded: Broker, outcomes: Outcomes, mechanism: str) -> None:
+def test_authentication(
+    client: tuple[str, Client], guarded: BrokerUnderTest, outcomes: Outcomes, mechanism: str
+) -> None:
     name, program = client
 
     def check() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,41 +26,29 @@ from confluent_kafka.cimpl import NewTopic
 from kafka import KafkaConsumer, KafkaProducer
 from kafka.errors import KafkaError
 
-from shareq.testing import Broker
-from tests.support.access import STANDARD
-from tests.support.sasl import PLAIN_MODULE
+from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
+from tests.interop.support.clients.features import MECHANISMS
+from tests.interop.support.guarded_broker import PASSWORD, guarded_broker
 
-PASSWORD = "looking-glass"
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-PROPERTIES = f"""
-listeners=CLIENTS://127.0.0.1:0
-listener.security.protocol.map=CLIENTS:SASL_PLAINTEXT
-sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
-listener.name.clients.plain.sasl.jaas.config={PLAIN_MODULE} required user_admin="{PASSWORD}" user_carol="{PASSWORD}";
-authorizer.class.name={STANDARD}
-super.users=User:admin
-group.initial.rebalance.delay.ms=0
-"""
 Security = Callable[[str, str], Mapping[str, str]]
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    folder: Path = tmp_path_factory.mktemp("sasl")
-    (folder / "server.properties").write_text(PROPERTIES)
-    (folder / "password").write_text(PASSWORD + "\n")
-    options = ["--config", str(folder / "server.properties")]
-    for mechanism in MECHANISMS[1:]:
-        for user in ("admin", "carol"):
-            options += ["--add-scram", f"{mechanism}=[name={user},password-file={folder / 'password'}]"]
-    with Broker(options=options) as running:
-        admin = AdminClient(confluent(running, "admin"))
+def broker(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
+    users = ["admin", "carol"]
+    settings = {"group.initial.rebalance.delay.ms": "0"}
+    broker = guarded_broker(broker_kind, plain=users, scram=users, super_users=["admin"], settings=settings)
+    try:
+        broker.start()
+        admin = AdminClient(confluent(broker, "admin"))
         admin.create_topics([NewTopic("t", 1, 1)])["t"].result(20)
-        yield running
-        assert PASSWORD not in running.log
+        yield broker
+        assert PASSWORD not in broker.log
+    finally:
+        broker.remove()
 
 
-def confluent(broker: Broker, user: str, mechanism: str = "PLAIN", password: str = PASSWORD) -> dict[str, Any]:
+def confluent(broker: BrokerUnderTest, user: str, mechanism: str = "PLAIN", password: str = PASSWORD) -> dict[str, Any]:
     return {
         "bootstrap.servers": broker.bootstrap,
         "security.protocol": "SASL_PLAINTEXT",
@@ -72,7 +59,7 @@ def confluent(broker: Broker, user: str, mechanism: str = "PLAIN", password: str
     }
 
 
-def python(broker: Broker, user: str, mechanism: str, password: str = PASSWORD) -> dict[str, Any]:
+def python(broker: BrokerUnderTest, user: str, mechanism: str, password: str = PASSWORD) -> dict[str, Any]:
     return {
         "bootstrap_servers": broker.bootstrap,
         "security_protocol": "SASL_PLAINTEXT",
@@ -89,7 +76,7 @@ def binding(
     return AclBinding(kind, name, ResourcePatternType.LITERAL, f"User:{user}", "*", operation, permission)
 
 
-def admin_of(broker: Broker) -> AdminClient:
+def admin_of(broker: BrokerUnderTest) -> AdminClient:
     return AdminClient(confluent(broker, "admin"))
 
 
@@ -106,19 +93,19 @@ def every_acl() -> AclBindingFilter:
     )
 
 
-def grant(broker: Broker, *bindings: AclBinding) -> None:
+def grant(broker: BrokerUnderTest, *bindings: AclBinding) -> None:
     admin = admin_of(broker)
     for future in admin.create_acls(list(bindings)).values():
         future.result(20)
 
 
-def revoke_all(broker: Broker) -> None:
+def revoke_all(broker: BrokerUnderTest) -> None:
     admin = admin_of(broker)
     for future in admin.delete_acls([every_acl()]).values():
         future.result(20)
 
 
-def produce(broker: Broker, user: str, mechanism: str, value: bytes) -> str | None:
+def produce(broker: BrokerUnderTest, user: str, mechanism: str, value: bytes) -> str | None:
     """None, or the name of the error."""
     errors: list[str] = []
     producer = Producer(confluent(broker, user, mechanism))
@@ -131,7 +118,7 @@ def produce(broker: Broker, user: str, mechanism: str, value: bytes) -> str | No
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_librdkafka(broker: Broker, mechanism: str) -> None:
+def test_librdkafka(broker: BrokerUnderTest, mechanism: str) -> None:
     assert produce(broker, "admin", mechanism, mechanism.encode()) is None
     consumer = Consumer(
         {**confluent(broker, "admin", mechanism), "group.id": mechanism, "auto.offset.reset": "earliest"}
@@ -144,7 +131,7 @@ def test_librdkafka(broker: Broker, mechanism: str) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_librdkafka_share_consumer(broker: Broker, mechanism: str) -> None:
+def test_librdkafka_share_consumer(broker: BrokerUnderTest, mechanism: str) -> None:
     consumer = ShareConsumer({**confluent(broker, "admin", mechanism), "group.id": f"share-{mechanism}"})
     consumer.subscribe(["t"])
     values: list[bytes] = []
@@ -158,7 +145,7 @@ def test_librdkafka_share_consumer(broker: Broker, mechanism: str) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_kafka_python(broker: Broker, mechanism: str) -> None:
+def test_kafka_python(broker: BrokerUnderTest, mechanism: str) -> None:
     producer = KafkaProducer(**python(broker, "admin", mechanism))
     offset = producer.send("t", b"kafka-python").get(20).offset
     producer.close()
@@ -169,7 +156,7 @@ def test_kafka_python(broker: Broker, mechanism: str) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-async def test_aiokafka(broker: Broker, mechanism: str) -> None:
+async def test_aiokafka(broker: BrokerUnderTest, mechanism: str) -> None:
     async with AIOKafkaProducer(**python(broker, "admin", mechanism)) as producer:
         sent = await producer.send_and_wait("t", b"aiokafka")
     consumer = AIOKafkaConsumer("t", **python(broker, "admin", mechanism), auto_offset_reset="earliest")
@@ -180,7 +167,7 @@ async def test_aiokafka(broker: Broker, mechanism: str) -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("user", ["admin", "nobody"])
-async def test_a_wrong_password(broker: Broker, mechanism: str, user: str) -> None:
+async def test_a_wrong_password(broker: BrokerUnderTest, mechanism: str, user: str) -> None:
     errors: list[str] = []
     producer = Producer(
         {**confluent(broker, user, mechanism, "hunter2"), "error_cb": lambda error: errors.append(error.name())}
@@ -199,7 +186,7 @@ async def test_a_wrong_password(broker: Broker, mechanism: str, user: str) -> No
     assert "nobody" not in broker.log
 
 
-def test_rights_are_granted_and_taken_away(broker: Broker) -> None:
+def test_rights_are_granted_and_taken_away(broker: BrokerUnderTest) -> None:
     revoke_all(broker)
     assert produce(broker, "carol", "SCRAM-SHA-256", b"x") == "TOPIC_AUTHORIZATION_FAILED"
     grant(broker, binding(ResourceType.TOPIC, "t", AclOperation.WRITE))
@@ -209,7 +196,7 @@ def test_rights_are_granted_and_taken_away(broker: Broker) -> None:
     revoke_all(broker)
 
 
-def share_errors(broker: Broker, group: str) -> set[str]:
+def share_errors(broker: BrokerUnderTest, group: str) -> set[str]:
     """What a share consumer is told, or what it got."""
     consumer = ShareConsumer({**confluent(broker, "carol", "SCRAM-SHA-512"), "group.id": group})
     consumer.subscribe(["t"])
@@ -229,7 +216,7 @@ def share_errors(broker: Broker, group: str) -> set[str]:
     return seen
 
 
-def test_a_share_consumer_needs_its_group_and_its_topic(broker: Broker) -> None:
+def test_a_share_consumer_needs_its_group_and_its_topic(broker: BrokerUnderTest) -> None:
     """KIP-932: READ on both."""
     revoke_all(broker)
     topic = binding(ResourceType.TOPIC, "t", AclOperation.READ)
@@ -244,7 +231,7 @@ def test_a_share_consumer_needs_its_group_and_its_topic(broker: Broker) -> None:
     revoke_all(broker)
 
 
-def test_acls_are_listed(broker: Broker) -> None:
+def test_acls_are_listed(broker: BrokerUnderTest) -> None:
     revoke_all(broker)
     bindings = {binding(ResourceType.TOPIC, "t", AclOperation.READ), binding(ResourceType.GROUP, "g", AclOperation.ALL)}
     grant(broker, *bindings)
@@ -254,7 +241,7 @@ def test_acls_are_listed(broker: Broker) -> None:
     assert admin.describe_acls(every_acl()).result(20) == []
 
 
-def test_a_user_is_added_and_logs_in(broker: Broker) -> None:
+def test_a_user_is_added_and_logs_in(broker: BrokerUnderTest) -> None:
     upsertion = UserScramCredentialUpsertion(
         "dave", ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 8192), b"dave's own"
     )
@@ -271,7 +258,7 @@ def test_a_user_is_added_and_logs_in(broker: Broker) -> None:
     assert "dave's own" not in broker.log
 
 
-def test_users_and_rights_survive_a_restart(broker: Broker) -> None:
+def test_users_and_rights_survive_a_restart(broker: BrokerUnderTest) -> None:
     revoke_all(broker)
     grant(broker, binding(ResourceType.TOPIC, "t", AclOperation.WRITE))
     broker.restart()

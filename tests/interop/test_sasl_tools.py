@@ -10,24 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from shareq.testing import Broker
+from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
+from tests.interop.support.guarded_broker import PASSWORD, SCRAM_MODULE, guarded_broker
 from tests.interop.support.java_driver import JavaDriver
-from tests.support.access import STANDARD
 from tests.support.apache_kafka import class_path
 from tests.support.sasl import PLAIN_MODULE
 
 pytestmark = pytest.mark.interop
-
-PASSWORD = "looking-glass"
-SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
-PROPERTIES = f"""
-listeners=SASL_PLAINTEXT://127.0.0.1:0
-sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
-listener.name.sasl_plaintext.plain.sasl.jaas.config={PLAIN_MODULE} required user_root="{PASSWORD}";
-authorizer.class.name={STANDARD}
-super.users=User:root;User:admin
-connections.max.reauth.ms=2000
-"""
 
 
 def client_properties(folder: Path, user: str, mechanism: str, password: str = PASSWORD) -> Path:
@@ -44,7 +33,7 @@ def client_properties(folder: Path, user: str, mechanism: str, password: str = P
 class Tools:
     """The tools with address and credentials filled in."""
 
-    def __init__(self, java: JavaDriver, broker: Broker, folder: Path) -> None:
+    def __init__(self, java: JavaDriver, broker: BrokerUnderTest, folder: Path) -> None:
         self.java = java
         self.bootstrap = broker.bootstrap
         self.folder = folder
@@ -57,15 +46,16 @@ class Tools:
 
 
 @pytest.fixture(scope="module")
-def tools(java: JavaDriver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
-    folder = tmp_path_factory.mktemp("tools")
-    (folder / "server.properties").write_text(PROPERTIES)
-    (folder / "secret").write_text(PASSWORD)
-    options = ["--config", str(folder / "server.properties")]
-    options += ["--add-scram", f"SCRAM-SHA-512=[name=admin,password-file={folder / 'secret'}]"]
-    with Broker(options=options) as broker:
-        yield Tools(java, broker, folder)
+def tools(broker_kind: Kind, java: JavaDriver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
+    settings = {"connections.max.reauth.ms": "2000"}
+    users = ["root", "admin"]
+    broker = guarded_broker(broker_kind, plain=users[:1], scram=users[1:], super_users=users, settings=settings)
+    try:
+        broker.start()
+        yield Tools(java, broker, tmp_path_factory.mktemp("tools"))
         assert PASSWORD not in broker.log
+    finally:
+        broker.remove()
 
 
 @pytest.mark.parametrize(("user", "mechanism"), [("root", "PLAIN"), ("admin", "SCRAM-SHA-512")])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -25,12 +24,10 @@ from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest,
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import Message
-from shareq.testing import Broker
-from tests.interop.support.broker_under_test import APACHE_JVM, APACHE_SETTINGS, Kind
-from tests.support.access import CASES, GROUP, STANDARD, TOPIC, Case
-from tests.support.apache_kafka import ApacheKafka, free_port
+from tests.interop.support.broker_under_test import Kind
+from tests.interop.support.guarded_broker import PASSWORD, guarded_broker
+from tests.support.access import CASES, GROUP, TOPIC, Case
 from tests.support.requests import create_topic
-from tests.support.sasl import PLAIN_MODULE
 from tests.support.wire import WireClient
 
 REFUSALS = (
@@ -43,54 +40,24 @@ SHARE_CASES = [
     for case in CASES
     if "SHARE" in case.key.name or (case.key is ApiKey.FIND_COORDINATOR and case.needs[0].kind != 5)
 ]
-USERS = f'{PLAIN_MODULE} required user_admin="pw" user_alice="pw";'
-SECURITY = {
-    "sasl.enabled.mechanisms": "PLAIN",
-    "listener.name.clients.plain.sasl.jaas.config": USERS,
-    "authorizer.class.name": STANDARD,
-}
 WAIT_S = 20
 
 
 @pytest.fixture(scope="module")
-def port(broker_kind: Kind, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def port(broker_kind: Kind) -> Iterator[int]:
     """Of a listener where admin and alice log in; admin may do everything."""
-    folder: Path = tmp_path_factory.mktemp("rights")
-    if broker_kind == "ours":
-        properties = {
-            "listeners": "CLIENTS://127.0.0.1:0",
-            "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT",
-            "super.users": "User:admin",
-            **SECURITY,
-        }
-        (folder / "server.properties").write_text("".join(f"{key}={text}\n" for key, text in properties.items()))
-        with Broker(options=["--config", str(folder / "server.properties")]) as broker:
-            yield broker.port
-        return
-    clients, controller, internal = free_port(), free_port(), free_port()
-    addresses = f"CLIENTS://127.0.0.1:{clients},INTERNAL://127.0.0.1:{internal}"
-    settings = {
-        **APACHE_SETTINGS,
-        **SECURITY,
-        "listeners": f"{addresses},CONTROLLER://127.0.0.1:{controller}",
-        "advertised.listeners": addresses,
-        "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-        "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "inter.broker.listener.name": "INTERNAL",
-        "super.users": "User:admin;User:ANONYMOUS",  # the broker is its own controller's anonymous client
-    }
-    apache = ApacheKafka(folder / "apache", settings, APACHE_JVM, port=clients)
+    broker = guarded_broker(broker_kind, plain=["admin", "alice"], super_users=["admin"])
     try:
-        apache.start()
-        yield clients
+        broker.start()
+        yield broker.port
     finally:
-        apache.stop()
+        broker.remove()
 
 
 def login(port: int, user: str) -> WireClient:
     client = WireClient(("127.0.0.1", port), timeout_s=30)
     assert client.call(SaslHandshakeRequest("PLAIN"), 1, SaslHandshakeResponse).error_code == ErrorCode.NONE
-    answer = client.call(SaslAuthenticateRequest(f"\0{user}\0pw".encode()), 2, SaslAuthenticateResponse)
+    answer = client.call(SaslAuthenticateRequest(f"\0{user}\0{PASSWORD}".encode()), 2, SaslAuthenticateResponse)
     assert answer.error_code == ErrorCode.NONE, answer
     return client
 

@@ -15,7 +15,7 @@ import struct
 import subprocess
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,12 +90,16 @@ def answers(port: int, timeout_s: float = 1.0) -> bool:
 
 @dataclass(slots=True)
 class ApacheKafka:
-    """A broker process over `folder`. `start` may be called again after `stop` or `kill`: same data, same port."""
+    """A broker process over `folder`. `start` may be called again after `stop` or `kill`: same data, same port.
+
+    `format_options` are given to the tool that makes the data folder ready.
+    """
 
     folder: Path
     settings: Mapping[str, str] = field(default_factory=dict)
     jvm_flags: tuple[str, ...] = JVM_FLAGS
     port: int = field(default_factory=free_port)
+    format_options: Sequence[str] = ()
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -149,7 +153,8 @@ class ApacheKafka:
             properties.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
             cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
             # With "=", since one id in 64 begins with "-" and would be taken for an option.
-            done = java_tool("kafka.tools.StorageTool", "format", f"--cluster-id={cluster_id}", "-c", str(properties))
+            arguments = (f"--cluster-id={cluster_id}", "-c", str(properties), *self.format_options)
+            done = java_tool("kafka.tools.StorageTool", "format", *arguments)
             if done.returncode:
                 raise RuntimeError(f"kafka.tools.StorageTool format failed:\n{done.stdout}{done.stderr}")
         return properties

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -51,6 +51,7 @@ class OurProcess:
     folder: Path
     settings: Mapping[str, str]
     port: int = field(default_factory=free_port)
+    options: Sequence[str] = ()
     process: subprocess.Popen[bytes] | None = None
 
     def start(self, timeout_s: float = 20) -> float:
@@ -59,6 +60,7 @@ class OurProcess:
         command += ["--data-dir", str(self.folder / "data")]
         for name, value in self.settings.items():
             command += ["--set", f"{name}={value}"]
+        command += self.options
         with (self.folder / "broker.log").open("ab") as log:
             started = time.perf_counter()
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -90,17 +92,29 @@ class OurProcess:
 
 
 class BrokerUnderTest:
-    """One broker process on 127.0.0.1 with a data folder of its own, which can be killed and started again."""
+    """One broker process on 127.0.0.1 with a data folder of its own, which can be killed and started again.
 
-    def __init__(self, kind: Kind, settings: Mapping[str, str] | None = None) -> None:
+    `port`: None takes a free one. `scram_users`: those who are there from the beginning, as `--add-scram` takes them.
+    """
+
+    def __init__(
+        self,
+        kind: Kind,
+        settings: Mapping[str, str] | None = None,
+        *,
+        port: int | None = None,
+        scram_users: Sequence[str] = (),
+    ) -> None:
         self.kind: Kind = kind
         self.folder = Path(tempfile.mkdtemp(prefix=f"shareq-interop-{kind}-"))
         self._served: set[int] = set()
         given = dict(settings or {})
+        port = free_port() if port is None else port
+        added = [word for user in scram_users for word in ("--add-scram", user)]
         self._process: OurProcess | ApacheKafka = (
-            OurProcess(self.folder, given)
+            OurProcess(self.folder, given, port, added)
             if kind == "ours"
-            else ApacheKafka(self.folder, {**APACHE_SETTINGS, **given}, APACHE_JVM)
+            else ApacheKafka(self.folder, {**APACHE_SETTINGS, **given}, APACHE_JVM, port, added)
         )
 
     @property
@@ -190,8 +204,13 @@ class BrokerUnderTest:
             if not self.serves(api_key):
                 pytest.skip(f"the broker does not serve {api_key.name}")
 
+    @property
+    def log(self) -> str:
+        """The broker's output, of all its starts."""
+        return (self.folder / "broker.log").read_text(errors="replace")
+
     def log_tail(self) -> str:
-        """The end of the broker's output, of all its starts."""
+        """The end of it."""
         return self._process.log_tail()
 
     def remove(self) -> None:
