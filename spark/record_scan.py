@@ -180,7 +180,7 @@ def _lanes(data: Array, starts: Array, ends: Array, counts: Array) -> Array:
     total = int(counts.sum())
     if total < _WORTH_GUESSING or _STEP_IN_RECORDS * int(counts.max()) < total:
         return starts
-    records_a_piece = isqrt(total) // 5
+    records_a_piece = 4 + isqrt(total) // 5  # the price of steps grows with it, that of guesses falls
     mean = max(int((ends - starts).sum()) // total, MIN_RECORD_BYTES)
     guesses = _guess(data, starts, ends, mean * records_a_piece, _LOOKED_THROUGH * mean)
     return np.unique(np.concatenate([starts, guesses])) if guesses.size else starts
