@@ -1,1 +1,61 @@
-"""A PySpark data source that reads Kafka share groups in Structured Streaming."""
+"""A PySpark data source that reads Kafka share groups in Structured Streaming: docs/spark.md.
+
+    import shareq.spark                    # registers with the active session; Spark also finds the source by itself
+    spark.readStream.format("kafka-share").option("kafka.bootstrap.servers", ...).option("kafka.group.id", ...)
+
+Importing this needs no PySpark; `register` and the source do, and say so in one line.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from shareq.spark.data_source import KafkaShareSource
+
+__all__ = ["KafkaShareSource", "register"]
+
+
+def register(spark: SparkSession | None = None) -> None:
+    """Make the format `kafka-share` known to a session, classic or Connect; without one, to the active session.
+
+    Raises PySparkNeeded (an ImportError) without PySpark 4.2 or newer, RuntimeError where no session is active.
+    """
+    from shareq.spark.versions import check_pyspark
+
+    check_pyspark()
+    from shareq.spark.data_source import KafkaShareSource
+
+    session = _active() if spark is None else spark
+    if session is None:
+        raise RuntimeError("no Spark session is active: start one first, or call shareq.spark.register(spark)")
+    session.dataSource.register(KafkaShareSource)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "KafkaShareSource":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from shareq.spark.versions import check_pyspark
+
+    check_pyspark()
+    from shareq.spark.data_source import KafkaShareSource
+
+    return KafkaShareSource
+
+
+def _active() -> SparkSession | None:
+    """The active session of this process. Looking costs nothing where nobody has imported pyspark yet."""
+    if "pyspark" not in sys.modules:
+        return None
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        return None
+    return SparkSession.getActiveSession()
+
+
+if _active() is not None:
+    register()

@@ -1,0 +1,51 @@
+"""`spark.readStream.format("kafka-share")`: what Spark finds, pickles and asks for schema and reader."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from pyspark.sql.datasource import DataSource
+
+from shareq.spark import columns
+from shareq.spark.options import SourceOptions
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+    from shareq.spark.reader import ShareGroupStreamReader
+
+FORMAT = "kafka-share"
+
+
+class NoBatchReader(NotImplementedError):
+    """`spark.read` was asked for. The message says why there is none, and what to use."""
+
+
+class KafkaShareSource(DataSource):
+    """Kafka share groups as a stream. Options and contract: docs/spark.md."""
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def schema(self) -> str:
+        """Raises OptionsError, at load()."""
+        return columns.ddl(SourceOptions.parse(self.options).columns)
+
+    def streamReader(self, schema: StructType) -> ShareGroupStreamReader:
+        """Raises OptionsError; SchemaError for a user's schema that is no choice of the columns."""
+        from shareq.spark.versions import check_pyspark
+
+        check_pyspark()
+        from shareq.spark.reader import ShareGroupStreamReader
+
+        options = SourceOptions.parse(self.options)
+        wanted = [(field.name, field.dataType.simpleString(), field.nullable) for field in schema.fields]
+        return ShareGroupStreamReader(options, columns.chosen(wanted, options.columns))
+
+    def reader(self, schema: StructType) -> NoReturn:
+        raise NoBatchReader(
+            "kafka-share: there is no spark.read of a share group: Spark tells a batch source nothing after its job "
+            "succeeded, so it could only acknowledge too early or never. Use spark.readStream with "
+            ".trigger(availableNow=True), which reads what is there now and ends"
+        )

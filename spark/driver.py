@@ -1,0 +1,239 @@
+"""The side of the runner: one member of the share group, its books, and a thread that keeps both alive.
+
+Opened by the first call and closed by `close`. Calls come from one thread, in the order of docs/spark.md; the
+background thread renews locks while Spark works, sends heartbeats, and looks up the group's start offsets and lag.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from shareq.client.errors import ClientError, UnsupportedApi
+from shareq.client.share_consumer import AcquiredRange, ShareRangeConsumer
+from shareq.client.share_session import AcknowledgeType, AckRange
+from shareq.protocol.errors import ErrorCode
+from shareq.spark.acquisition import Acquisition
+from shareq.spark.available_now import AvailableNow
+from shareq.spark.group_view import GroupView
+from shareq.spark.offsets import SourceOffset
+from shareq.spark.options import SourceOptions
+from shareq.spark.progress import Progress
+
+logger = logging.getLogger(__name__)
+
+POLL_MS: Final = 500
+"""How long `latest` waits for a first record. Spark asks again at once."""
+FILL_MS: Final = 1_000
+"""How long it goes on to fill a micro-batch, as long as there is more."""
+LOOK_MS: Final = 1_000
+"""How often start offsets and lag are looked up at most."""
+_NO_LIMIT: Final = 2**31 - 1
+
+
+def now_ms() -> float:
+    """Monotonic."""
+    return time.monotonic() * 1000
+
+
+class Driver:
+    """One run of one query. Nothing is opened before the first call."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._progress = Progress()
+        self._books = Acquisition(
+            max_renew_ms=options.max_renew_ms,
+            max_delivery_count=options.max_delivery_count,
+            counters=self._progress.counters,
+        )
+        self._consumer = ShareRangeConsumer(options.client, options.group_id, options.topics)
+        self._view = GroupView(options.client, options.group_id, options.topics)
+        self._lock = threading.Lock()  # of the books; also held over acknowledgements, which change them
+        self._available_now: AvailableNow | None = None
+        self._renews = True
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # -- Spark's calls
+
+    def prepare_available_now(self) -> None:
+        """Note what is there now: the run ends with it. Raises ClientError, also for a topic that does not exist."""
+        ends = self._view.log_ends()
+        self._view.look()
+        starts = {(topic_id, partition): start for (_, topic_id, partition), start in self._view.below.items()}
+        open_ends = {place: end for place, end in ends.items() if place not in self._view.idle}
+        self._available_now = AvailableNow(open_ends, starts, now_ms())
+
+    def latest(self, start: SourceOffset, most: int | None) -> SourceOffset | None:
+        """Acknowledge the micro-batch of `start`, which Spark has committed, and acquire the next: `most` records.
+
+        Waits a moment for a first record. None when there is none. Raises ClientError when the cluster stays away for
+        longer than kafka.default.api.timeout.ms, or refuses.
+        """
+        self._start_once()
+        with self._lock:
+            self._tidy()
+            self._accept(self._books.begin(start))
+            self._tidy()
+            self._books.below_start_offsets(self._view.below)
+        if self._available_now is None or not self._available_now.finished:
+            self._fill(most)
+        with self._lock:
+            self._tidy()
+            if self._available_now is not None and not self._available_now.pending:
+                return None  # what is in the books came later than the run began
+            end = self._books.next_offset(start)
+            if end is not None:
+                self._progress.handed_out()
+                if self._available_now is not None:
+                    self._available_now.handed_out()
+            return end
+
+    def logged(self, end: SourceOffset) -> None:
+        """Spark's offset log has `end`: with ack=log that is enough to accept its records."""
+        if self._options.ack == "log":
+            with self._lock:
+                self._tidy()
+                self._accept(self._books.log_written(end))
+
+    def report(self) -> dict[str, object]:
+        """For progress events. Asks nobody; what is looked up is a second old or two."""
+        with self._lock:
+            self._progress.lag = self._view.lag
+            return self._progress.report(locks_held=self._books.held, unconfirmed=self._books.unconfirmed)
+
+    def close(self) -> None:
+        """Give back what is held, and leave the group. Harmless when done twice."""
+        self._closed.set()
+        self._consumer.close()
+        self._view.close()
+
+    # -- acquiring
+
+    def _fill(self, most: int | None) -> None:
+        wait_ms = POLL_MS
+        deadline_ms = now_ms() + POLL_MS
+        filled_ms: float | None = None
+        while True:
+            room = _NO_LIMIT if most is None else most - self._books.fresh
+            if room <= 0:
+                return
+            found = self._consumer.poll(max_records=min(room, _NO_LIMIT), max_wait_ms=wait_ms, strict=most is not None)
+            self._take(found)
+            self._note_for_available_now(found, room)
+            if not found or (self._available_now is not None and self._available_now.finished):
+                return
+            now = now_ms()
+            if self._books.fresh:
+                filled_ms = filled_ms or now + min(FILL_MS, self._consumer.lock_timeout_ms / 3)
+                if now >= filled_ms:
+                    return
+                wait_ms = 0
+            else:  # nothing but what is known already
+                wait_ms = max(0, round(deadline_ms - now))
+
+    def _take(self, found: Sequence[AcquiredRange]) -> None:
+        if not found:
+            return
+        with self._lock:
+            verdicts = self._books.acquired(
+                found, session_of=self._session_of, now_ms=now_ms(), lock_ms=self._consumer.lock_timeout_ms
+            )
+            self._accept(verdicts.accept)
+            if verdicts.reject:
+                self._books.rejected(self._consumer.acknowledge(verdicts.reject, AcknowledgeType.REJECT))
+
+    def _note_for_available_now(self, found: Sequence[AcquiredRange], room: int) -> None:
+        if self._available_now is None:
+            return
+        for one in found:
+            self._available_now.acquired((one.topic_id, one.partition), one.first, one.last)
+        count = sum(one.last - one.first + 1 for one in found)
+        self._available_now.polled(self._consumer.assignment, now_ms(), in_full=count < room)
+
+    # -- the books; the lock is held
+
+    def _accept(self, ranges: Sequence[AckRange]) -> None:
+        if ranges:
+            results = self._consumer.acknowledge(ranges, AcknowledgeType.ACCEPT)
+            _tell_refused(results, "accepted")
+            self._books.acknowledged(results)
+
+    def _tidy(self) -> None:
+        self._books.sessions(self._session_of)
+        self._books.expire(now_ms())
+
+    def _session_of(self, topic_id: bytes, partition: int) -> int:
+        return self._consumer.generation.get((topic_id, partition), 0)
+
+    # -- the background
+
+    def _start_once(self) -> None:
+        if self._thread is None:
+            self._view.check_topics()
+            self._thread = threading.Thread(target=self._in_background, name="kafka-share", daemon=True)
+            self._thread.start()
+
+    def _in_background(self) -> None:
+        looked_ms = 0.0
+        while not self._closed.wait(self._tick()):
+            try:
+                self._renew()
+                self._consumer.heartbeat_if_due()
+                if now_ms() - looked_ms >= LOOK_MS:
+                    looked_ms = now_ms()
+                    self._view.look()
+            except ClientError as error:  # `latest` meets it, too, and raises it
+                if not self._closed.is_set():
+                    logger.warning("%s: %s", self._options.group_id, error)
+                    self._closed.wait(1)
+
+    def _tick(self) -> float:
+        """Seconds: a tenth of the lock time at most, so that a renewal comes well before a lock ends."""
+        return min(500, self._consumer.lock_timeout_ms / 10 or 500) / 1000
+
+    def _renew(self) -> None:
+        if not self._renews:
+            return
+        with self._lock:
+            self._tidy()
+            due = self._books.to_renew(now_ms())
+            if not due:
+                return
+            try:
+                results = self._consumer.acknowledge(due, AcknowledgeType.RENEW)
+            except UnsupportedApi:
+                self._renews = False
+                logger.warning(
+                    "%s: the brokers renew no locks, as Kafka does from 4.2 on: records of a micro-batch that takes "
+                    "longer than %d ms are delivered to other members, too",
+                    self._options.group_id,
+                    self._consumer.lock_timeout_ms,
+                )
+                return
+            _tell_refused(self._books.renewed(results, now_ms=now_ms()), "renewed")
+
+
+def _tell_refused(results: Iterable[tuple[AckRange, int]], what: str) -> None:
+    """One line for each kind of refusal, not for each range."""
+    refused: dict[int, list[AckRange]] = {}
+    for ack, code in results:
+        if code != ErrorCode.NONE:
+            refused.setdefault(code, []).append(ack)
+    for code, acks in refused.items():
+        one = acks[0]
+        count = sum(ack.last - ack.first + 1 for ack in acks)
+        logger.warning(
+            "%d offsets could not be %s, from partition %d, offsets %d-%d on: %s; if somebody else has them now, they "
+            "are in two places, and if they come back, they are recognised",
+            count,
+            what,
+            one.partition,
+            one.first,
+            one.last,
+            ErrorCode(code).name,
+        )

@@ -1,0 +1,88 @@
+"""How far the share group is, as its coordinator tells: start offsets, lag, and where the logs end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from shareq.client.admin import Admin, LogRange, Partition, ShareOffset
+from shareq.client.config import ClientConfig
+from shareq.client.errors import BrokerError, ClientError
+from shareq.client.network import Network
+from shareq.protocol.errors import ErrorCode
+from shareq.spark.available_now import Place
+from shareq.spark.offsets import SharePartition
+
+_NOT_YET: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+
+
+class GroupView:
+    """Connections of its own, beside those of the member. Any thread may call; nothing is opened before that."""
+
+    def __init__(self, client: ClientConfig, group_id: str, topics: Collection[str]) -> None:
+        self._network = Network(client)
+        self._admin = Admin(self._network)
+        self._group_id = group_id
+        self._topics = topics
+        self._lock = threading.Lock()
+        self.lag: int | None = None
+        """Records that the group has not finished, as of the last `look`; None while that is not known."""
+        self.below: Mapping[SharePartition, int] = {}
+        """Start offsets as of the last `look`: what lies below is finished for good. They trail by one write."""
+        self.idle: Collection[Place] = ()
+        """Partitions without anything left to do, as of the last `look`."""
+
+    def check_topics(self) -> None:
+        """Raises ClientError naming the topics that do not exist."""
+        with self._lock:
+            self._partitions()
+
+    def log_ends(self) -> dict[Place, int]:
+        """The offset after the last record of every partition. Raises as `check_topics`."""
+        with self._lock:
+            counts = self._partitions()
+            ids = self._network.topic_ids(self._topics)
+            found = self._admin.log_ranges(counts)
+            return {(ids[topic], partition): row.end for (topic, partition), row in found.items()}
+
+    def look(self) -> None:
+        """Bring `lag` and `below` up to date. Raises ClientError; both stay as they were then."""
+        with self._lock:
+            rows = {place: row for place, row in self._share_offsets().items() if place[0] in self._topics}
+            self.lag = self._lag(rows)
+            self.below = {
+                SharePartition(topic, row.topic_id, partition): row.start
+                for (topic, partition), row in rows.items()
+                if row.start is not None
+            }
+            self.idle = frozenset((row.topic_id, partition) for (_, partition), row in rows.items() if row.lag == 0)
+
+    def close(self) -> None:
+        """Close the connections. Calls after it, and one that is under way, raise ClientError."""
+        self._network.close()
+
+    def _partitions(self) -> dict[str, range]:
+        ids = self._network.topic_ids(self._topics)
+        missing = [topic for topic in self._topics if topic not in ids]
+        if missing:
+            raise ClientError(f"subscribe: there is no topic {', '.join(missing)}; create it before the query starts")
+        return {topic: range(self._network.partitions(ids[topic])) for topic in self._topics}
+
+    def _share_offsets(self) -> dict[Partition, ShareOffset]:
+        try:
+            return self._admin.share_offsets(self._group_id)
+        except BrokerError as error:
+            if error.code in _NOT_YET:
+                return {}
+            raise
+
+    def _lag(self, rows: Mapping[Partition, ShareOffset]) -> int | None:
+        silent: dict[str, list[int]] = {}  # Kafka tells the lag from 4.2 on
+        for (topic, partition), row in rows.items():
+            if row.lag is None and row.start is not None:
+                silent.setdefault(topic, []).append(partition)
+        ends: Mapping[Partition, LogRange] = self._admin.log_ranges(silent) if silent else {}
+        known = [row.lag for row in rows.values() if row.lag is not None]
+        known += [max(0, row.end - (rows[place].start or 0)) for place, row in ends.items()]
+        return sum(known) if known else None

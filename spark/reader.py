@@ -1,0 +1,114 @@
+"""The stream reader: Spark's calls, translated. It is made in several processes, and opens nothing until it must.
+
+Runner (one per query run): initialOffset, latestOffset, partitions, stop. Executors: read, on a copy that was pickled.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from shareq.spark import executor
+from shareq.spark.offsets import INITIAL, SourceOffset
+from shareq.spark.options import SourceOptions
+from shareq.spark.planning import TaskRanges, plan
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from shareq.spark.driver import Driver
+
+
+class ShareInputPartition(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, task: TaskRanges) -> None:
+        super().__init__(task)
+        self.task = task
+
+
+class ShareGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads a share group under the contract of docs/spark.md."""
+
+    def __init__(self, options: SourceOptions, columns: Sequence[str]) -> None:
+        self._options = options
+        self._columns = tuple(columns)
+        self._driver: Driver | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_options": self._options, "_columns": self._columns, "_driver": None}
+
+    # -- in the runner
+
+    def initialOffset(self) -> dict[str, Any]:
+        return INITIAL.to_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        most = self._options.max_records_per_trigger
+        return ReadAllAvailable() if most is None else ReadMaxRows(most)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._running().prepare_available_now()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
+        end = self._running().latest(SourceOffset.from_json(start), most)
+        return start if end is None else end.to_json()
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        return None if self._driver is None else self._driver.report()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        if start == end:
+            return []
+        offset = SourceOffset.from_json(end)
+        if self._driver is not None:  # otherwise this is a replay, and its locks are gone
+            self._driver.logged(offset)
+        return [
+            ShareInputPartition(task)
+            for task in plan(
+                offset.batch,
+                min_partitions=self._options.min_partitions,
+                max_records_per_partition=self._options.max_records_per_partition,
+            )
+        ]
+
+    def stop(self) -> None:
+        if self._driver is not None:
+            self._driver.close()
+            self._driver = None
+
+    def _running(self) -> Driver:
+        if self._driver is None:
+            from shareq.spark.driver import Driver
+
+            _end_on_sigterm()
+            self._driver = Driver(self._options)
+        return self._driver
+
+    # -- in an executor
+
+    def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
+        assert isinstance(partition, ShareInputPartition)
+        return executor.read(
+            partition.task, self._options.client, self._columns, fail_on_data_loss=self._options.fail_on_data_loss
+        )
+
+
+def _end_on_sigterm() -> None:
+    """Spark ends the runner by SIGTERM, twice, and waits for neither: turn the first into an orderly end, with `stop`.
+
+    Nothing is done where somebody else handles the signal, or outside of the main thread.
+    """
+
+    def end(signum: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise SystemExit(128 + signum)
+
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, end)
