@@ -1,0 +1,116 @@
+"""The Spark job of the demo: `job.py --bootstrap HOST:PORT --out FOLDER [--drain]`. Killed, it goes on when started again.
+
+Two queries read the topic, each as the share group of its own name:
+
+* `departures` writes each micro-batch into a folder named by its batch id. A micro-batch that is replayed holds the
+  same records and overwrites its folder, so each record is in the table once, whatever is killed. Another member of the
+  same share group takes its part of the records, which then are not in the table.
+* `carriers` counts flights and averages their delays by carrier, in Spark's state store.
+
+With `--drain` both read what is there and end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import avg, col, count, split
+
+import shareq.spark
+from examples.spark_flights.names import CARRIER, CARRIERS, DEPARTURES, TOPIC
+from shareq.spark.java_home import use_java
+from shareq.spark.report import ProgressLog
+
+LOG4J = Path(__file__).with_name("log4j2.properties")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="spark_flights.job", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--bootstrap", required=True)
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--drain", action="store_true")
+    options = parser.parse_args()
+    spark = session(options.out)
+    shareq.spark.register(spark)
+    spark.streams.addListener(ProgressLog(options.out / "progress.jsonl"))
+
+    departures = flights(spark, options.bootstrap, DEPARTURES).select(
+        "partition", "offset", "carrier", "origin", "dest"
+    )
+    carriers = flights(spark, options.bootstrap, CARRIERS).groupBy("carrier").agg(count("*"), avg("delay"))
+    writers = {
+        DEPARTURES: departures.writeStream.foreachBatch(partial(write_batch, options.out / "table")),
+        CARRIERS: carriers.writeStream.outputMode("complete").foreachBatch(
+            partial(write_counts, options.out / "carriers.json")
+        ),
+    }
+    queries = []
+    for name, writer in writers.items():
+        writer = writer.queryName(name).option("checkpointLocation", str(options.out / "checkpoints" / name))
+        queries.append((writer.trigger(availableNow=True) if options.drain else writer).start())
+    for query in queries:
+        query.awaitTermination()
+    spark.stop()
+    return 0
+
+
+def flights(spark: SparkSession, bootstrap: str, group: str) -> DataFrame:
+    """The topic as a member of a share group: where each record is, and the fields of its CSV line."""
+    records = (
+        spark.readStream.format("kafka-share")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("kafka.group.id", group)
+        .option("subscribe", TOPIC)
+        .load()
+    )
+    field = split(col("value").cast("string"), ",")
+    return records.select(
+        "partition",
+        "offset",
+        field[5].try_cast("double").alias("delay"),
+        field[CARRIER].alias("carrier"),
+        field[12].alias("origin"),
+        field[13].alias("dest"),
+    )
+
+
+def write_batch(table: Path, batch: DataFrame, batch_id: int) -> None:
+    """Idempotent by batch id."""
+    batch.write.mode("overwrite").parquet(str(table / f"batch={batch_id}"))
+
+
+def write_counts(path: Path, counts: DataFrame, batch_id: int) -> None:
+    """All counts as they are after this micro-batch; whoever reads meanwhile sees the old ones or the new ones."""
+    rows = {carrier: {"flights": flights, "delay": delay} for carrier, flights, delay in counts.collect()}
+    partial_path = path.with_suffix(".partial")
+    partial_path.write_text(json.dumps({"batch": batch_id, "carriers": rows}))
+    partial_path.replace(path)
+
+
+def session(out: Path) -> SparkSession:
+    """On this machine alone, and on the Java from pip: that none needs to be installed. Yours may."""
+    use_java(bundled=True)
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # else Spark takes the python3 of the PATH
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG4J}",
+        "spark.local.dir": str(out / "local"),
+        "spark.sql.shuffle.partitions": "2",
+    }
+    builder = SparkSession.builder.master("local[*]").appName("flights")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

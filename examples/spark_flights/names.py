@@ -1,0 +1,5 @@
+"""What the processes of the demo agree on. `departures` and `carriers` name a query, its share group and its checkpoint."""
+
+TOPIC = "flights"
+DEPARTURES, CARRIERS = "departures", "carriers"
+CARRIER = 9  # the field of the CSV line
