@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from shareq.client.config import Address
@@ -104,11 +103,6 @@ class Cluster:
         leader = NO_LEADER if topic is None else topic.partitions.get(partition, (NO_LEADER, -1))[0]
         return None if leader == NO_LEADER else leader
 
-    def stale(self, topic_id: bytes, now: float, max_age: float) -> bool:
-        """Whether it is time to ask for a topic (again)."""
-        topic = self._topics.get(topic_id)
-        return topic is None or now - topic.heard_at >= max_age
-
     def coordinator(self, group_id: str) -> int | None:
         return self._coordinators.get(group_id)
 
@@ -118,9 +112,3 @@ class Cluster:
 
     def forget_coordinator(self, group_id: str) -> None:
         self._coordinators.pop(group_id, None)
-
-    def forget_topics(self, topic_ids: Iterable[bytes]) -> None:
-        for topic_id in topic_ids:
-            topic = self._topics.pop(topic_id, None)
-            if topic is not None and topic.name is not None and self._ids.get(topic.name) == topic_id:
-                del self._ids[topic.name]

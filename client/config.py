@@ -17,7 +17,7 @@ __all__ = ["Address", "ClientConfig", "SaslConfig", "TlsConfig"]
 
 _INT_MAX: Final = 2**31 - 1
 # As Java reads an address: a protocol in front is passed over, an IPv6 address may stand in brackets.
-_ADDRESS: Final = re.compile(r"(?:[a-zA-Z][a-zA-Z\d+.-]*://)?\[?([0-9a-zA-Z\-._%:]+)\]?:([0-9]+)")
+_ADDRESS: Final = re.compile(r"(?:[0-9a-zA-Z\-._%]*://)?\[?([0-9a-zA-Z\-._%:]+)\]?:([0-9]+)")
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 _NUMBERS: Final[dict[str, tuple[str, int, int]]] = {
