@@ -24,10 +24,10 @@ from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC
 
 BY_TOPIC_ID: Final = 13
 """The first version of Fetch that names topics by id."""
-CHUNK_BYTES: Final = 16 << 20
-"""One answer, at most: large enough for the network, and small beside what decoding it takes."""
+CHUNK_BYTES: Final = 4 << 20
+"""One answer, at most. Larger ones are slower on both sides, whose memory for them comes fresh from the system."""
 MAX_WAIT_MS: Final = 500
-LEAST_BYTES: Final = 1 << 20
+LEAST_BYTES: Final = 64 << 10
 GUESSED_BYTES: Final = 256
 """A record's size, until the first answer of its partition."""
 UNKNOWN_TOPIC_TRIES: Final = 6

@@ -24,6 +24,10 @@ CLOSING: Final = -1
 MAX_BATCHES: Final = 2000
 """Acknowledgement batches of one request: some 40 KB, and a bounded state write at the broker."""
 
+LEAST_BYTES: Final = 1 << 20
+FIRST_BYTES: Final = 4 << 20
+"""Bounds of an answer: the smallest, and that of a session's first."""
+
 _MAX_INT32: Final = (1 << 31) - 1
 
 
@@ -77,8 +81,8 @@ class Acquisition(NamedTuple):
 class FetchLimits(NamedTuple):
     """How much one ShareFetch may acquire, and how long it may wait for the first record.
 
-    Without `strict` the broker rounds `max_records` up to whole batches of the log; with it, which needs version 2
-    (KIP-1206), it does not.
+    `max_bytes` bounds what the session settles on. Without `strict` the broker rounds `max_records` up to whole batches
+    of the log; with it, which needs version 2 (KIP-1206), it does not.
     """
 
     max_records: int
@@ -106,7 +110,7 @@ class AckOutcome(NamedTuple):
 class ShareSession:
     """One member's session with one broker. Owned by one driver, which sends one request at a time."""
 
-    __slots__ = ("_added", "_group_id", "_known", "_member_id", "_removed", "_stale", "_wanted", "epoch")
+    __slots__ = ("_added", "_bytes", "_group_id", "_known", "_member_id", "_removed", "_stale", "_wanted", "epoch")
 
     def __init__(self, group_id: str, member_id: str) -> None:
         self._group_id = group_id
@@ -116,6 +120,7 @@ class ShareSession:
         self._stale: set[Place] = set()  # to be forgotten once, though wanted
         self._added: Collection[Place] = ()
         self._removed: Collection[Place] = ()
+        self._bytes = FIRST_BYTES  # what the next answer may take
         self.epoch = OPENING
 
     @property
@@ -165,7 +170,7 @@ class ShareSession:
             self.epoch,
             limits.max_wait_ms,
             1,
-            min(limits.max_bytes, _MAX_INT32),
+            min(limits.max_bytes, self._bytes),
             max_records,
             max_records,  # ranges as wide as they can be: nothing is decoded here
             share_acquire_mode=int(limits.strict),
@@ -189,15 +194,19 @@ class ShareSession:
         self._stale.clear()
         acquired: list[Acquisition] = []
         errors: dict[Place, ErrorCode] = {}
+        size = 0
         for topic in answer.responses:
             for partition in topic.partitions:
                 place = topic.topic_id, partition.partition_index
                 if partition.error_code:
                     errors[place] = code_of(partition.error_code)
+                size += len(partition.records or b"")
                 acquired += [
                     Acquisition(place, one.first_offset, one.last_offset, one.delivery_count)
                     for one in partition.acquired_records
                 ]
+        if size:
+            self._bytes = self._next_bytes(size)
         return FetchOutcome(ErrorCode.NONE, acquired, errors, answer.acquisition_lock_timeout_ms)
 
     def acknowledge_request(self, ranges: Sequence[AckRange], kind: AcknowledgeType) -> ShareAcknowledgeRequest:
@@ -239,6 +248,14 @@ class ShareSession:
         """The request that ends the session and releases its locks; whatever is answered, the session is closed."""
         self.lose()
         return ShareAcknowledgeRequest(self._group_id, self._member_id, CLOSING, False, [])
+
+    def _next_bytes(self, size: int) -> int:
+        """Twice what came, at once when that is more than before and by and by when it is less.
+
+        A broker reads what a fetch allows, whatever the limits of records and locks leave of it.
+        """
+        wanted = min(max(LEAST_BYTES, 2 * size), _MAX_INT32)
+        return wanted if wanted > self._bytes else (self._bytes + wanted) // 2
 
     def _count_on(self) -> None:
         self.epoch = 1 if self.epoch == _MAX_INT32 else self.epoch + 1
