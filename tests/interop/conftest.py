@@ -1,6 +1,7 @@
 """The broker under test: one process a module, shared by its tests, which use topics and groups of their own.
 
-A module that needs other server properties sets `BROKER_SETTINGS = {"name": "value"}`.
+A module that needs other server properties sets `BROKER_SETTINGS = {"name": "value"}`, and `OUR_SETTINGS` for shareq
+alone.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ def broker_kind(request: pytest.FixtureRequest) -> Kind:
 
 @pytest.fixture(scope="module")
 def broker(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[BrokerUnderTest]:
-    broker = BrokerUnderTest(broker_kind, getattr(request.module, "BROKER_SETTINGS", None))
+    settings = dict(getattr(request.module, "BROKER_SETTINGS", {}))
+    if broker_kind == "ours":
+        settings |= getattr(request.module, "OUR_SETTINGS", {})
+    broker = BrokerUnderTest(broker_kind, settings)
     try:
         broker.start()
         yield broker

@@ -66,7 +66,7 @@ def test_librdkafka_deletes_records(broker: BrokerUnderTest, librdkafka: AdminCl
         with pytest.raises(KafkaException) as refused:
             future.result(20)
         assert refused.value.args[0].code() == code
-    broker.restart(kill=True)
+    broker.restart(kill=broker.kind == "ours")  # Apache Kafka notes log starts once a minute: a kill may take one back
     produce(broker.bootstrap, topic, [(0, b"next")])
     assert earliest(broker, topic) == [10, 10]
 
