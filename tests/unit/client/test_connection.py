@@ -1,0 +1,242 @@
+"""A connection over a pair of sockets: order, deadlines, bounds, and every way to lose it."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from shareq.client.connection import Connection
+from shareq.client.errors import AuthenticationFailed, Disconnected, UnsupportedApi
+from shareq.client.protocol import ConnectionProtocol
+from shareq.client.sasl import sasl_client
+from shareq.client.security_config import SaslConfig
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+)
+from shareq.protocol.generated.fetch import PartitionData as FetchedPartition
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateResponse
+from shareq.protocol.generated.sasl_handshake import SaslHandshakeResponse
+from shareq.protocol.primitives import Message
+from tests.support.scripted_peer import HangUp, Script, talk_on
+
+SOON, LATER = 0.2, 30.0
+"""Seconds: a deadline that a test waits for, and one that no test does."""
+Open = Callable[..., tuple[Connection, list[Message]]]
+
+
+def after(seconds: float) -> float:
+    return time.monotonic() + seconds
+
+
+class Clock:
+    """Runs, can be put forward, and can stand for a signal that comes while somebody waits."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+        self.signal: BaseException | None = None
+
+    def __call__(self) -> float:
+        if self.signal is not None:
+            raise self.signal
+        return time.monotonic() + self.ahead
+
+
+@pytest.fixture
+def connect() -> Iterator[Open]:
+    ends: list[socket.socket] = []
+    connections: list[Connection] = []
+
+    def connect(
+        scripts: dict[ApiKey, Script], max_frame_bytes: int = 1 << 20, sasl: bool = False, clock: Clock | None = None
+    ) -> tuple[Connection, list[Message]]:
+        """A connection that is set up with a peer that follows the scripts, and the requests the peer got."""
+        near, far = socket.socketpair()
+        ends.extend((near, far))
+        requests = talk_on(far, scripts)
+        login = (lambda: sasl_client(SaslConfig("PLAIN", "alice", "wonderland"), "n")) if sasl else None
+        protocol = ConnectionProtocol("broker 1", "me", login, "PLAIN")
+        connection = Connection(near, protocol, max_frame_bytes, clock or time.monotonic)
+        connections.append(connection)
+        connection.set_up(after(LATER))
+        return connection, requests
+
+    yield connect
+    for connection in connections:
+        connection.close()
+    for end in ends:
+        end.close()
+
+
+def numbered() -> Script:
+    """Metadata answers with 0, 1, 2 ... as the controller."""
+    numbers = iter(range(1000))
+    return lambda _: MetadataResponse(controller_id=next(numbers))
+
+
+def controller(answer: Message) -> int:
+    assert isinstance(answer, MetadataResponse)
+    return answer.controller_id
+
+
+def test_answers_can_be_asked_for_in_any_order(connect: Open) -> None:
+    connection, _ = connect({ApiKey.METADATA: numbered()})
+    exchanges = [connection.submit(MetadataRequest([]), after(LATER)) for _ in range(3)]
+    assert connection.in_flight == 3
+    assert [controller(exchanges[which].result()) for which in (2, 0, 1, 0)] == [2, 0, 1, 0]
+    assert connection.in_flight == 0
+
+
+def test_a_peer_that_says_nothing_is_given_up_at_the_deadline(connect: Open) -> None:
+    connection, _ = connect({ApiKey.METADATA: lambda _: None})
+    first = connection.submit(MetadataRequest([]), after(SOON))
+    second = connection.submit(MetadataRequest([]), after(LATER))
+    for exchange in (first, second, first):
+        with pytest.raises(Disconnected, match=r"^broker 1 did not answer in time \(during Metadata\)$"):
+            exchange.result()
+    with pytest.raises(Disconnected, match="before Metadata"):
+        connection.submit(MetadataRequest([]), after(LATER))
+
+
+def test_a_peer_that_sends_half_an_answer_is_given_up_at_the_deadline(connect: Open) -> None:
+    connection, _ = connect({ApiKey.METADATA: lambda _: struct.pack(">i", 100) + bytes(99)})
+    with pytest.raises(Disconnected, match="did not answer in time"):
+        connection.submit(MetadataRequest([]), after(SOON)).result()
+
+
+def test_a_peer_that_hangs_up_fails_all_that_is_in_flight(connect: Open) -> None:
+    def hang_up(_: Message) -> None:
+        raise HangUp
+
+    connection, _ = connect({ApiKey.METADATA: hang_up, ApiKey.FETCH: lambda _: None})
+    exchanges = [connection.submit(FetchRequest(), after(LATER)), connection.submit(MetadataRequest([]), after(LATER))]
+    for exchange in exchanges:
+        with pytest.raises(Disconnected, match="closed the connection"):
+            exchange.result()
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (struct.pack(">i", -1), "an answer of -1 bytes"),
+        (struct.pack(">i", 0x48545450), "an answer of 1213486160 bytes, and receive.message.max.bytes allows 1048576"),
+        (struct.pack(">i", 3) + b"abc", "not understood"),
+        (struct.pack(">iib", 5, 12345, 0), "not understood: answer to request 12345"),
+    ],
+)
+def test_what_is_not_an_answer_ends_the_connection(connect: Open, raw: bytes, why: str) -> None:
+    connection, _ = connect({ApiKey.METADATA: lambda _: raw})
+    with pytest.raises(Disconnected, match=why):
+        connection.submit(MetadataRequest([]), after(LATER)).result()
+    assert not connection.alive()
+
+
+def test_a_large_answer_is_not_copied(connect: Open) -> None:
+    records = bytes(range(256)) * 40_000
+    answer = FetchResponse(
+        responses=[FetchableTopicResponse(topic_id=b"t" * 16, partitions=[FetchedPartition(records=records)])]
+    )
+    connection, _ = connect({ApiKey.FETCH: lambda _: answer}, max_frame_bytes=1 << 24)
+    got = connection.submit(FetchRequest(), after(LATER)).result()
+    assert isinstance(got, FetchResponse)
+    view = got.responses[0].partitions[0].records
+    assert view == records
+    assert type(view) is memoryview
+    assert type(view.obj) is bytes, "the frame itself, as it was read"
+
+
+def test_an_idle_connection_that_was_closed_is_noticed_before_anything_is_sent(connect: Open) -> None:
+    def last(_: Message) -> bytes:
+        raise HangUp
+
+    connection, _ = connect({ApiKey.METADATA: numbered(), ApiKey.FETCH: last})
+    connection.submit(MetadataRequest([]), after(LATER)).result()
+    assert connection.alive()
+    doomed = connection.submit(FetchRequest(), after(LATER))
+    assert connection.alive(), "with a request in flight the socket is not asked"
+    with pytest.raises(Disconnected):
+        doomed.result()
+    assert not connection.alive()
+
+
+def test_an_idle_connection_on_which_something_comes_is_not_used(connect: Open) -> None:
+    connection, _ = connect({ApiKey.METADATA: lambda _: b"\0\0"})
+    exchange = connection.submit(MetadataRequest([]), after(SOON))
+    with pytest.raises(Disconnected):
+        exchange.result()
+    assert not connection.alive()
+
+
+def test_what_interrupts_a_wait_ends_the_connection(connect: Open) -> None:
+    """Half a frame may have been read; the rest of it would be taken for the next."""
+    clock = Clock()
+    connection, _ = connect({ApiKey.METADATA: lambda _: None}, clock=clock)
+    exchange = connection.submit(MetadataRequest([]), after(LATER))
+    clock.signal = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        exchange.result()
+    assert connection.closed == "was interrupted"
+
+
+def test_an_api_the_peer_does_not_offer_leaves_the_connection_alone(connect: Open) -> None:
+    connection, _ = connect({ApiKey.METADATA: numbered()})
+    with pytest.raises(UnsupportedApi):
+        connection.submit(FetchRequest(), after(LATER), lowest_version=99)
+    assert controller(connection.submit(MetadataRequest([]), after(LATER)).result()) == 0
+
+
+def sasl_scripts(lifetime_ms: int, refuse_from: int = 100) -> dict[ApiKey, Script]:
+    """PLAIN, whose logins last so long; from the `refuse_from`th on they are refused."""
+    logins = iter(range(100))
+
+    def authenticate(_: Message) -> Message:
+        if next(logins) >= refuse_from:
+            return SaslAuthenticateResponse(ErrorCode.SASL_AUTHENTICATION_FAILED, "no more")
+        return SaslAuthenticateResponse(error_message=None, session_lifetime_ms=lifetime_ms)
+
+    return {
+        ApiKey.SASL_HANDSHAKE: lambda _: SaslHandshakeResponse(0, ["PLAIN"]),
+        ApiKey.SASL_AUTHENTICATE: authenticate,
+        ApiKey.METADATA: numbered(),
+    }
+
+
+def names(requests: list[Message]) -> list[str]:
+    return [type(request).__name__.removesuffix("Request") for request in requests]
+
+
+def test_a_login_that_runs_out_is_renewed_behind_the_answers_that_are_due(connect: Open) -> None:
+    """KIP-368: share sessions live as long as the connection, so it must not be closed by the broker."""
+    clock = Clock()
+    connection, requests = connect(sasl_scripts(lifetime_ms=100_000), sasl=True, clock=clock)
+    before = connection.submit(MetadataRequest([]), clock() + LATER)
+    clock.ahead = 90.0
+    behind = connection.submit(MetadataRequest([]), clock() + LATER)
+    assert (controller(before.result()), controller(behind.result())) == (0, 1)
+    login = ["SaslHandshake", "SaslAuthenticate"]
+    assert names(requests) == [*login, "Metadata", *login, "Metadata"]
+
+
+def test_a_login_without_an_end_is_not_renewed(connect: Open) -> None:
+    clock = Clock()
+    connection, requests = connect(sasl_scripts(lifetime_ms=0), sasl=True, clock=clock)
+    clock.ahead = 1e6
+    connection.submit(MetadataRequest([]), clock() + LATER).result()
+    assert names(requests) == ["SaslHandshake", "SaslAuthenticate", "Metadata"]
+
+
+def test_a_login_that_is_refused_ends_the_connection(connect: Open) -> None:
+    clock = Clock()
+    connection, _ = connect(sasl_scripts(lifetime_ms=1000, refuse_from=1), sasl=True, clock=clock)
+    clock.ahead = 1.0
+    with pytest.raises(AuthenticationFailed, match="no more"):
+        connection.submit(MetadataRequest([]), clock() + LATER)
+    assert not connection.alive()
