@@ -60,7 +60,11 @@ def test_the_members_that_are_left_rebalance_as_a_classic_group(goes: Callable[[
     group = world.classic
     assert (world.kind, group.state_name, group.generation) == ("classic", "PreparingRebalance", generation)
     assert set(group.members) == {one, two}
-    assert (group.protocol_name, group.protocol_type, group.subscribed_topics) == ("range", "consumer", {"foo"})
+    assert (group.protocol_name, group.protocol_type, group.subscribed_topics) == (
+        "range",
+        "consumer",
+        frozenset({"foo"}),
+    )
     assert {m: parts_of(group.members[m].assignment) for m in (one, two)} == had
     assert group.leader_id in group.members
     assert [world.beat_classic(m, generation) for m in (one, two)] == [AGAIN, AGAIN]
