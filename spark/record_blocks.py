@@ -20,6 +20,8 @@ Range = tuple[int, int, int]
 _BLOCK_BYTES: Final = 32 * 1024 * 1024  # with one batch more, what is held decompressed at a time
 _MAX_POSITION: Final = 2**31 - 1  # Arrow's offsets into bytes are of 32 bits
 
+_NO_OFFSET: Final = 2**63  # above all offsets
+_NO_RANGE: Final = (_NO_OFFSET, _NO_OFFSET, 0)
 _Piece = bytes | memoryview
 
 
@@ -76,24 +78,35 @@ def blocks(data: memoryview, ranges: Sequence[Range], place: str) -> Iterator[Bl
 
 
 def _batches_in(data: memoryview, ranges: Sequence[Range], place: str) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each batch that has offsets in the ranges; nothing of it is checked."""
+    """Position and header of each batch that may have offsets in the ranges; nothing of it is checked.
+
+    May: from its base offset to that of the batch behind it. Its own last offset is only to be believed when its CRC is
+    right, and one that is too low must not hide its records.
+    """
     left = iter(ranges)
-    first, last, _ = next(left, (0, -1, 0))
+    first, last, _ = next(left, _NO_RANGE)
+    before: tuple[int, BatchHeader] | None = None
     end = 0
     try:
         for position, header in batch_headers(data):
+            base = header.base_offset
+            if before is not None:
+                if base <= before[1].base_offset:
+                    raise MalformedMessage(f"record batch at offset {base} behind that at {before[1].base_offset}")
+                if first < base:
+                    yield before
+            before = position, header
             end = position + header.size
-            while last < header.base_offset:
-                following = next(left, None)
-                if following is None:
-                    return
-                first, last, _ = following
-            if first <= header.last_offset:
-                yield position, header
+            while last < base:
+                first, last, _ = next(left, _NO_RANGE)
+            if first == _NO_OFFSET:
+                return
     except MalformedMessage as error:
-        raise MalformedMessage(f"{place}: {error} at byte {end} of an answer") from None
+        raise MalformedMessage(f"{place}: {error}, byte {end} of an answer") from None
     if end != len(data):
         raise MalformedMessage(f"{place}: {len(data) - end} bytes after the last whole record batch")
+    if before is not None:
+        yield before
 
 
 def _records(batch: memoryview, header: BatchHeader, place: str) -> _Piece:

@@ -23,6 +23,7 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 
 _MIN_LENGTH: Final = MIN_RECORD_BYTES - 1  # as the length counts: without itself
 _FEW_LANES: Final = 24  # fewer are walked one after the other: a step of numpy takes as long as so many in Python
+_BEYOND: Final = 2**40  # more than data has bytes, and can be added many times
 _LOOKED_THROUGH: Final = 2  # times the mean size of a record, for the start of a piece
 _ZEROS_A_PIECE: Final = 512  # with more, looking at each takes longer than walking one by one
 _WORTH_GUESSING: Final = 4096  # records; guessing has a fixed price
@@ -50,9 +51,9 @@ class Extents(NamedTuple):
 def varints(data: Array, at: Array, max_bytes: int = 5) -> tuple[Array, Array]:
     """The zig-zag numbers at the positions `at`, and the positions after them.
 
-    Positions beyond the data read as its last byte, and numbers do not end after `max_bytes`: positions have to be
-    checked against a record's end in the end, which they can only pass and never come back from.
-    Of a tenth byte only the lowest bit counts, as in Java.
+    Positions beyond the data read as its last byte, and a number of more than `max_bytes` moves its position beyond
+    everything: whoever reads has to check in the end that positions are not past a record's end, from where they never
+    come back. Of a tenth byte only the lowest bit counts, as in Java.
     """
     byte = data.take(at, mode="clip")
     value = (byte & 127).astype(np.uint64)
@@ -65,6 +66,8 @@ def varints(data: Array, at: Array, max_bytes: int = 5) -> tuple[Array, Array]:
         at = at + going
         value |= (byte & 127).astype(np.uint64) << np.uint64(shift)
         going = byte > 127
+    else:
+        at = at + going * _BEYOND
     return ((value >> np.uint64(1)) ^ (np.uint64(0) - (value & np.uint64(1)))).view(np.int64), at
 
 
