@@ -306,12 +306,12 @@ class Network:
 
     def _connected(self, node: int, deadline: float) -> Connection:
         self._check_open()
+        if node not in self._cluster.brokers:
+            self._look_around(deadline)
         connection = self._connections.get(node)
         if connection is not None and connection.alive():
             return connection
         self._connections.pop(node, None)
-        if node not in self._cluster.brokers:
-            self._look_around(deadline)
         address = self._cluster.brokers.get(node)
         if address is None:
             raise Unreachable(f"broker {node} is not one of the cluster")
@@ -363,17 +363,23 @@ class Tries:
         self._clock = clock
         self._sleep = sleep
         self._failures = 0
+        self._last: ClientError | None = None
         self.deadline = clock() + total_ms / 1000
 
     def wait(self, error: ClientError) -> None:
-        """Before the next try. Raises Unreachable, with what the last try failed of, when there is no time for one."""
+        """Before the next try. Raises Unreachable, with what the last try failed of, when there is no time for one.
+
+        A try that the deadline cut short says less than the one before it.
+        """
+        if self._last is None or self._clock() < self.deadline:
+            self._last = error
         self._failures += 1
         pause = _backoff_s(self._config.retry_backoff_ms, self._config.retry_backoff_max_ms, self._failures)
         left = self.deadline - self._clock()
         if left > 0:
             self._sleep(min(pause, left))
         if left <= pause:
-            raise Unreachable(f"{error}; given up after {self._total_ms} ms") from None
+            raise Unreachable(f"{self._last}; given up after {self._total_ms} ms") from None
 
 
 def _backoff_s(first_ms: int, most_ms: int, failures: int) -> float:

@@ -23,6 +23,8 @@ from shareq.protocol.headers import decode_request_header, response_header
 from shareq.protocol.primitives import Message
 
 _SIZE = Struct(">i")
+MAX_REQUEST_BYTES = 104_857_600
+"""Apache Kafka's; whoever sends more is hung up on, TLS on a listener without it among them."""
 
 
 class HangUp(Exception):
@@ -62,7 +64,9 @@ class Talk:
 
     def _frame(self) -> bytes | None:
         head = self._bytes(_SIZE.size)
-        return None if head is None else self._bytes(_SIZE.unpack(head)[0])
+        if head is None or (size := _SIZE.unpack(head)[0]) > MAX_REQUEST_BYTES:
+            return None
+        return self._bytes(size)
 
     def _bytes(self, size: int) -> bytes | None:
         data = bytearray()

@@ -1,0 +1,432 @@
+"""A client among several brokers, which are told what to say: failover, moves, what is tried again and what is not."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from shareq.client.config import Address, ClientConfig
+from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable, UnsupportedApi
+from shareq.client.network import Network
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import FetchRequest, FetchResponse
+from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorResponse
+from shareq.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from shareq.protocol.primitives import ZERO_UUID, Message
+from tests.support.apache_kafka import free_port
+from tests.support.scripted_peer import HangUp, ScriptedBroker
+
+ID = b"t" * 16
+
+
+class Clock:
+    """Stands still but for what is slept on it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+class World:
+    """A cluster by what its brokers say of it: node -> broker, which may be changed while it runs."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[int, ScriptedBroker] = {}
+        self.topics: list[MetadataResponseTopic] = []
+        self.brokers: list[ScriptedBroker] = []
+        self.networks: list[Network] = []
+        self.clock = Clock()
+
+    def broker(self, node: int | None = None, family: socket.AddressFamily = socket.AF_INET) -> ScriptedBroker:
+        """One that knows the cluster, and is a node of it if a number is given."""
+        broker = ScriptedBroker({ApiKey.METADATA: self.metadata, ApiKey.FETCH: fetched}, family=family)
+        self.brokers.append(broker)
+        if node is not None:
+            self.nodes[node] = broker
+        return broker
+
+    def metadata(self, request: Message) -> Message:
+        assert isinstance(request, MetadataRequest)
+        wanted = {topic.name or topic.topic_id for topic in request.topics or ()}
+        rows = [MetadataResponseBroker(node, broker.host, broker.port) for node, broker in self.nodes.items()]
+        topics = [topic for topic in self.topics if topic.name in wanted or topic.topic_id in wanted]
+        missing = wanted - {topic.name for topic in topics} - {topic.topic_id for topic in topics}
+        return MetadataResponse(brokers=rows, topics=topics + [_missing(which) for which in missing])
+
+    def network(self, *bootstrap: ScriptedBroker | str, **properties: str) -> Network:
+        """Of a client on this world's clock. Dots in names are underscores."""
+        servers = ",".join(one if isinstance(one, str) else one.bootstrap for one in bootstrap)
+        given = {name.replace("_", "."): value for name, value in properties.items()}
+        config = ClientConfig.from_properties({"bootstrap.servers": servers, **given})
+        network = Network(config, clock=self.clock, sleep=self.clock.sleep)
+        self.networks.append(network)
+        return network
+
+    def impatient(self, *bootstrap: ScriptedBroker) -> Network:
+        """A client on the real clock that waits for an answer for a fifth of a second."""
+        network = self.network(*bootstrap, request_timeout_ms="200")
+        network._clock, network._sleep = time.monotonic, time.sleep
+        return network
+
+    def close(self) -> None:
+        for network in self.networks:
+            network.close()
+        for broker in self.brokers:
+            broker.close()
+
+
+def _missing(which: str | bytes) -> MetadataResponseTopic:
+    if isinstance(which, str):
+        return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, which, ZERO_UUID)
+    return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, which)
+
+
+def fetched(_: Message) -> Message:
+    return FetchResponse(session_id=7)
+
+
+def topic(*leaders: int, name: str = "t", topic_id: bytes = ID, epoch: int = 0) -> MetadataResponseTopic:
+    rows = [
+        MetadataResponsePartition(partition_index=number, leader_id=leader, leader_epoch=epoch)
+        for number, leader in enumerate(leaders)
+    ]
+    return MetadataResponseTopic(0, name, topic_id, partitions=rows)
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    world = World()
+    yield world
+    world.close()
+
+
+def fetches(broker: ScriptedBroker) -> int:
+    return sum(isinstance(request, FetchRequest) for request in broker.requests)
+
+
+# Which broker
+
+
+def test_the_next_bootstrap_server_is_tried_and_its_connection_kept(world: World) -> None:
+    broker = world.broker(1)
+    network = world.network(f"127.0.0.1:{free_port()}", broker)
+    assert network.connect(1) == 1
+    assert network.request(1, FetchRequest()) == FetchResponse(session_id=7)
+    assert broker.connections == 1
+    assert world.clock.slept == []
+
+
+def test_a_bootstrap_server_under_another_name_is_only_asked_for_the_way(world: World) -> None:
+    door, broker = world.broker(), world.broker(1)
+    network = world.network(door)
+    assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
+    assert (fetches(door), fetches(broker)) == (0, 1)
+
+
+def test_an_ipv6_address(world: World) -> None:
+    try:
+        broker = world.broker(1, socket.AF_INET6)
+    except OSError:
+        pytest.skip("no IPv6 here")
+    assert world.network(broker).request(1, FetchRequest()) == FetchResponse(session_id=7)
+
+
+def test_any_broker_is_one_that_answers(world: World) -> None:
+    one, other = world.broker(1), world.broker(2)
+    network = world.network(one)
+    network.connect(1)
+    one.close()
+    assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
+    assert fetches(other) == 1
+
+
+def test_a_broker_that_takes_requests_and_does_not_answer_is_not_waited_for_twice(world: World) -> None:
+    mute, broker = world.broker(1), world.broker(2)
+    mute.scripts[ApiKey.FETCH] = lambda _: None
+    network = world.impatient(mute)
+    network.connect(1)
+    assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
+    assert fetches(broker) == 1
+
+
+def test_a_broker_that_came_back_elsewhere_is_found(world: World) -> None:
+    old, other = world.broker(1), world.broker(2)
+    network = world.network(old)
+    network.connect(1)
+    network.connect(2)
+    old.close()
+    moved = world.broker(1)
+    assert network.request(1, FetchRequest()) == FetchResponse(session_id=7)
+    assert (fetches(moved), fetches(other)) == (1, 0)
+    assert network.connection_epoch(1) == 2
+
+
+def test_when_all_known_brokers_are_gone_the_bootstrap_servers_are_asked_again(world: World) -> None:
+    door, old = world.broker(), world.broker(1)
+    network = world.network(door)
+    network.connect(1)
+    old.close()
+    world.nodes.clear()
+    new = world.broker(5)
+    assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
+    assert fetches(new) == 1
+
+
+def test_a_node_that_is_not_there(world: World) -> None:
+    network = world.network(world.broker(1))
+    with pytest.raises(Unreachable, match=r"^broker 9 is not one of the cluster$"):
+        network.connect(9)
+    with pytest.raises(Unreachable, match=r"^broker 9 is not one of the cluster; given up after 500 ms$"):
+        network.request(9, FetchRequest(), timeout_ms=500)
+    assert sum(world.clock.slept) == pytest.approx(0.5)
+
+
+# What is tried again
+
+
+def test_a_request_is_sent_again_after_its_connection_was_lost(world: World) -> None:
+    broker = world.broker(1)
+
+    def once(_: Message) -> Message:
+        broker.scripts[ApiKey.FETCH] = fetched
+        raise HangUp
+
+    broker.scripts[ApiKey.FETCH] = once
+    network = world.network(broker)
+    assert network.request(1, FetchRequest()) == FetchResponse(session_id=7)
+    assert network.connection_epoch(1) == 2
+
+
+def test_what_is_submitted_is_not_sent_again(world: World) -> None:
+    broker = world.broker(1)
+
+    def hang_up(_: Message) -> Message:
+        raise HangUp
+
+    broker.scripts[ApiKey.FETCH] = hang_up
+    network = world.network(broker)
+    with pytest.raises(Disconnected, match=r"^127\.0\.0\.1:\d+ closed the connection \(during Fetch\)$"):
+        network.submit(1, FetchRequest()).result()
+    assert fetches(broker) == 1
+
+
+def test_what_belongs_to_a_connection_is_sent_on_no_other(world: World) -> None:
+    """A share session, and the locks it holds, end with the connection that opened it."""
+    broker = world.broker(1)
+    network = world.network(broker)
+    epoch = network.connect(1)
+    assert network.submit(1, FetchRequest(), epoch=epoch).result() == FetchResponse(session_id=7)
+    lost: Callable[[Message], Message] = world.metadata
+
+    def hang_up(_: Message) -> Message:
+        raise HangUp
+
+    broker.scripts[ApiKey.METADATA] = hang_up
+    with pytest.raises(Disconnected):
+        network.submit(1, MetadataRequest([])).result()
+    broker.scripts[ApiKey.METADATA] = lost
+    with pytest.raises(Disconnected, match=r"^broker 1: the connection was lost$"):
+        network.submit(1, FetchRequest(), epoch=epoch)
+    assert network.connect(1) == epoch + 1
+    with pytest.raises(Disconnected):
+        network.submit(1, FetchRequest(), epoch=epoch)
+    assert fetches(broker) == 1
+
+
+def test_pauses_between_tries_grow_until_the_time_is_over(world: World) -> None:
+    network = world.network(f"127.0.0.1:{free_port()}")
+    with pytest.raises(Unreachable, match=r"cannot be reached: Connection refused; given up after 60000 ms$"):
+        network.request(None, FetchRequest())
+    first, last = world.clock.slept[0], world.clock.slept[-3]
+    assert 0.08 <= first <= 0.12
+    assert 0.8 <= last <= 1.2
+    assert sum(world.clock.slept) == pytest.approx(60)
+
+
+def test_a_broker_that_failed_is_left_alone_for_a_while(world: World) -> None:
+    broker = world.broker(1)
+    network = world.network(broker)
+    network.connect(1)
+    port = broker.port
+    broker.close()
+    for _ in range(2):
+        with pytest.raises(Unreachable, match="Connection refused"):
+            network.submit(1, FetchRequest())
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        listener.settimeout(0)
+        with pytest.raises(Unreachable, match="Connection refused"):
+            network.submit(1, FetchRequest())
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
+def test_an_api_that_is_not_offered_is_not_tried_again(world: World) -> None:
+    network = world.network(world.broker(1))
+    with pytest.raises(UnsupportedApi, match="Fetch in versions"):
+        network.request(1, FetchRequest(), min_version=90)
+    assert network.version(1, ApiKey.FETCH) == 18
+    assert world.clock.slept == []
+
+
+def test_a_listener_of_another_kind_is_told_by_a_hint(world: World) -> None:
+    network = world.network(world.broker(1), security_protocol="SSL")
+    with pytest.raises(Unreachable, match="is it a listener of SSL or SASL_SSL"):
+        network.request(None, FetchRequest())
+
+
+def test_a_closed_client_does_nothing_more(world: World) -> None:
+    network = world.network(world.broker(1))
+    network.connect(1)
+    network.close()
+    for call in (lambda: network.request(None, FetchRequest()), lambda: network.submit(1, FetchRequest())):
+        with pytest.raises(ClientError, match="closed"):
+            call()
+
+
+# Several at once
+
+
+def test_whoever_answers_first_is_told(world: World) -> None:
+    mute, _ = world.broker(1), world.broker(2)
+    mute.scripts[ApiKey.FETCH] = lambda _: None
+    network = world.network(mute)
+    waiting, answered = network.submit(1, FetchRequest()), network.submit(2, FetchRequest())
+    assert network.ready([waiting, answered], 20_000) == [answered]
+    assert answered.result() == FetchResponse(session_id=7)
+    assert network.ready([waiting], 0) == []
+    assert network.ready([], 20_000) == []
+    mute.hang_up()
+    assert network.ready([waiting], 20_000) == [waiting]
+    with pytest.raises(Disconnected):
+        waiting.result()
+
+
+# The cluster
+
+
+def test_ids_leaders_and_partitions(world: World) -> None:
+    broker = world.broker(1)
+    world.topics = [topic(1, -1, 2)]
+    network = world.network(broker)
+    assert network.topic_ids(["t", "missing"]) == {"t": ID}
+    assert [network.leader(ID, number) for number in range(4)] == [1, None, 2, None]
+    assert (network.partitions(ID), network.topic_name(ID)) == (3, "t")
+
+
+def test_names_and_ids_are_asked_for_apart(world: World) -> None:
+    """Apache Kafka does not look at names in a request that has ids."""
+    broker = world.broker(1)
+    world.topics = [topic(1), topic(2, name="u", topic_id=b"u" * 16)]
+    network = world.network(broker)
+    network.refresh(["t", b"u" * 16])
+    assert network.topic_ids(["t", "u"]) == {"t": ID, "u": b"u" * 16}
+    asked = [request.topics for request in broker.requests if isinstance(request, MetadataRequest) and request.topics]
+    assert [[(row.name, row.topic_id) for row in rows] for rows in asked] == [
+        [("t", ZERO_UUID)],
+        [(None, b"u" * 16)],
+    ]
+
+
+def test_what_is_known_is_not_asked_for_until_it_is_old(world: World) -> None:
+    broker = world.broker(1)
+    world.topics = [topic(1)]
+    network = world.network(broker, metadata_max_age_ms="1000")
+    network.topic_ids(["t"])
+    world.topics = [topic(2, epoch=1)]
+    asked = len(broker.requests)
+    assert network.leader(ID, 0) == 1
+    assert len(broker.requests) == asked
+    world.clock.now += 1.0
+    assert network.leader(ID, 0) == 2
+
+
+def test_a_missing_leader_is_asked_for_again_but_not_at_every_call(world: World) -> None:
+    broker = world.broker(1)
+    world.topics = [topic(-1)]
+    network = world.network(broker)
+    assert network.leader(ID, 0) is None
+    asked = len(broker.requests)
+    assert network.leader(ID, 0) is None
+    assert len(broker.requests) == asked
+    world.clock.now += 0.1
+    world.topics = [topic(1, epoch=1)]
+    assert network.leader(ID, 0) == 1
+
+
+def test_what_is_known_stands_while_nobody_can_be_asked(world: World) -> None:
+    broker = world.broker(1)
+    world.topics = [topic(1)]
+    network = world.network(broker, default_api_timeout_ms="300")
+    assert network.leader(ID, 0) == 1
+    broker.close()
+    world.clock.now += 1000
+    assert network.leader(ID, 0) == 1
+    with pytest.raises(Unreachable):
+        network.leader(b"other topic, 16b", 0)
+
+
+def test_an_answer_may_name_a_leader_that_is_new(world: World) -> None:
+    world.topics = [topic(1)]
+    network = world.network(world.broker(1))
+    assert network.leader(ID, 0) == 1
+    new = world.broker()
+    network.learn_leader(ID, 0, 2, 1, None)
+    assert network.leader(ID, 0) == 2
+    network.learn_leader(ID, 0, 3, 2, Address(new.host, new.port))
+    assert network.request(3, FetchRequest()) == FetchResponse(session_id=7)
+    assert fetches(new) == 1
+
+
+def test_a_topic_that_is_gone_or_hidden(world: World) -> None:
+    hidden = MetadataResponseTopic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "hidden", ZERO_UUID)
+    world.topics = [hidden]
+    network = world.network(world.broker(1))
+    with pytest.raises(BrokerError, match=r"^topic hidden: TOPIC_AUTHORIZATION_FAILED: ") as caught:
+        network.topic_ids(["hidden"])
+    assert caught.value.code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_ID"):
+        network.partitions(ID)
+    assert network.topic_name(ID) is None
+
+
+def coordinator_says(*rows: Coordinator) -> Callable[[Message], Message]:
+    answers = iter(rows)
+    return lambda _: FindCoordinatorResponse(coordinators=[next(answers)])
+
+
+def test_a_coordinator_is_asked_for_until_there_is_one(world: World) -> None:
+    broker = world.broker(1)
+    loading = Coordinator("g", -1, "", -1, ErrorCode.COORDINATOR_NOT_AVAILABLE, None)
+    broker.scripts[ApiKey.FIND_COORDINATOR] = coordinator_says(
+        loading, loading, Coordinator("g", 1, broker.host, broker.port), Coordinator("g", 2, "elsewhere", 1)
+    )
+    network = world.network(broker)
+    assert [network.coordinator("g"), network.coordinator("g")] == [1, 1]
+    assert len(world.clock.slept) == 2
+    network.forget_coordinator("g")
+    assert network.coordinator("g") == 2
+
+
+def test_a_group_that_may_not_be_used(world: World) -> None:
+    broker = world.broker(1)
+    refusal = Coordinator("g", -1, "", -1, ErrorCode.GROUP_AUTHORIZATION_FAILED, "not yours")
+    broker.scripts[ApiKey.FIND_COORDINATOR] = coordinator_says(refusal)
+    with pytest.raises(BrokerError, match=r"^coordinator of group g: GROUP_AUTHORIZATION_FAILED: not yours$"):
+        world.network(broker).coordinator("g")
