@@ -1,0 +1,144 @@
+"""A topic, a share group and a checkpoint, and streams of them through the source `kafka-share`."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shareq.client.admin import Admin
+from shareq.client.config import ClientConfig
+from shareq.client.network import Network
+from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+TIMEOUT_S = 90
+
+
+class Batch(NamedTuple):
+    """A micro-batch as its sink saw it."""
+
+    number: int
+    rows: list[Row]
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """(partition, offset) of every row, sorted."""
+        return sorted((row["partition"], row["offset"]) for row in self.rows)
+
+
+@dataclass
+class ShareStream:
+    """One topic with one share group that begins at its first record; `folder` has checkpoints and sinks."""
+
+    spark: SparkSession
+    bootstrap: str
+    topic: str
+    group: str
+    folder: Path
+    partitions: int = 1
+    options: dict[str, str] = field(default_factory=dict)
+
+    def create(self, group_configs: dict[str, str] | None = None, **topic_configs: str) -> ShareStream:
+        create_topic(self.bootstrap, self.topic, self.partitions, **topic_configs)
+        read_from_start(self.bootstrap, self.group)
+        if group_configs:
+            configure_group(self.bootstrap, self.group, group_configs)
+        return self
+
+    def produce(self, count: int, *, start: int = 0, batch_records: int = 10) -> list[bytes]:
+        """`count` numbered values, dealt out over the partitions in small record batches."""
+        values = [b"%d" % number for number in range(start, start + count)]
+        produce(
+            self.bootstrap,
+            self.topic,
+            [(number % self.partitions, value) for number, value in enumerate(values)],
+            batch_records=batch_records,
+        )
+        return values
+
+    def load(self, schema: str | None = None, **options: object) -> DataFrame:
+        reader = self.spark.readStream.format("kafka-share")
+        chosen = {
+            "kafka.bootstrap.servers": self.bootstrap,
+            "kafka.group.id": self.group,
+            "subscribe": self.topic,
+            **self.options,
+            **{name: str(value) for name, value in options.items()},
+        }
+        for name, value in chosen.items():
+            reader = reader.option(name, value)
+        return reader.load() if schema is None else reader.schema(schema).load()
+
+    def start(
+        self, rows: DataFrame, sink: Callable[[DataFrame, int], None], *, checkpoint: str = "checkpoint", **trigger: Any
+    ) -> StreamingQuery:
+        """The query, not waited for."""
+        return (
+            rows.writeStream.foreachBatch(sink)
+            .option("checkpointLocation", str(self.folder / checkpoint))
+            .trigger(**trigger or {"availableNow": True})
+            .start()
+        )
+
+    def drain(self, rows: DataFrame | None = None, *, checkpoint: str = "checkpoint") -> list[Batch]:
+        """What is there now, by micro-batch; empty ones are left out."""
+        taken: list[Batch] = []
+        query = self.start(self.load() if rows is None else rows, collect_into(taken), checkpoint=checkpoint)
+        assert query.awaitTermination(TIMEOUT_S), "the query does not end"
+        return taken
+
+    def logged(self, checkpoint: str = "checkpoint") -> dict[int, dict[str, Any]]:
+        """Batch -> the source's offset, from Spark's offset log."""
+        return {number: json.loads(text.splitlines()[-1]) for number, text in self._log(checkpoint, "offsets").items()}
+
+    def committed(self, checkpoint: str = "checkpoint") -> set[int]:
+        """Batches in Spark's commit log."""
+        return set(self._log(checkpoint, "commits"))
+
+    def forget_commit(self, number: int, checkpoint: str = "checkpoint") -> None:
+        """As if Spark had been killed just before it wrote down that a batch is done."""
+        folder = self.folder / checkpoint / "commits"
+        (folder / str(number)).unlink()
+        (folder / f".{number}.crc").unlink(missing_ok=True)
+
+    def lag(self) -> int:
+        """How many records the group is not done with."""
+        network = Network(ClientConfig.from_properties({"bootstrap.servers": self.bootstrap}))
+        try:
+            rows = Admin(network).share_offsets(self.group)
+        finally:
+            network.close()
+        return sum(row.lag or 0 for row in rows.values())
+
+    def _log(self, checkpoint: str, name: str) -> dict[int, str]:
+        folder = self.folder / checkpoint / name
+        return {int(one.name): one.read_text() for one in folder.iterdir() if one.name.isdecimal()}
+
+
+def collect_into(taken: list[Batch]) -> Callable[[DataFrame, int], None]:
+    """A sink for `foreachBatch` that keeps every micro-batch with rows."""
+
+    def sink(rows: DataFrame, number: int) -> None:
+        found = rows.collect()
+        if found:
+            taken.append(Batch(number, found))
+
+    return sink
+
+
+def until(done: Callable[[], bool], query: StreamingQuery | None = None, timeout_s: float = TIMEOUT_S) -> None:
+    """Wait for something that a query brings about. AssertionError when it does not come; raises the query's error."""
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        if query is not None and not query.isActive:
+            query.awaitTermination(1)
+            raise AssertionError("the query ended")
+        assert time.monotonic() < deadline, f"not within {timeout_s:g} s"
+        time.sleep(0.02)

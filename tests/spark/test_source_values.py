@@ -1,0 +1,108 @@
+"""Columns and values of the source equal what was produced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.interop.support.admin import QUIET
+from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.spark.support.share_stream import ShareStream
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STAMPS = [1, 999, 1_700_000_000_123, 1_750_000_000_999]
+
+
+@pytest.fixture
+def stream(spark: SparkSession, broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path) -> ShareStream:
+    return ShareStream(spark, broker.bootstrap, unique("topic"), unique("group"), tmp_path)
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_columns_and_values_equal_what_was_produced(stream: ShareStream, codec: str) -> None:
+    """Null and empty keys and values, headers of every kind, times as the producer set them."""
+    records = [
+        (b"key", b"value", [], STAMPS[0]),
+        (None, b"value", [("one", b"1"), ("two", None), ("one", b"")], STAMPS[1]),
+        (b"key", None, [("\u00e9t\u00e9", b"\xff\x00")], STAMPS[2]),
+        (b"", b"", [], STAMPS[3]),
+        *((b"k%d" % number, b"v" * number, [("n", b"%d" % number)], STAMPS[2] + number) for number in range(200)),
+    ]
+    stream.create()
+    send(stream, records, {"compression.type": codec})
+    (batch,) = stream.drain(stream.load(includeHeaders=True, includeDeliveryCount=True))
+    assert batch.rows[0].__fields__ == [
+        *("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", "deliveryCount")
+    ]
+    found = sorted(batch.rows, key=lambda row: row.offset)
+    for offset, (row, (key, value, headers, stamp)) in enumerate(zip(found, records, strict=True)):
+        assert (row.key, row.value) == (key, value)
+        assert (row.topic, row.partition, row.offset) == (stream.topic, 0, offset)
+        assert row.timestamp.replace(tzinfo=UTC) == datetime.fromtimestamp(stamp / 1000, UTC)
+        assert row.timestampType == 0
+        assert (None if row.headers is None else [tuple(header) for header in row.headers]) == (headers or None)
+        assert row.deliveryCount == 1
+
+
+def test_times_of_the_broker_are_of_type_1(stream: ShareStream) -> None:
+    stream.create(message_timestamp_type="LogAppendTime")
+    before = datetime.now(UTC).replace(microsecond=0)
+    send(stream, [(None, b"value", [], STAMPS[0])] * 3, {})
+    (batch,) = stream.drain()
+    for row in batch.rows:
+        assert row.timestampType == 1
+        assert before <= row.timestamp.replace(tzinfo=UTC) <= datetime.now(UTC)
+
+
+def test_records_of_aborted_transactions_are_not_there_and_markers_neither(stream: ShareStream) -> None:
+    """The group reads committed: the broker leaves aborted records out, plain fetches of the rest are exact."""
+    stream.create({"share.isolation.level": "read_committed"})
+    producer = Producer({"bootstrap.servers": stream.bootstrap, "transactional.id": stream.topic, **QUIET})
+    producer.init_transactions(30)
+    for value, commit in ((b"kept", True), (b"aborted", False), (b"kept too", True)):
+        producer.begin_transaction()
+        for _ in range(5):
+            producer.produce(stream.topic, value)
+        producer.commit_transaction(30) if commit else producer.abort_transaction(30)
+    rows = [row for batch in stream.drain() for row in batch.rows]
+    assert [row.value for row in sorted(rows, key=lambda row: row.offset)] == [b"kept"] * 5 + [b"kept too"] * 5
+
+
+def test_a_schema_chooses_columns_in_any_order(stream: ShareStream) -> None:
+    stream.create()
+    values = stream.produce(30)
+    (batch,) = stream.drain(stream.load("value binary, offset bigint, topic string"))
+    assert batch.rows[0].__fields__ == ["value", "offset", "topic"]
+    assert sorted(row.value for row in batch.rows) == sorted(values)
+
+
+def test_several_topics_and_partitions(stream: ShareStream, unique: Callable[[str], str]) -> None:
+    stream.partitions = 3
+    stream.create()
+    other = ShareStream(stream.spark, stream.bootstrap, unique("other"), stream.group, stream.folder)
+    other.create()
+    values = [*stream.produce(90), *other.produce(20, start=1000)]
+    rows = [
+        row for batch in stream.drain(stream.load(subscribe=f"{stream.topic}, {other.topic}")) for row in batch.rows
+    ]
+    assert sorted(row.value for row in rows) == sorted(values)
+    assert {(row.topic, row.partition) for row in rows} == {*((stream.topic, n) for n in range(3)), (other.topic, 0)}
+
+
+def send(stream: ShareStream, records: list[tuple[object, ...]], properties: dict[str, str]) -> None:
+    failures: list[object] = []
+    producer = Producer({"bootstrap.servers": stream.bootstrap, "linger.ms": 50, **properties, **QUIET})
+    for key, value, headers, stamp in records:
+        producer.produce(
+            stream.topic, value, key, headers=headers, timestamp=stamp,
+            on_delivery=lambda error, _: failures.append(error) if error else None,
+        )  # fmt: skip
+    assert not producer.flush(30)
+    assert not failures
