@@ -1,0 +1,27 @@
+"""The record batches that tests without Java read as Java's are what Apache Kafka 4.3.1 writes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.interop.java_codecs_support import why_no_judge
+from tests.support.apache_kafka import class_path
+
+HERE = Path(__file__).parent
+KEPT = HERE.parent / "spark" / "java_batches.tsv"
+
+pytestmark = [
+    pytest.mark.interop,
+    pytest.mark.skipif(why_no_judge() is not None, reason=why_no_judge() or ""),
+]
+
+
+def test_kept_batches_are_those_of_java() -> None:
+    program = HERE / "java" / "RecordBatches.java"
+    command = ["java", "-XX:TieredStopAtLevel=1", "-cp", class_path(), str(program)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == KEPT.read_text(), f"{program.name} has changed: keep what it prints in {KEPT}"
