@@ -32,13 +32,19 @@ def read_from_start(bootstrap: str, group: str) -> None:
         raise RuntimeError(f"setting share.auto.offset.reset failed: {answer}")
 
 
-def produce(bootstrap: str, topic: str, progress: Progress, limit: int | None = None) -> int:
-    """Every flight once (with `limit` the first of them), its row number as the key; how many the broker confirmed."""
+def produce(
+    bootstrap: str, topic: str, progress: Progress, *, limit: int | None = None, batch_records: int = 10_000
+) -> int:
+    """Every flight once (with `limit` the first of them), its row number as the key; how many the broker confirmed.
+
+    `batch_records` bounds a record batch: share consumers mostly get whole batches.
+    """
     producer = Producer(
         {
             "bootstrap.servers": bootstrap,
             "enable.idempotence": True,
             "linger.ms": 20,
+            "batch.num.messages": batch_records,
             "queue.buffering.max.messages": 1_000_000,
         }
     )

@@ -35,7 +35,7 @@ from examples.spark_flights.tally import Journal, Tally, read_table, tally
 from shareq.spark.java_home import JavaNotFound
 from shareq.spark.report import Mark, QueryEvents, read_events, text_chart, write_report
 
-PARTITIONS = 4
+PARTITIONS, BATCH_RECORDS = 4, 500
 DEADLINE_S = 220.0
 BROKER_KILLED_AT, DRIVER_KILLED_AT = 0.2, 0.55  # parts of the flights that are in the table or with the other member
 BROKER_AWAY_S = 1.5  # long enough to be seen in the picture
@@ -124,7 +124,7 @@ class Run:
         }
 
     def watch(self, until: Callable[[dict[str, int]], bool]) -> None:
-        """Tell how far it is, until `until` says so. Raises DemoFailed when a process ended early, or at the deadline."""
+        """Tell how far it got, until `until` says so. Raises DemoFailed when one ends early, or at the deadline."""
         while not until(done := self.done()):
             self.progress.show(", ".join(f"{count:,} {what}" for what, count in done.items()))
             if self.member is not None and self.member.poll() is not None:
@@ -172,7 +172,7 @@ def _run(run: Run, limit: int | None) -> Tally:
     load.create_topic(run.broker.address, TOPIC, PARTITIONS)
     for group in (DEPARTURES, CARRIERS):
         load.read_from_start(run.broker.address, group)
-    produced = load.produce(run.broker.address, TOPIC, progress, limit)
+    produced = load.produce(run.broker.address, TOPIC, progress, limit=limit, batch_records=BATCH_RECORDS)
     progress.step(f"{produced:,} flights produced; starting Spark, which takes some seconds")
     run.start_job()
     run.watch(lambda done: done["in the table"] > 0)

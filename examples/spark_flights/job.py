@@ -1,4 +1,4 @@
-"""The Spark job of the demo: `job.py --bootstrap HOST:PORT --out FOLDER [--drain]`. Killed, it goes on when started again.
+"""The Spark job of the demo: `job.py --bootstrap HOST:PORT --out FOLDER [--drain]`. Killed, it goes on next time.
 
 Two queries read the topic, each as the share group of its own name:
 
@@ -28,6 +28,9 @@ from shareq.spark.java_home import use_java
 from shareq.spark.report import ProgressLog
 
 LOG4J = Path(__file__).with_name("log4j2.properties")
+SMALL = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # soon at work rather than fast in the end: this job is over in a minute
+)
 
 
 def main() -> int:
@@ -102,7 +105,7 @@ def session(out: Path) -> SparkSession:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG4J}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={LOG4J} {SMALL}",
         "spark.local.dir": str(out / "local"),
         "spark.sql.shuffle.partitions": "2",
     }

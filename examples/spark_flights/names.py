@@ -1,4 +1,4 @@
-"""What the processes of the demo agree on. `departures` and `carriers` name a query, its share group and its checkpoint."""
+"""What the processes agree on. `departures` and `carriers` name a query, its share group, its checkpoint."""
 
 TOPIC = "flights"
 DEPARTURES, CARRIERS = "departures", "carriers"
