@@ -168,7 +168,7 @@ class Connection:
             self._socket.settimeout(self._left(deadline))
             self._socket.sendall(frame(data))
         except OSError as error:
-            self._broken(error)
+            self._broken(self._last_words() or error)
         except BaseException:
             self.close("was interrupted")
             raise
@@ -207,6 +207,16 @@ class Connection:
         if left <= 0:
             raise TimeoutError
         return left
+
+    def _last_words(self) -> OSError | None:
+        """After a failed send: the alert with which the peer ended TLS, where there is one to read."""
+        if isinstance(self._socket, ssl.SSLSocket):
+            try:
+                self._socket.settimeout(0)
+                self._socket.recv(1)
+            except OSError as error:
+                return error if _is_certificate_alert(error) else None
+        return None
 
     def _broken(self, error: OSError) -> NoReturn:
         if _is_certificate_alert(error):  # TLS 1.3: the broker judges our certificate when the handshake is over

@@ -58,6 +58,7 @@ class Network:
         self._connections: dict[int, Connection] = {}
         self._epochs: dict[int, int] = {}
         self._down: dict[Address, _Down] = {}
+        self._failed_at: dict[int, float] = {}
         self._bootstrap_turn = 0
         self._context: ssl.SSLContext | None = None
         self._closed = False
@@ -255,7 +256,11 @@ class Network:
 
     def _attempt(self, node: int | None, message: Message, deadline: float, min_version: int) -> Message:
         connection = self._any(deadline) if node is None else self._connected(node, deadline)
-        return connection.submit(message, self._answer_by(deadline), min_version).result()
+        try:
+            return connection.submit(message, self._answer_by(deadline), min_version).result()
+        except Disconnected:
+            self._failed_at |= {node: self._clock() for node, one in self._connections.items() if one is connection}
+            raise
 
     def _any(self, deadline: float) -> Connection:
         """The least busy of the open connections, or the first that can be opened. Raises Unreachable."""
@@ -268,9 +273,12 @@ class Network:
     def _any_broker(self, deadline: float) -> Connection | None:
         nodes = list(self._cluster.brokers)
         random.shuffle(nodes)  # not every client at the same broker
+        nodes.sort(key=lambda node: self._failed_at.get(node, 0.0))
         for node in nodes:
-            with contextlib.suppress(Unreachable):
+            try:
                 return self._connected(node, deadline)
+            except Unreachable:
+                self._failed_at[node] = self._clock()
         return None
 
     def _bootstrap(self, deadline: float) -> Connection:
