@@ -6,10 +6,17 @@ The generation becomes the epoch of group, assignment and members. Offsets are t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from shareq.coordinator.group.assignors import Assignment
 from shareq.coordinator.group.classic.embedded import read_assignment, read_subscription
-from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE, NO_ASSIGNMENT, ClassicGroup, ClassicMember
+from shareq.coordinator.group.classic.group import (
+    CONSUMER_PROTOCOL_TYPE,
+    NO_ASSIGNMENT,
+    ClassicGroup,
+    ClassicMember,
+    ClassicState,
+)
 from shareq.coordinator.group.classic.records import group_tombstone
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment
@@ -28,6 +35,11 @@ from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.errors import ErrorCode, MalformedMessage
+
+_UNKNOWN_HASH: Final = 0
+"""Of topics that are not assigned as they are to be: the heartbeat at hand makes a new epoch for them. One with which a
+static member takes its own place does not do so otherwise; after it in Apache Kafka 4.3.1 they are nobody's.
+"""
 
 
 def check_upgrade(group: ClassicGroup, policy: MigrationPolicy, max_size: int) -> None:
@@ -58,10 +70,11 @@ def upgraded(group: ClassicGroup, metadata: MetadataImage) -> tuple[CoordinatorR
             raise _refused(group, f"what member {each.member_id} has sent cannot be read") from error
     epoch, group_id = group.generation, group.group_id
     topics = frozenset(name for member in members for name in member.subscribed_topic_names)
+    complete = group.state is ClassicState.STABLE and taken == _partitions(topics, metadata)
     return (
         group_tombstone(group_id),
         *(member_record(group_id, member) for member in members),
-        epoch_record(group_id, epoch, metadata_hash(topics, metadata)),
+        epoch_record(group_id, epoch, metadata_hash(topics, metadata) if complete else _UNKNOWN_HASH),
         *(target_record(group_id, member_id, target) for member_id, target in assigned.items()),
         assignment_epoch_record(group_id, epoch, 0),
         *(current_record(group_id, member_id, _current(target, epoch)) for member_id, target in assigned.items()),
@@ -75,6 +88,11 @@ def as_group(group_id: str, records: Iterable[CoordinatorRecord]) -> ConsumerGro
         replay_consumer_group_record(groups, record)
     group = groups.get(group_id)
     return group if isinstance(group, ConsumerGroup) else ConsumerGroup(group_id)
+
+
+def _partitions(topics: Iterable[str], metadata: MetadataImage) -> set[tuple[bytes, int]]:
+    images = map(metadata.topic, topics)
+    return {(image.topic_id, n) for image in images if image is not None for n in range(image.partitions)}
 
 
 def _protocol(group: ClassicGroup) -> str | None:

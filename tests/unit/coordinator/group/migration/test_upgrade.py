@@ -232,6 +232,25 @@ def test_a_static_member_that_was_giving_partitions_up_leaves_them_to_its_succes
     assert not set(world.has("new")["foo"]) & set(world.has("successor")["foo"])
 
 
+def test_what_a_member_had_that_has_left_is_not_forgotten_when_a_static_member_takes_its_own_place() -> None:
+    """Its subscription is what it was: that alone would not make a new epoch."""
+    world = MixedWorld()
+    _, other = world.stable_classic({"foo": {0, 1}}, {"foo": {2, 3}}, statics=("i",))
+    world.leave_classic(other)
+    assert world.classic.state_name == "PreparingRebalance"
+    world.join("new", instance="i")
+    world.settle("new")
+    assert world.has("new") == {"foo": {0, 1, 2, 3}}
+
+
+def test_partitions_that_a_topic_has_got_since_are_assigned() -> None:
+    world = MixedWorld()
+    world.stable_classic({"foo": {0, 1, 2, 3}}, statics=("i",))
+    world.topics.grow("foo", 5)
+    world.join("new", instance="i")
+    assert world.has("new") == {"foo": {0, 1, 2, 3, 4}}
+
+
 def test_a_partition_that_a_leader_gave_to_two_is_the_firsts() -> None:
     world = MixedWorld()
     one, two = world.stable_classic({"foo": {0, 1}}, {"foo": {1, 2, 3}})
