@@ -92,7 +92,7 @@ def answers(port: int, timeout_s: float = 1.0) -> bool:
 class ApacheKafka:
     """A broker process over `folder`. `start` may be called again after `stop` or `kill`: same data, same port.
 
-    `format_options` are given to the tool that makes the data folder ready.
+    `format_options` are given to the tool that makes the data folder ready; `cluster_id`, for a node of several.
     """
 
     folder: Path
@@ -100,6 +100,7 @@ class ApacheKafka:
     jvm_flags: tuple[str, ...] = JVM_FLAGS
     port: int = field(default_factory=free_port)
     format_options: Sequence[str] = ()
+    cluster_id: str = field(default_factory=lambda: new_cluster_id())
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -151,9 +152,8 @@ class ApacheKafka:
             self.folder.mkdir(parents=True, exist_ok=True)
             values = {**self._defaults(free_port()), "log.dirs": str(data), **self.settings}
             properties.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
-            cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
             # With "=", since one id in 64 begins with "-" and would be taken for an option.
-            arguments = (f"--cluster-id={cluster_id}", "-c", str(properties), *self.format_options)
+            arguments = (f"--cluster-id={self.cluster_id}", "-c", str(properties), *self.format_options)
             done = java_tool("kafka.tools.StorageTool", "format", *arguments)
             if done.returncode:
                 raise RuntimeError(f"kafka.tools.StorageTool format failed:\n{done.stdout}{done.stderr}")
@@ -174,6 +174,11 @@ class ApacheKafka:
             "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
         }
+
+
+def new_cluster_id() -> str:
+    """A random one, as Kafka's tool makes them."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def _stamp() -> Path:
