@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from tests.interop.support.java_driver import JavaProcess, why_no_java
 from tests.interop.support.transactional import JAVA_SOURCE
 
-PATIENCE_S: Final = 8
+PATIENCE_S: Final = 8.0
 
 
 class Work(NamedTuple):
@@ -54,19 +54,24 @@ def run_java(work: Work) -> int:
 def run_librdkafka(work: Work) -> int:
     """librdkafka, in transaction version 1: as many processes as it takes. Each gets PATIENCE_S and is killed then,
     whatever it is doing: a job has to survive that as well, and some of them wait without end (see `librdkafka_copy`).
+    On a slow machine one may need longer to get anywhere, so whoever follows one that has not gets twice the time.
     """
     command = [sys.executable, "-m", "tests.exactly_once.librdkafka_copy", *work[:4], str(work.records)]
     deadline = time.monotonic() + work.timeout_s
+    patience_s = PATIENCE_S
     restarts = 0
     while time.monotonic() < deadline:
-        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        arguments = [*command, str(patience_s / 2)]
+        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:
-            if process.wait(PATIENCE_S) == 0:
-                return restarts
+            committed, _ = process.communicate(timeout=patience_s)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait()
+            committed, _ = process.communicate()
+        if process.returncode == 0:
+            return restarts
         restarts += 1
+        patience_s = PATIENCE_S if committed else 2 * patience_s
     raise TimeoutError(f"group {work.name} does not come to offset {work.records}")
 
 
