@@ -1,7 +1,7 @@
-"""The side of the runner: one member of the share group, its books, and a thread that keeps both alive.
+"""The side of the runner: one member of the share group, its books, and what keeps both alive while Spark works.
 
-Opened by the first call and closed by `close`. Calls come from one thread, in the order of docs/spark.md; the
-background thread renews locks while Spark works, sends heartbeats, and looks up the group's start offsets and lag.
+Opened by the first call and closed by `close`. Calls come from one thread. A second one renews locks and sends
+heartbeats; a third looks up the group's start offsets and lag, and holds up nobody when brokers are away.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from shareq.client.errors import ClientError, UnsupportedApi
@@ -56,7 +56,7 @@ class Driver:
         self._available_now: AvailableNow | None = None
         self._renews = True
         self._closed = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._started = False
 
     # -- Spark's calls
 
@@ -173,34 +173,36 @@ class Driver:
     # -- the background
 
     def _start_once(self) -> None:
-        if self._thread is None:
-            self._view.check_topics()
-            self._thread = threading.Thread(target=self._in_background, name="kafka-share", daemon=True)
-            self._thread.start()
+        if self._started:
+            return
+        self._view.check_topics()
+        for work, pause_s in ((self._keep_alive, self._tick), (self._view.look, lambda: LOOK_MS / 1000)):
+            threading.Thread(target=self._repeat, args=(work, pause_s), name="kafka-share", daemon=True).start()
+        self._started = True
 
-    def _in_background(self) -> None:
-        looked_ms = 0.0
-        while not self._closed.wait(self._tick()):
+    def _repeat(self, work: Callable[[], None], pause_s: Callable[[], float]) -> None:
+        told = ""
+        while not self._closed.wait(pause_s()):
             try:
-                self._renew()
-                self._consumer.heartbeat_if_due()
-                if now_ms() - looked_ms >= LOOK_MS:
-                    looked_ms = now_ms()
-                    self._view.look()
-            except ClientError as error:  # `latest` meets it, too, and raises it
-                if not self._closed.is_set():
-                    logger.warning("%s: %s", self._options.group_id, error)
-                    self._closed.wait(1)
+                work()
+            except ClientError as error:  # what does not pass is raised by `latest`
+                if not self._closed.is_set() and str(error) != told:
+                    told = str(error)
+                    logger.warning("%s: %s", self._options.group_id, told)
+
+    def _keep_alive(self) -> None:
+        self._renew()
+        self._consumer.heartbeat_if_due()
 
     def _tick(self) -> float:
         """Seconds: a tenth of the lock time at most, so that a renewal comes well before a lock ends."""
         return min(500, self._consumer.lock_timeout_ms / 10 or 500) / 1000
 
     def _renew(self) -> None:
-        if not self._renews:
-            return
         with self._lock:
             self._tidy()
+            if not self._renews:
+                return
             due = self._books.to_renew(now_ms())
             if not due:
                 return

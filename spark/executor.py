@@ -34,7 +34,9 @@ def read(
 
     Raises DataLoss when some are gone; without `fail_on_data_loss` that is a warning. Raises what RangeFetcher raises.
     """
-    fetcher = _fetchers.setdefault((client, os.getpid()), RangeFetcher(client))
+    fetcher = _fetchers.get((client, os.getpid()))
+    if fetcher is None:
+        fetcher = _fetchers[client, os.getpid()] = RangeFetcher(client)
     try:
         for run in runs(task.ranges):
             yield from _read_run(fetcher, task.key, run, columns, fail_on_data_loss)

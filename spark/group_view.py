@@ -59,8 +59,10 @@ class GroupView:
             self.idle = frozenset((row.topic_id, partition) for (_, partition), row in rows.items() if row.lag == 0)
 
     def close(self) -> None:
-        """Close the connections. Calls after it, and one that is under way, raise ClientError."""
-        self._network.close()
+        """Close the connections, but for those of a call that is under way. Later calls raise ClientError."""
+        if self._lock.acquire(timeout=1):
+            self._network.close()
+            self._lock.release()
 
     def _partitions(self) -> dict[str, range]:
         ids = self._network.topic_ids(self._topics)

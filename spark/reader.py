@@ -5,10 +5,11 @@ Runner (one per query run): initialOffset, latestOffset, partitions, stop. Execu
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     import pyarrow
 
     from shareq.spark.driver import Driver
+
+
+GRACE_S: Final = 10.0
 
 
 class ShareInputPartition(InputPartition):
@@ -103,11 +107,15 @@ class ShareGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 def _end_on_sigterm() -> None:
     """Spark ends the runner by SIGTERM, twice, and waits for neither: turn the first into an orderly end, with `stop`.
 
-    Nothing is done where somebody else handles the signal, or outside of the main thread.
+    The process is gone after GRACE_S at the latest. Nothing is done where somebody else handles the signal, or outside
+    of the main thread.
     """
 
     def end(signum: int, frame: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        last = threading.Timer(GRACE_S, os._exit, (128 + signum,))
+        last.daemon = True
+        last.start()
         raise SystemExit(128 + signum)
 
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:

@@ -109,16 +109,19 @@ class ShareStream:
         (folder / f".{number}.crc").unlink(missing_ok=True)
 
     def lag(self) -> int:
-        """How many records the group is not done with."""
+        """How many records the group is not done with; -1 while it has acknowledged nothing yet."""
         network = Network(ClientConfig.from_properties({"bootstrap.servers": self.bootstrap}))
         try:
             rows = Admin(network).share_offsets(self.group)
         finally:
             network.close()
-        return sum(row.lag or 0 for row in rows.values())
+        known = [row.lag for row in rows.values() if row.lag is not None]
+        return sum(known) if len(known) == self.partitions else -1
 
     def _log(self, checkpoint: str, name: str) -> dict[int, str]:
         folder = self.folder / checkpoint / name
+        if not folder.exists():
+            return {}
         return {int(one.name): one.read_text() for one in folder.iterdir() if one.name.isdecimal()}
 
 
@@ -131,6 +134,12 @@ def collect_into(taken: list[Batch]) -> Callable[[DataFrame, int], None]:
             taken.append(Batch(number, found))
 
     return sink
+
+
+def told_by(query: StreamingQuery) -> list[dict[str, Any]]:
+    """What the source said of itself in the progress events of micro-batches with rows."""
+    events = [json.loads(event.json) for event in query.recentProgress]
+    return [event["sources"][0]["latestOffset"] for event in events if event["numInputRows"]]
 
 
 def until(done: Callable[[], bool], query: StreamingQuery | None = None, timeout_s: float = TIMEOUT_S) -> None:

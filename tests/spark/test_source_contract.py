@@ -1,0 +1,334 @@
+"""The contract of docs/spark.md, sentence by sentence, in real sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import AcknowledgeType, Message
+
+from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.share_ledger import Ledger, members, run_until
+from tests.spark.support.share_stream import Batch, ShareStream, collect_into, told_by, until
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@pytest.fixture
+def stream(spark: SparkSession, broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path) -> ShareStream:
+    return ShareStream(spark, broker.bootstrap, unique("topic"), unique("group"), tmp_path, partitions=2)
+
+
+class SinkFailed(Exception):
+    pass
+
+
+def test_a_record_is_acknowledged_only_after_spark_has_committed_its_micro_batch(stream: ShareStream) -> None:
+    """While the sink works nothing is finished at the broker; after the commit everything is."""
+    stream.create().produce(10)
+    stream.drain()
+    stream.produce(40, start=10)
+    seen: list[int] = []
+    query = stream.start(stream.load(), lambda rows, number: seen.extend((number, rows.count(), stream.lag())))
+    query.awaitTermination(90)
+    assert seen == [1, 40, 40]
+    assert stream.lag() == 0
+    assert stream.committed() == {0, 1}
+
+
+def test_a_failing_sink_keeps_its_records_from_being_acknowledged_and_gets_them_again(stream: ShareStream) -> None:
+    """foreachBatch raises: the same micro-batch is run again after the restart, with the same records."""
+    stream.create()
+    values = stream.produce(40)
+    failed: list[Batch] = []
+
+    def fail(rows: DataFrame, number: int) -> None:
+        collect_into(failed)(rows, number)
+        raise SinkFailed
+
+    with pytest.raises(Exception, match="SinkFailed"):
+        stream.start(stream.load(), fail).awaitTermination(90)
+    assert stream.lag() == 40
+    more = stream.produce(10, start=40)
+    first, second = stream.drain()
+    assert (first.number, first.places) == (failed[0].number, failed[0].places)
+    assert sorted(row.value for row in (*first.rows, *second.rows)) == sorted([*values, *more])
+    assert stream.lag() == 0
+
+
+def test_a_micro_batch_replayed_from_a_checkpoint_holds_exactly_the_same_records(stream: ShareStream) -> None:
+    """Spark was killed between the sink and the commit log, and meanwhile another member has had the records."""
+    stream.create().produce(60)
+    (before,) = stream.drain()
+    logged = stream.logged()
+    stream.forget_commit(before.number)
+    stream.produce(10, start=60)
+    replayed, fresh = stream.drain()
+    assert replayed == before
+    assert stream.logged()[before.number] == logged[before.number]
+    assert not set(fresh.places) & set(before.places)
+
+
+def test_records_are_replayed_even_when_the_group_is_done_with_them(stream: ShareStream) -> None:
+    """No record is lost while it is still in the log: a replay reads the log, whatever the share group says."""
+    stream.create().produce(20)
+    (before,) = stream.drain()
+    assert stream.lag() == 0
+    stream.forget_commit(before.number)
+    assert stream.drain() == [before]
+
+
+def test_each_record_is_in_exactly_one_micro_batch_of_a_checkpoint(stream: ShareStream) -> None:
+    """A query that fails after every second micro-batch, and whose locks go with it: redeliveries are recognised."""
+    stream.create()
+    taken: dict[int, list[tuple[int, int]]] = {}
+    for attempt in range(4):
+        stream.produce(30, start=30 * attempt)
+
+        def keep(rows: DataFrame, number: int, attempt: int = attempt) -> None:
+            batch: list[Batch] = []
+            collect_into(batch)(rows, number)
+            if batch:
+                assert taken.setdefault(number, batch[0].places) == batch[0].places
+            if attempt % 2 == 0:
+                raise SinkFailed
+
+        query = stream.start(stream.load(maxRecordsPerTrigger=20), keep)
+        if attempt % 2 == 0:
+            with pytest.raises(Exception, match="SinkFailed"):
+                query.awaitTermination(90)
+        else:
+            query.awaitTermination(90)
+    places = [place for batch in taken.values() for place in batch]
+    assert len(places) == len(set(places)) == 120
+    assert stream.lag() == 0
+
+
+def test_a_sink_idempotent_by_batch_id_has_every_record_once(stream: ShareStream) -> None:
+    """The example of docs/spark.md: a file for each micro-batch, written as a whole, replaced when it comes again."""
+    folder = stream.folder / "sink"
+    folder.mkdir()
+    stream.create()
+    values = stream.produce(50)
+    crash = True
+
+    def sink(rows: DataFrame, batch_id: int) -> None:
+        part = folder / f"{batch_id}.part"
+        part.write_text(json.dumps([row.value.decode() for row in rows.collect()]))
+        part.replace(folder / f"{batch_id}.json")
+        if crash:
+            raise SinkFailed  # after the sink has them, before Spark writes that down
+
+    with pytest.raises(Exception, match="SinkFailed"):
+        stream.start(stream.load(), sink).awaitTermination(90)
+    crash = False
+    values += stream.produce(50, start=50)
+    stream.start(stream.load(), sink).awaitTermination(90)
+    written = [value.encode() for file in folder.glob("*.json") for value in json.loads(file.read_text())]
+    assert sorted(written) == sorted(values)
+
+
+def test_another_member_may_receive_what_this_query_lost_before_acknowledging(stream: ShareStream) -> None:
+    """Across the group it is at-least-once: a failed query's records go to the other member, and are replayed here."""
+    stream.create().produce(30)
+
+    def fail(rows: DataFrame, number: int) -> None:
+        rows.collect()
+        raise SinkFailed
+
+    with pytest.raises(Exception, match="SinkFailed"):
+        stream.start(stream.load(), fail).awaitTermination(90)
+    ledger = take_all(stream, 30)
+    (batch,) = stream.drain()
+    assert set(batch.places) == ledger.finished.keys()
+    assert {count for counts in ledger.counts.values() for count in counts} == {2}
+
+
+def test_a_competing_member_and_the_query_share_the_topic_without_overlap(stream: ShareStream) -> None:
+    """As long as nothing is lost, a record is either here or there."""
+    stream.create()
+    rows: list[Batch] = []
+    ledger = Ledger()
+    query = stream.start(stream.load(maxRecordsPerTrigger=40), collect_into(rows), processingTime="0 seconds")
+    try:
+        until(lambda: 0 in stream.committed(), query)  # it is a member, and there is nothing yet
+        with members(stream.bootstrap, stream.group, stream.topic, ledger, poll_records=20) as joined:
+            for part in range(6):
+                stream.produce(100, start=100 * part)
+                joined[0].step(0.2)
+            run_until(joined, lambda: stream.lag() == 0)
+    finally:
+        query.stop()
+    here = [place for batch in rows for place in batch.places]
+    assert len(here) == len(set(here))
+    assert not set(here) & ledger.finished.keys()
+    assert len(here) + len(ledger.finished) == 600
+    assert here
+    assert ledger.finished
+
+
+def test_ack_log_acknowledges_when_the_offset_log_has_the_range(stream: ShareStream) -> None:
+    """While the sink works, other members see nothing of it any more; the sink fails, and the replay is the same."""
+    stream.create().produce(40)
+    seen: list[int] = []
+    failed: list[Batch] = []
+
+    def fail(rows: DataFrame, number: int) -> None:
+        collect_into(failed)(rows, number)
+        seen.append(stream.lag())
+        raise SinkFailed
+
+    with pytest.raises(Exception, match="SinkFailed"):
+        stream.start(stream.load(ack="log"), fail).awaitTermination(90)
+    assert seen == [0]
+    assert stream.drain(stream.load(ack="log")) == failed
+
+
+def test_ack_log_the_group_no_longer_protects_what_an_abandoned_checkpoint_had(stream: ShareStream) -> None:
+    """With another checkpoint ack=log has lost the unfinished micro-batch to the group, and ack=commit has not."""
+    for ack, left in (("log", 0), ("commit", 40)):
+        one = ShareStream(
+            stream.spark, stream.bootstrap, f"{stream.topic}-{ack}", f"{stream.group}-{ack}", stream.folder, 2
+        )
+        one.create().produce(40)
+
+        def fail(rows: DataFrame, number: int) -> None:
+            rows.collect()
+            raise SinkFailed
+
+        with pytest.raises(Exception, match="SinkFailed"):
+            one.start(one.load(ack=ack), fail, checkpoint=f"one-{ack}").awaitTermination(90)
+        assert sum(len(batch.rows) for batch in one.drain(one.load(ack=ack), checkpoint=f"two-{ack}")) == left
+
+
+def test_two_queries_in_one_group_share_one_topic_without_overlap(stream: ShareStream) -> None:
+    stream.create()
+    one: list[Batch] = []
+    two: list[Batch] = []
+    queries = [
+        stream.start(
+            stream.load(maxRecordsPerTrigger=50), collect_into(one), checkpoint="one", processingTime="0 seconds"
+        ),
+        stream.start(
+            stream.load(maxRecordsPerTrigger=50), collect_into(two), checkpoint="two", processingTime="0 seconds"
+        ),
+    ]
+    try:
+        until(lambda: all(0 in stream.committed(name) for name in ("one", "two")))  # both are members, without records
+        for part in range(8):
+            stream.produce(100, start=100 * part)
+        until(lambda: sum(len(batch.rows) for batch in (*one, *two)) >= 800, queries[0])
+        until(lambda: stream.lag() == 0, queries[1])
+    finally:
+        for query in queries:
+            query.stop()
+    places = [place for batch in (*one, *two) for place in batch.places]
+    assert len(places) == len(set(places)) == 800
+    assert one
+    assert two
+
+
+def test_max_delivery_count_rejects_at_acquisition(stream: ShareStream) -> None:
+    """What a member has released often enough is rejected, counted and not emitted; the rest goes on."""
+    stream.create().produce(20)
+    ledger = Ledger()
+    with members(stream.bootstrap, stream.group, stream.topic, ledger, decide=release_all) as joined:
+        run_until(joined, lambda: len(ledger.released) >= 20)
+    stream.produce(10, start=20)
+    taken: list[Batch] = []
+    rows = stream.load(maxDeliveryCount=2, includeDeliveryCount=True)
+    query = stream.start(rows, collect_into(taken))
+    query.awaitTermination(90)
+    (batch,) = taken
+    assert len(batch.rows) == 10
+    assert not set(batch.places) & ledger.released
+    assert {row.deliveryCount for row in batch.rows} == {1}
+    assert told_by(query)[-1]["total"]["rejected"] == 20
+    assert stream.lag() == 0
+
+
+def test_a_self_union_reads_every_record_on_both_sides(stream: ShareStream) -> None:
+    """Plans and reads twice, acquires once."""
+    stream.create()
+    values = stream.produce(30)
+    rows = stream.load()
+    (batch,) = stream.drain(rows.union(rows))
+    assert sorted(row.value for row in batch.rows) == sorted([*values, *values])
+
+
+def test_evaluating_a_micro_batch_again_gives_the_same(stream: ShareStream) -> None:
+    stream.create().produce(30)
+    found: list[list[object]] = []
+    query = stream.start(stream.load(), lambda rows, _: found.extend(sorted(rows.collect()) for _ in range(3)))
+    query.awaitTermination(90)
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == 30
+
+
+def test_max_records_per_trigger_is_kept(stream: ShareStream) -> None:
+    stream.create()
+    stream.produce(95, batch_records=40)
+    batches = stream.drain(stream.load(maxRecordsPerTrigger=20))
+    assert [len(batch.rows) for batch in batches] == [20, 20, 20, 20, 15]
+    assert len({place for batch in batches for place in batch.places}) == 95
+
+
+def test_processing_time_and_progress(stream: ShareStream) -> None:
+    """New records arrive while the query runs; its progress events tell lag, locks and acknowledgements."""
+    stream.create()
+    rows: list[Batch] = []
+    query = stream.start(stream.load(), collect_into(rows), processingTime="100 milliseconds")
+    try:
+        for part in range(3):
+            stream.produce(20, start=20 * part)
+            until(lambda: sum(len(batch.rows) for batch in rows) >= 20 * (part + 1), query)  # noqa: B023
+        until(lambda: stream.lag() == 0, query)
+        until(lambda: len(told_by(query)) >= 3, query)
+    finally:
+        query.stop()
+    told = told_by(query)
+    assert [one["acquired"] for one in told] == [len(batch.rows) for batch in rows]
+    assert told[-1]["total"]["acquired"] == 60
+    assert told[-1]["total"]["accepted"] == 60 - len(rows[-1].rows)
+    assert told[-1].keys() >= {
+        "lag",
+        "locksHeld",
+        "unconfirmed",
+        "renewed",
+        "redelivered",
+        "swallowed",
+        "rejected",
+        "lost",
+    }
+
+
+def test_a_stopped_query_gives_its_records_back_at_once(stream: ShareStream) -> None:
+    """SIGTERM ends the runner in order: the member leaves, and another gets the records without waiting for a lock."""
+    stream.create().produce(20)
+    taken: list[Batch] = []
+
+    def sink(rows: DataFrame, number: int) -> None:
+        collect_into(taken)(rows, number)
+        if taken:
+            query.stop()
+
+    query = stream.start(stream.load(), sink, processingTime="0 seconds")
+    until(lambda: not query.isActive)
+    ledger = take_all(stream, 20)
+    assert ledger.finished.keys() == set(taken[0].places)
+
+
+def release_all(_: Message) -> AcknowledgeType:
+    return AcknowledgeType.RELEASE
+
+
+def take_all(stream: ShareStream, records: int) -> Ledger:
+    """All of it, by a plain member that accepts."""
+    ledger = Ledger()
+    with members(stream.bootstrap, stream.group, stream.topic, ledger) as joined:
+        run_until(joined, lambda: len(ledger.finished) >= records)
+    return ledger
