@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, Protocol
 
 from shareq.broker.security.acls import ResourceKind, operations_of
 from shareq.broker.security.names import CLUSTER_NAME
+from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.context import RequestContext
 
 NOT_ASKED: Final = -(2**31)
 """The value of the field when the client did not ask."""
+
+
+class DescribedGroup(Protocol):
+    """A group of any kind, as the RPC that describes its kind tells it."""
+
+    group_id: str
+    error_code: int
+    authorized_operations: int
 
 
 def on_topic(ctx: RequestContext, name: str) -> int:
@@ -22,6 +32,13 @@ def on_topic(ctx: RequestContext, name: str) -> int:
 def on_group(ctx: RequestContext, group_id: str) -> int:
     """What may be done to a group of any kind."""
     return _bits(ctx, ResourceKind.GROUP, group_id)
+
+
+def tell_of_groups(ctx: RequestContext, groups: Iterable[DescribedGroup]) -> None:
+    """Fill in the field of each group that is there."""
+    for group in groups:
+        if group.error_code == ErrorCode.NONE:
+            group.authorized_operations = on_group(ctx, group.group_id)
 
 
 def on_cluster(ctx: RequestContext) -> int:

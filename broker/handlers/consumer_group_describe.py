@@ -8,13 +8,11 @@ v1: which protocol a member speaks.
 
 from __future__ import annotations
 
-from typing import Final
-
 from shareq.broker import authorized_operations
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending, gather
-from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
+from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, HIDDEN_TOPICS
 from shareq.coordinator.group.consumer.describe import not_described
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import (
@@ -24,8 +22,6 @@ from shareq.protocol.generated.consumer_group_describe import (
 )
 
 VERSIONS = VersionRange(0, 1)
-
-_HIDDEN_TOPICS: Final = "The group has described topic(s) that the client is not authorized to describe."
 
 
 def handle(
@@ -42,9 +38,7 @@ def handle(
 
     def respond(groups: list[DescribedGroup]) -> ConsumerGroupDescribeResponse:
         if request.include_authorized_operations:
-            for group in groups:
-                if group.error_code == ErrorCode.NONE:
-                    group.authorized_operations = authorized_operations.on_group(ctx, group.group_id)
+            authorized_operations.tell_of_groups(ctx, groups)
         if ctx.broker.authorizer is not None:
             groups = [_visible(ctx, group) for group in groups]
         return ConsumerGroupDescribeResponse(groups=refused + groups)
@@ -65,4 +59,4 @@ def _visible(ctx: RequestContext, group: DescribedGroup) -> DescribedGroup:
     }
     if not ctx.without(DESCRIBE_TOPIC, topics):
         return group
-    return not_described(group.group_id, DESCRIBE_TOPIC.error, _HIDDEN_TOPICS)
+    return not_described(group.group_id, DESCRIBE_TOPIC.error, HIDDEN_TOPICS)

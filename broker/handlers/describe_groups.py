@@ -26,9 +26,7 @@ def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> Pending[Descr
 
     def respond(groups: list[DescribedGroup]) -> DescribeGroupsResponse:
         if request.include_authorized_operations:
-            for group in groups:
-                if group.error_code == ErrorCode.NONE:
-                    group.authorized_operations = authorized_operations.on_group(ctx, group.group_id)
+            authorized_operations.tell_of_groups(ctx, groups)
         return DescribeGroupsResponse(groups=refused + groups)
 
     return ctx.broker.classic_groups.describe(asked, ctx.api_version).then(respond)

@@ -63,6 +63,9 @@ ALTER_GROUP_CONFIGS: Final = Right(Operation.ALTER_CONFIGS, ResourceKind.GROUP)
 WRITE_TRANSACTION: Final = Right(Operation.WRITE, ResourceKind.TRANSACTIONAL_ID)
 DESCRIBE_TRANSACTION: Final = Right(Operation.DESCRIBE, ResourceKind.TRANSACTIONAL_ID)
 
+HIDDEN_TOPICS: Final = "The group has described topic(s) that the client is not authorized to describe."
+"""Told beside the error of DESCRIBE_TOPIC, instead of a group."""
+
 RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
     # Nothing: asked before anybody is known.
     ApiKey.API_VERSIONS: (),

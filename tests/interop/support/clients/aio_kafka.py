@@ -11,6 +11,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
+from tests.interop.support.clients.commands import python_login
+
 TIMEOUT_S = 30
 
 
@@ -19,7 +21,7 @@ class AioKafka:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises KafkaError or TimeoutError."""
-        settings = {"bootstrap_servers": arguments["bootstrap"], **_login(arguments.get("login"))}
+        settings = {"bootstrap_servers": arguments["bootstrap"], **python_login(arguments.get("login"))}
 
         async def answer() -> dict[str, Any]:
             async with asyncio.timeout(TIMEOUT_S):
@@ -109,17 +111,6 @@ class AioKafka:
         async with _administrator(settings) as admin:
             await admin.delete_records({TopicPartition(command["topic"], 0): RecordsToDelete(command["before"])})
         return {}
-
-
-def _login(login: Mapping[str, str] | None) -> dict[str, str]:
-    if login is None:
-        return {}
-    return {
-        "security_protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": login["mechanism"],
-        "sasl_plain_username": login["username"],
-        "sasl_plain_password": login["password"],
-    }
 
 
 @asynccontextmanager

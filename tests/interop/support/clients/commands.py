@@ -22,6 +22,7 @@ partition, but where `partitions` says so.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 
@@ -39,3 +40,15 @@ class Client(Protocol):
 
 class Unavailable(Exception):
     """What is missing on this machine to run the client."""
+
+
+def python_login(login: Mapping[str, str] | None) -> dict[str, str]:
+    """`login` as the settings of kafka-python, which are aiokafka's, too."""
+    if login is None:
+        return {}
+    return {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": login["mechanism"],
+        "sasl_plain_username": login["username"],
+        "sasl_plain_password": login["password"],
+    }

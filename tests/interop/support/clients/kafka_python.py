@@ -9,6 +9,8 @@ from typing import Any
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient, NewTopic
 
+from tests.interop.support.clients.commands import python_login
+
 TIMEOUT_S = 30
 
 
@@ -17,7 +19,7 @@ class KafkaPython:
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Raises KafkaError or TimeoutError."""
-        settings = {"bootstrap_servers": arguments["bootstrap"], **_login(arguments.get("login"))}
+        settings = {"bootstrap_servers": arguments["bootstrap"], **python_login(arguments.get("login"))}
         answer: dict[str, Any] = getattr(self, f"_{do}")(settings, arguments)
         return answer
 
@@ -112,17 +114,6 @@ class KafkaPython:
         with closing(KafkaAdminClient(**settings)) as admin:
             admin.delete_records({TopicPartition(command["topic"], 0): command["before"]})
         return {}
-
-
-def _login(login: Mapping[str, str] | None) -> dict[str, str]:
-    if login is None:
-        return {}
-    return {
-        "security_protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": login["mechanism"],
-        "sasl_plain_username": login["username"],
-        "sasl_plain_password": login["password"],
-    }
 
 
 def _consumer(settings: Mapping[str, Any]) -> KafkaConsumer:
