@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.records.batch import HEADER_SIZE, MAGIC, BatchHeader, batch_headers, crc_matches, records_view
+from shareq.protocol.records.batch import (
+    CONTROL,
+    HEADER_FORMAT,
+    HEADER_SIZE,
+    LENGTH_OVERHEAD,
+    LOG_APPEND_TIME,
+    MAGIC,
+    BatchHeader,
+    batch_headers,
+    crc_matches,
+    records_view,
+)
 from shareq.protocol.records.record_codec import MIN_RECORD_BYTES
 from shareq.spark.record_scan import Array, Extents, UnreadableBatch, find_records
 
@@ -22,7 +33,10 @@ _MAX_POSITION: Final = 2**31 - 1  # Arrow's offsets into bytes are of 32 bits
 
 _NO_OFFSET: Final = 2**63  # above all offsets
 _NO_RANGE: Final = (_NO_OFFSET, _NO_OFFSET, 0)
-_Piece = bytes | memoryview
+_HEADER: Final = np.dtype(
+    [(name, f">{code}") for name, code in zip(BatchHeader._fields, HEADER_FORMAT[1:], strict=True)]
+)
+_HEADER_BYTES: Final = np.arange(HEADER_SIZE)
 
 
 class Block(NamedTuple):
@@ -58,23 +72,22 @@ def blocks(data: memoryview, ranges: Sequence[Range], place: str) -> Iterator[Bl
 
     Raises `MalformedMessage` as `shareq.spark.arrow.decode` tells.
     """
-    headers: list[BatchHeader] = []
-    pieces: list[_Piece] = []
     positions: list[int] = []
+    decompressed: dict[int, bytes] = {}
     size = 0
     for position, header in _batches_in(data, ranges, place):
-        piece = _records(data[position : position + header.size], header, place)
-        if header.is_control or not header.records_count:
+        records = _records(data, position, header, place)
+        if header.attributes & CONTROL or not header.records_count:
             continue
-        if pieces and size + len(piece) > _BLOCK_BYTES:
-            yield _block(data, headers, pieces, positions, place)
-            headers, pieces, positions, size = [], [], [], 0
-        headers.append(header)
-        pieces.append(piece)
-        positions.append(position + HEADER_SIZE)
-        size += len(piece)
-    if pieces:
-        yield _block(data, headers, pieces, positions, place)
+        if positions and size + len(records) > _BLOCK_BYTES:
+            yield _block(data, positions, decompressed, place)
+            positions, decompressed, size = [], {}, 0
+        positions.append(position)
+        size += len(records)
+        if isinstance(records, bytes):
+            decompressed[position] = records
+    if positions:
+        yield _block(data, positions, decompressed, place)
 
 
 def _batches_in(data: memoryview, ranges: Sequence[Range], place: str) -> Iterator[tuple[int, BatchHeader]]:
@@ -109,49 +122,51 @@ def _batches_in(data: memoryview, ranges: Sequence[Range], place: str) -> Iterat
         yield before
 
 
-def _records(batch: memoryview, header: BatchHeader, place: str) -> _Piece:
+def _records(data: memoryview, position: int, header: BatchHeader, place: str) -> bytes | memoryview:
     """The uncompressed records of a batch that is as its header says."""
     if header.magic != MAGIC:
         raise _malformed(place, header.base_offset, f"magic {header.magic}, only {MAGIC} can be read")
-    if not crc_matches(batch, header):
+    if not crc_matches(data, position, header):
         raise _malformed(place, header.base_offset, "its CRC does not match")
     try:
-        records = records_view(batch, header)
+        records = records_view(data, position, header)
     except MalformedMessage as error:
         raise _malformed(place, header.base_offset, str(error)) from None
-    if not 0 <= header.records_count <= min(header.last_offset_delta + 1, len(records) // MIN_RECORD_BYTES):
-        reason = f"{header.records_count} records in {len(records)} bytes, last offset delta {header.last_offset_delta}"
+    count, last_delta = header.records_count, header.last_offset_delta
+    if not 0 <= count <= last_delta + 1 or count * MIN_RECORD_BYTES > len(records):
+        reason = f"{count} records in {len(records)} bytes, last offset delta {last_delta}"
         raise _malformed(place, header.base_offset, reason)
     return records
 
 
-def _block(
-    data: memoryview, headers: list[BatchHeader], pieces: list[_Piece], positions: list[int], place: str
-) -> Block:
-    sizes = np.fromiter(map(len, pieces), np.int64, len(pieces))
-    first, end = positions[0], positions[-1] + len(pieces[-1])
-    if end - first <= _MAX_POSITION and all(isinstance(piece, memoryview) for piece in pieces):
-        joined: _Piece = data[first:end]  # nothing was compressed: the records stay where they are
-        starts = np.array(positions, np.int64) - first
+def _block(data: memoryview, positions: list[int], decompressed: dict[int, bytes], place: str) -> Block:
+    """The batches at these positions, with their records as they are in `data` but where they were compressed."""
+    at = np.array(positions, np.int64)
+    said = np.frombuffer(data, np.uint8)[at[:, None] + _HEADER_BYTES].view(_HEADER)[:, 0]
+    starts = at + HEADER_SIZE
+    ends = at + LENGTH_OVERHEAD + said["length"]
+    first, end = int(starts[0]), int(ends[-1])
+    if decompressed or end - first > _MAX_POSITION:
+        uncompressed = zip(positions, starts.tolist(), ends.tolist(), strict=True)
+        pieces = [decompressed.get(position, data[start:end]) for position, start, end in uncompressed]
+        ends = np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))
+        starts = np.concatenate([[0], ends[:-1]])
+        joined: bytes | memoryview = b"".join(pieces)
     else:
-        joined = b"".join(pieces)
-        starts = np.cumsum(sizes) - sizes
+        joined = data[first:end]
+        starts, ends = starts - first, ends - first
     return Block(
-        place,
-        np.frombuffer(joined, np.uint8),
-        starts,
-        starts + sizes,
-        _column(header.records_count for header in headers),
-        _column(header.base_offset for header in headers),
-        _column(header.last_offset_delta for header in headers),
-        _column(header.base_timestamp for header in headers),
-        _column(header.max_timestamp for header in headers),
-        np.array([header.is_log_append_time for header in headers]),
+        place=place,
+        data=np.frombuffer(joined, np.uint8),
+        starts=starts,
+        ends=ends,
+        counts=said["records_count"].astype(np.int64),
+        base_offsets=said["base_offset"].astype(np.int64),
+        last_deltas=said["last_offset_delta"].astype(np.int64),
+        base_timestamps=said["base_timestamp"].astype(np.int64),
+        max_timestamps=said["max_timestamp"].astype(np.int64),
+        has_append_time=said["attributes"] & LOG_APPEND_TIME != 0,
     )
-
-
-def _column(numbers: Iterable[int]) -> Array:
-    return np.fromiter(numbers, np.int64)
 
 
 def _malformed(place: str, offset: int, reason: str) -> MalformedMessage:

@@ -24,6 +24,7 @@ Array: TypeAlias = "np.ndarray[Any, Any]"
 _MIN_LENGTH: Final = MIN_RECORD_BYTES - 1  # as the length counts: without itself
 _FEW_LANES: Final = 24  # fewer are walked one after the other: a step of numpy takes as long as so many in Python
 _BEYOND: Final = 2**40  # more than data has bytes, and can be added many times
+_WIDER_FROM: Final = {7: np.uint32, 28: np.uint64}  # most numbers are small, and small types are quick
 _LOOKED_THROUGH: Final = 2  # times the mean size of a record, for the start of a piece
 _ZEROS_A_PIECE: Final = 512  # with more, looking at each takes longer than walking one by one
 _WORTH_GUESSING: Final = 4096  # records; guessing has a fixed price
@@ -56,19 +57,22 @@ def varints(data: Array, at: Array, max_bytes: int = 5) -> tuple[Array, Array]:
     come back. Of a tenth byte only the lowest bit counts, as in Java.
     """
     byte = data.take(at, mode="clip")
-    value = (byte & 127).astype(np.uint64)
     at = at + 1
+    value = byte & 127
     going = byte > 127
     for shift in range(7, 7 * max_bytes, 7):
         if not going.any():
             break
+        if shift in _WIDER_FROM:
+            value = value.astype(_WIDER_FROM[shift])
         byte = data.take(at, mode="clip") * going
-        at = at + going
-        value |= (byte & 127).astype(np.uint64) << np.uint64(shift)
+        at += going
+        value |= (byte & 127).astype(value.dtype) << shift
         going = byte > 127
     else:
-        at = at + going * _BEYOND
-    return ((value >> np.uint64(1)) ^ (np.uint64(0) - (value & np.uint64(1)))).view(np.int64), at
+        at += going * _BEYOND
+    signed = ((value >> 1) ^ -(value & 1)).view(f"i{value.itemsize}")
+    return signed.astype(np.int64), at
 
 
 def find_records(data: Array, starts: Array, ends: Array, counts: Array) -> Extents:

@@ -43,6 +43,7 @@ from shareq.protocol.records.record_codec import (
 __all__ = [
     "CODEC_MASK",
     "CONTROL",
+    "HEADER_FORMAT",
     "HEADER_SIZE",
     "LENGTH_OVERHEAD",
     "MAGIC",
@@ -92,13 +93,15 @@ NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 MAX_SEQUENCE: Final = 2**31 - 1
 
+_CODECS: Final = tuple(Compression)  # by number; ten times as quick as asking the enumeration
 _FLAGS: Final = LOG_APPEND_TIME | TRANSACTIONAL | CONTROL | DELETE_HORIZON
 # How many bytes of records a byte can stand for, by codec; attributes that are no codec are not in here. Deflate
 # expands at most 1032 times, and offset deltas that count up keep the others from packing records tighter than that.
 _EXPANSION: Final = {0: 1, 1: 1032, 2: 1032, 3: 1032, 4: 1032}
 _COPY_BYTES: Final = 1024  # copying so little is quicker than a view
 
-_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+HEADER_FORMAT: Final = ">qiibIhiqqqhii"
+_HEADER: Final = struct.Struct(HEADER_FORMAT)
 _PREFIX: Final = struct.Struct(">qii")  # BaseOffset, Length, PartitionLeaderEpoch
 _LENGTH: Final = struct.Struct(">i")
 _CRC: Final = struct.Struct(">I")
@@ -366,28 +369,29 @@ def records_block(
     return header, bytes(batch), HEADER_SIZE  # no copy when these are bytes already
 
 
-def crc_matches(batch: bytes | bytearray | memoryview, header: BatchHeader) -> bool:
-    """Whether the CRC of the batch that starts `batch` is that of its bytes. They must all be there."""
-    return crc32c(memoryview(batch)[CRC_START : header.length + LENGTH_OVERHEAD]) == header.crc
+def crc_matches(data: bytes | bytearray | memoryview, position: int, header: BatchHeader) -> bool:
+    """Whether the CRC of the batch at `position` is that of its bytes, which must all be there."""
+    end = position + header.length + LENGTH_OVERHEAD
+    return crc32c(memoryview(data)[position + CRC_START : end]) == header.crc
 
 
 def records_view(
-    batch: bytes | bytearray | memoryview, header: BatchHeader, max_bytes: int = MAX_DECOMPRESSED_BYTES
+    data: bytes | bytearray | memoryview, position: int, header: BatchHeader, max_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> bytes | memoryview:
-    """The uncompressed records of the batch that starts `batch`; a view of it, if they are not compressed.
+    """The uncompressed records of the batch at `position`; a view of it, if they are not compressed.
 
     Raises `MalformedMessage` for records that cannot be decompressed into `max_bytes`.
     """
-    records = memoryview(batch)[HEADER_SIZE : header.length + LENGTH_OVERHEAD]
+    records = memoryview(data)[position + HEADER_SIZE : position + header.length + LENGTH_OVERHEAD]
     codec = _codec(header.attributes)
     return records if codec is Compression.NONE else decompress(codec, records, max_bytes)
 
 
 def _codec(attributes: int) -> Compression:
-    try:
-        return Compression(attributes & CODEC_MASK)
-    except ValueError as error:
-        raise MalformedMessage(f"compression codec {attributes & CODEC_MASK}") from error
+    codec = attributes & CODEC_MASK
+    if codec >= len(_CODECS):
+        raise MalformedMessage(f"compression codec {codec}")
+    return _CODECS[codec]
 
 
 def _write_crc(batch: bytearray) -> None:

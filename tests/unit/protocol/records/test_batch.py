@@ -281,15 +281,15 @@ def test_header_properties() -> None:
 def test_a_batch_within_others_is_checked_and_read_in_place(
     written: list[RecordData], codec: Compression, changed: int
 ) -> None:
-    """What follows it does not matter; records that are not compressed are not copied."""
+    """What is around it does not matter; records that are not compressed are not copied."""
     batch = build_batch(written, timestamp_ms=5, compression=codec)
     header = read_header(batch)
-    followed = bytearray(batch + b"more")
-    assert crc_matches(followed, header)
-    view = records_view(followed, header)
+    among = bytearray(b"before" + batch + b"more")
+    assert crc_matches(among, 6, header)
+    view = records_view(among, 6, header)
     assert isinstance(view, memoryview) == (codec is Compression.NONE)
     _, block, start = records_block(batch)
     assert bytes(view) == block[start:]
-    at = CRC_START + changed % (len(batch) - CRC_START)
-    followed[at] ^= 1
-    assert not crc_matches(followed, header)
+    view = b""  # or the bytearray could not be changed
+    among[6 + CRC_START + changed % (len(batch) - CRC_START)] ^= 1
+    assert not crc_matches(among, 6, header)
