@@ -36,7 +36,7 @@ from shareq.spark.java_home import JavaNotFound
 from shareq.spark.report import Mark, QueryEvents, read_events, text_chart, write_report
 
 PARTITIONS, BATCH_RECORDS = 4, 500
-DEADLINE_S = 220.0
+DEADLINE_S = 420.0
 BROKER_KILLED_AT, DRIVER_KILLED_AT = 0.2, 0.55  # parts of the flights that are in the table or with the other member
 BROKER_AWAY_S = 1.5  # long enough to be seen in the picture
 QUIET_S = 2.0  # Spark has ended, and the other member got nothing for this long: nothing comes any more
@@ -175,9 +175,10 @@ def _run(run: Run, limit: int | None) -> Tally:
     produced = load.produce(run.broker.address, TOPIC, progress, limit=limit, batch_records=BATCH_RECORDS)
     progress.step(f"{produced:,} flights produced; starting Spark, which takes some seconds")
     run.start_job()
-    run.watch(lambda done: done["in the table"] > 0)
+    first_batch = run.folder / "checkpoints" / DEPARTURES / "offsets" / "0"
+    run.watch(lambda _: first_batch.exists())
     run.start_member()
-    progress.step("Spark has written its first micro-batch; a plain consumer joins its share group")
+    progress.step("Spark has acquired its first micro-batch; a plain consumer joins its share group")
 
     run.watch(lambda done: _in_use(done) >= produced * BROKER_KILLED_AT)
     run.broker.kill()

@@ -17,7 +17,7 @@ from confluent_kafka import AcknowledgeType, Message, ShareConsumer
 from examples.spark_flights.names import CARRIER
 
 # Pretended work, so that Spark gets its part.
-WORK_S_PER_RECORD = 250e-6
+WORK_S_PER_RECORD = 1e-3
 
 
 def consume(bootstrap: str, group: str, topic: str, journal: IO[str]) -> None:

@@ -58,6 +58,12 @@ class QueryEvents:
         pairs = zip(self.batches, self.batches[1:], strict=False)
         return [later for earlier, later in pairs if later.run != earlier.run]
 
+    @property
+    def untold(self) -> int:
+        """Micro-batches between others that have no event: the driver was killed before it had written one."""
+        seen = {batch.batch_id for batch in self.batches}
+        return max(seen) - min(seen) + 1 - len(seen) if seen else 0
+
     def totals(self) -> dict[str, int]:
         """Each counter over all runs, as far as the last event of each run tells."""
         last = {batch.run: batch.totals for batch in self.batches if batch.totals}
