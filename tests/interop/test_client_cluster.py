@@ -1,0 +1,237 @@
+"""The client on three nodes of Apache Kafka behind TLS and SCRAM: leaders that move, brokers that die, ranges that come
+again. Ours has one broker, so there the judge is Apache Kafka alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from shareq.client.admin import Admin, LogRange
+from shareq.client.config import ClientConfig
+from shareq.client.errors import AuthenticationFailed
+from shareq.client.fetch import RangeFetcher
+from shareq.client.network import Network
+from shareq.client.share_consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from shareq.protocol.generated.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.records.batch import batch_headers, decode_records
+from tests.interop.support.admin import produce, read_from_start
+from tests.support import apache_kafka, certificates
+from tests.support.kafka_cluster import NODES, PASSWORD, KafkaCluster
+
+pytestmark = pytest.mark.interop
+
+PARTITIONS = range(3)
+RECORDS = 200
+PATIENCE_S = 30
+Place = tuple[int, int]
+"""Partition and offset."""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    missing = apache_kafka.why_unavailable() or certificates.why_unavailable()
+    if missing is not None:
+        pytest.skip(missing)
+    folder: Path = tmp_path_factory.mktemp("cluster")
+    with KafkaCluster(folder, certificates.Authority(folder)) as running:
+        yield running
+
+
+@pytest.fixture
+def network(cluster: KafkaCluster) -> Iterator[Network]:
+    """Begins with one node."""
+    network = Network(ClientConfig.from_properties(cluster.client_properties(1)))
+    yield network
+    network.close()
+
+
+@pytest.fixture
+def topic(cluster: KafkaCluster, unique: Callable[[str], str]) -> str:
+    """Three partitions with RECORDS values each, `partition:number`, one leader each."""
+    name = unique("cluster")
+    admin = AdminClient({"bootstrap.servers": cluster.plain_bootstrap, "log_level": 0})
+    admin.create_topics([NewTopic(name, len(PARTITIONS), len(NODES))])[name].result(20)
+    produce(cluster.plain_bootstrap, name, ((at, value(at, number)) for at in PARTITIONS for number in range(RECORDS)))
+    return name
+
+
+def value(partition: int, number: int) -> bytes:
+    return f"{partition}:{number}".encode()
+
+
+def until(what: str, condition: Callable[[], bool]) -> None:
+    """Try again until it holds; the cluster needs its time to notice things."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def leaders(network: Network, topic_id: bytes) -> list[int | None]:
+    network.refresh([topic_id])
+    return [network.leader(topic_id, partition) for partition in PARTITIONS]
+
+
+def whole_log(topic: str) -> dict[tuple[str, int], LogRange]:
+    return {(topic, partition): LogRange(0, RECORDS) for partition in PARTITIONS}
+
+
+def test_every_leader_is_reached_from_one_bootstrap_server(network: Network, topic: str) -> None:
+    topic_id = network.topic_ids([topic])[topic]
+    until("a leader each", lambda: sorted(map(str, leaders(network, topic_id))) == sorted(map(str, NODES)))
+    for node in NODES:
+        answer = network.request(node, MetadataRequest([]))
+        assert isinstance(answer, MetadataResponse)
+        assert {(row.node_id, row.host) for row in answer.brokers} == {(node, "localhost") for node in NODES}
+        assert network.connection_epoch(node) == 1
+    assert network.partitions(topic_id) == len(PARTITIONS)
+    assert Admin(network).log_ranges({topic: PARTITIONS}) == whole_log(topic)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"sasl.jaas.config": None, "sasl.username": "carol", "sasl.password": "wrong-" + PASSWORD}, "SCRAM-SHA-512: "),
+        ({"sasl.mechanism": "PLAIN", "sasl.jaas.config": None}, "has no PLAIN on this listener; it has SCRAM-SHA-512"),
+        ({"ssl.truststore.location": None}, "its certificate is not accepted"),
+    ],
+)
+def test_who_is_not_let_in_is_told_why(cluster: KafkaCluster, change: dict[str, str | None], why: str) -> None:
+    given: dict[str, str | None] = {**cluster.client_properties(), **change}
+    if change.get("sasl.mechanism"):
+        given |= {"sasl.username": "carol", "sasl.password": PASSWORD}
+    if "ssl.truststore.location" in change:
+        given["ssl.truststore.type"] = None
+    network = Network(ClientConfig.from_properties({key: text for key, text in given.items() if text is not None}))
+    with pytest.raises(AuthenticationFailed, match=why) as caught:
+        network.request(None, MetadataRequest([]))
+    network.close()
+    assert PASSWORD not in str(caught.value)
+
+
+def move_leader(network: Network, topic: str, partition: int, leader: int) -> None:
+    """Make a node the first replica, and hold the election that this calls for."""
+    replicas = [leader, *(node for node in NODES if node != leader)]
+    rows = [ReassignableTopic(topic, [ReassignablePartition(partition, replicas)])]
+    answer = network.request(None, AlterPartitionReassignmentsRequest(topics=rows))
+    assert isinstance(answer, AlterPartitionReassignmentsResponse)
+    assert answer.error_code == answer.responses[0].partitions[0].error_code == ErrorCode.NONE
+
+    def elected() -> bool:
+        answer = network.request(None, ElectLeadersRequest(0, [TopicPartitions(topic, [partition])], 5000))
+        assert isinstance(answer, ElectLeadersResponse)
+        rows = [row for result in answer.replica_election_results for row in result.partition_result]
+        return all(row.error_code in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED) for row in rows)
+
+    until("the election", elected)
+
+
+def test_a_leader_that_moves_is_followed(cluster: KafkaCluster, network: Network, topic: str) -> None:
+    """The client that asks does not hear of the move but by the answers it gets."""
+    topic_id = network.topic_ids([topic])[topic]
+    old = network.leader(topic_id, 0)
+    assert old is not None
+    new = old % len(NODES) + 1
+    fetcher = RangeFetcher(ClientConfig.from_properties(cluster.client_properties()))
+    assert values_in(fetcher, topic_id, topic, 0, 0, 9) == {value(0, number) for number in range(10)}
+    other = Network(ClientConfig.from_properties(cluster.client_properties()))
+    move_leader(other, topic, 0, new)
+    other.close()
+    assert network.leader(topic_id, 0) == old, "what is known is not old yet"
+    assert Admin(network).log_ranges({topic: PARTITIONS}) == whole_log(topic)
+    assert network.leader(topic_id, 0) == new
+    assert values_in(fetcher, topic_id, topic, 0, 10, RECORDS - 1) == {value(0, at) for at in range(10, RECORDS)}
+    fetcher.close()
+
+
+def values_in(fetcher: RangeFetcher, topic_id: bytes, topic: str, partition: int, first: int, last: int) -> set[bytes]:
+    """The values from `first` to `last`, both included."""
+    found: set[bytes] = set()
+    for fetched in fetcher.fetch(topic_id, topic, partition, first, last):
+        for position, header in batch_headers(fetched.data):
+            records = decode_records(fetched.data[position : position + header.size])
+            found |= {bytes(record.value or b"") for record in records if first <= record.offset <= last}
+    return found
+
+
+def places(ranges: Sequence[AcquiredRange] | Sequence[AckRange]) -> set[Place]:
+    return {(one.partition, offset) for one in ranges for offset in range(one.first, one.last + 1)}
+
+
+def acquire(consumer: ShareRangeConsumer, wanted: set[Place]) -> list[AcquiredRange]:
+    """Poll until all of these were handed out."""
+    acquired: list[AcquiredRange] = []
+
+    def poll() -> bool:
+        acquired.extend(consumer.poll(max_records=2000, max_wait_ms=500))
+        return wanted <= places(acquired)
+
+    until("all records acquired", poll)
+    return acquired
+
+
+def accept(consumer: ShareRangeConsumer, acquired: list[AcquiredRange]) -> tuple[set[Place], set[Place]]:
+    """What was accepted, and what was not."""
+    ranges = [AckRange(one.topic_id, one.partition, one.first, one.last) for one in acquired]
+    results = consumer.acknowledge(ranges, AcknowledgeType.ACCEPT)
+    good = places([one for one, error in results if error is ErrorCode.NONE])
+    return good, places(ranges) - good
+
+
+def test_ranges_of_a_broker_that_dies_come_again_and_nothing_is_lost(
+    cluster: KafkaCluster, network: Network, topic: str, unique: Callable[[str], str]
+) -> None:
+    """KIP-932: a share session, and the locks taken in it, end with the connection to the leader."""
+    group = unique("group")
+    read_from_start(cluster.plain_bootstrap, group)
+    topic_id = network.topic_ids([topic])[topic]
+    config = ClientConfig.from_properties(cluster.client_properties())
+    everything = {(partition, offset) for partition in PARTITIONS for offset in range(RECORDS)}
+    with ShareRangeConsumer(config, group, [topic]) as consumer:
+        acquired = acquire(consumer, everything)
+        assert places(acquired) == everything
+        before = dict(consumer.generation)
+        dead = leaders(network, topic_id)[0]
+        assert dead is not None
+        cluster.nodes[dead].kill()
+        killed_at = time.monotonic()
+        done, failed = accept(consumer, acquired)
+        assert {partition for partition, _ in failed} >= {0}
+        assert {partition for partition, _ in done}, "the other leaders are there"
+        again = acquire(consumer, failed)
+        took = time.monotonic() - killed_at
+        assert places(again) == failed
+        assert consumer.generation[topic_id, 0] != before[topic_id, 0]
+        accepted, missed = accept(consumer, again)
+        assert not missed
+        assert done | accepted == everything
+        assert dead not in leaders(network, topic_id)
+        # Of the start offset less is stored than of the lag: Apache Kafka writes it with the next change alone.
+        offsets = Admin(network).share_offsets(group, {topic: PARTITIONS})
+        assert {place: row.lag for place, row in offsets.items()} == dict.fromkeys(whole_log(topic), 0)
+        assert {row.topic_id for row in offsets.values()} == {topic_id}
+    fetcher = RangeFetcher(config)
+    for partition in PARTITIONS:
+        values = values_in(fetcher, topic_id, topic, partition, 0, RECORDS - 1)
+        assert values == {value(partition, number) for number in range(RECORDS)}
+    fetcher.close()
+    assert took < PATIENCE_S
+    epoch = network.connection_epoch(dead)
+    cluster.nodes[dead].start(90)
+    answer = network.request(dead, MetadataRequest([]))
+    assert isinstance(answer, MetadataResponse)
+    assert network.connection_epoch(dead) > epoch
