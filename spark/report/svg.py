@@ -13,6 +13,7 @@ from shareq.spark.report.scales import Span, compact, elapsed, thinned, time_ste
 WIDTH, HEIGHT = 460, 196
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 20, 22
 _PLOT_W, _PLOT_H = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
+_HEAD = 7  # radius of a flag's head
 COLUMNS: Final = 90
 _MOST_POINTS: Final = 400
 
@@ -134,19 +135,23 @@ def _axes(ticks: Sequence[float], span: Span) -> str:
 
 
 def _svg(parts: Sequence[str], span: Span, flags: Sequence[Flag], label: str) -> str:
-    drawn = "".join(_flag(flag, span) for flag in flags)
+    drawn, head = [], float("-inf")
+    for flag in flags:
+        near = _x(flag.at_ms, span) - head < 2 * _HEAD + 1
+        drawn.append(_flag(flag, span, _TOP + 5 if near else _TOP - 11))
+        head = float("-inf") if near else _x(flag.at_ms, span)
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)} over time">'
-        f"{''.join(parts)}{drawn}</svg>"
+        f"{''.join(parts)}{''.join(drawn)}</svg>"
     )
 
 
-def _flag(flag: Flag, span: Span) -> str:
+def _flag(flag: Flag, span: Span, head_y: float) -> str:
     x = _x(flag.at_ms, span)
     return (
         f'<g class="flag {flag.kind}"><line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP - 5}" y2="{HEIGHT - _BOTTOM}"/>'
-        f'<circle cx="{x:.1f}" cy="{_TOP - 11}" r="7"/>'
-        f'<text x="{x:.1f}" y="{_TOP - 7.5}" text-anchor="middle">{flag.number}</text>'
+        f'<circle cx="{x:.1f}" cy="{head_y}" r="{_HEAD}"/>'
+        f'<text x="{x:.1f}" y="{head_y + 3.5}" text-anchor="middle">{flag.number}</text>'
         f"<title>{elapsed(flag.at_ms - span.start_ms)}: {escape(flag.text)}</title></g>"
     )
 
