@@ -149,10 +149,10 @@ class Connection:
 
     def _talk(self, dialogue: Setup, deadline: float) -> None:
         try:
-            data = next(dialogue)
+            # No frame is kept in a variable: one may hold a password, and traces may show variables.
+            self._send(next(dialogue), deadline)
             while True:
-                self._send(data, deadline)
-                data = dialogue.send(self._read_frame(deadline))
+                self._send(dialogue.send(self._read_frame(deadline)), deadline)
         except StopIteration:
             pass
         except MalformedMessage as error:
@@ -168,6 +168,7 @@ class Connection:
             self._socket.settimeout(self._left(deadline))
             self._socket.sendall(frame(data))
         except OSError as error:
+            del data
             self._broken(self._last_words() or error)
         except BaseException:
             self.close("was interrupted")

@@ -101,6 +101,7 @@ class ConnectionProtocol:
         token: bytes | None = login.first()
         while token is not None:
             frame = yield self.request(SaslAuthenticateRequest(token))
+            del token  # whatever is raised from here on, no trace can show it
             result = self.answer(frame)
             assert isinstance(result, SaslAuthenticateResponse)
             if result.error_code:
