@@ -14,7 +14,7 @@ SPARK_RUN   := $(SPARK_BIN)/python
 SOURCES := tests bench examples scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-all interop-spark exactly-once docker-test differential differential-few sim bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-all interop-spark spark-kill-matrix exactly-once docker-test differential differential-few sim bench dist clean
 
 help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
@@ -27,6 +27,7 @@ help:
 	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
 	@echo "  make interop-all the same, with clean restarts where make interop has the kill -9 alone"
 	@echo "  make interop-spark  Spark's Kafka source and sink; fetches half a gigabyte"
+	@echo "  make spark-kill-matrix  Spark's source, each of its processes and the broker killed at each step; ARGS=--help"
 	@echo "  make exactly-once  transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
@@ -105,6 +106,9 @@ docker-test: $(READY)
 
 interop-spark: $(READY)
 	SHAREQ_SPARK=1 $(BIN)/pytest -q -rs tests/interop/test_spark.py $(ARGS)
+
+spark-kill-matrix: $(SPARK_READY)
+	@$(SPARK_RUN) -m tests.spark.kills $(ARGS)
 
 exactly-once: $(READY)
 	@$(RUN) -m tests.exactly_once $(ARGS)

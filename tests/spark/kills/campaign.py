@@ -1,0 +1,66 @@
+"""Cells, one after the other, on one broker; sessions are kept as long as nobody kills them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
+from tests.spark.kills.cells import Cell
+from tests.spark.kills.driver import DriverFailed
+from tests.spark.kills.ledger import judge
+from tests.spark.kills.report import Outcome
+from tests.spark.kills.scene import Drivers, Scene, Unfinished
+
+SETTINGS: Final = {
+    # How long a killed member keeps its partitions: 45 s by default.
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.min.session.timeout.ms": "3000",
+    "group.share.session.timeout.ms": "5000",
+}
+
+
+class Campaign:
+    """Owns the broker, the drivers and a folder for what they write."""
+
+    def __init__(self, kind: Kind, seed: int) -> None:
+        self._seed = seed
+        self._folder = Path(tempfile.mkdtemp(prefix="shareq-kills-"))
+        self._broker = BrokerUnderTest(kind, SETTINGS)
+        self._drivers = Drivers(self._folder)
+
+    def play(self, cell: Cell) -> Outcome:
+        """Never raises for what goes wrong within the cell: that is an outcome."""
+        began = time.monotonic()
+        scene = Scene(cell, self._broker, self._drivers, self._folder, self._seed)
+        try:
+            verdict = judge(scene.play())
+        except (Unfinished, DriverFailed, OSError, RuntimeError, AssertionError, ValueError) as error:
+            self._drivers.give_up()
+            if self._broker.last_exit_code is not None:
+                self._broker.start()
+            return Outcome(cell, time.monotonic() - began, error=f"{type(error).__name__}: {error}")
+        finally:
+            self._drivers.clear()
+        return Outcome(cell, time.monotonic() - began, verdict, scene.query, scene.ended_by)
+
+    def log_tail(self) -> str:
+        """The end of the broker's log."""
+        return self._broker.log_tail()
+
+    def __enter__(self) -> Self:
+        self._broker.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._drivers.give_up()
+        self._drivers.clear()
+        self._broker.remove()
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,0 +1,133 @@
+"""The cells of the kill matrix: who is killed, at which step of a batch, under which `ack`, alone or not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import Final
+
+
+class Victim(StrEnum):
+    """The process that gets SIGKILL."""
+
+    WORKER = "worker"
+    """The Python worker of an executor."""
+    RUNNER = "runner"
+    """The process of the source in the driver: member of the share group, holder of the locks."""
+    JVM = "jvm"
+    """The driver's JVM; in local mode the executor is in it, too."""
+    BROKER = "broker"
+
+
+class Step(StrEnum):
+    """What has just happened to a micro-batch when the kill comes."""
+
+    ACQUIRED = "acquired"
+    """The records are locked; Spark does not know of them."""
+    OFFSETS_WRITTEN = "offsets-written"
+    """Spark's offset log has the ranges."""
+    READ = "read"
+    """A worker has handed out the first Arrow batch of a partition."""
+    SINK_WRITTEN = "sink-written"
+    """The batch's file is in place."""
+    COMMITS_WRITTEN = "commits-written"
+    """Spark's commit log has the batch; with ack=commit nothing is acknowledged yet."""
+    ACCEPTED = "accepted"
+    """The broker has answered the ACCEPT of the whole batch."""
+
+
+class Ack(StrEnum):
+    """The source's option."""
+
+    COMMIT = "commit"
+    LOG = "log"
+
+
+ORDER: Final = {
+    Ack.COMMIT: tuple(Step),
+    Ack.LOG: (
+        Step.ACQUIRED,
+        Step.OFFSETS_WRITTEN,
+        Step.ACCEPTED,
+        Step.READ,
+        Step.SINK_WRITTEN,
+        Step.COMMITS_WRITTEN,
+    ),
+}
+"""The order of the steps within one batch."""
+
+_ELSEWHERE: Final = {
+    Victim.WORKER: (
+        {Step.READ},
+        "no worker has a part in this step: those that read the batch before, idle by now, are killed",
+    ),
+    Victim.RUNNER: (
+        {Step.ACQUIRED, Step.OFFSETS_WRITTEN, Step.COMMITS_WRITTEN, Step.ACCEPTED},
+        "the runner only keeps the locks during this step: it is killed while the step's process is held",
+    ),
+    Victim.JVM: (
+        {Step.OFFSETS_WRITTEN, Step.SINK_WRITTEN, Step.COMMITS_WRITTEN},
+        "the step is the source's: its process is held while the JVM, which waits for it, is killed",
+    ),
+    Victim.BROKER: (
+        {Step.ACQUIRED, Step.READ, Step.ACCEPTED},
+        "Spark does this without the broker, which is killed while Spark is held right after it",
+    ),
+}
+"""The steps that a victim takes part in, and how it is killed at the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One kill."""
+
+    victim: Victim
+    step: Step
+    ack: Ack
+    competitor: bool
+    """Whether a plain share consumer is in the group, too."""
+
+    @property
+    def name(self) -> str:
+        """As `--cells` matches it: `runner@acquired/commit/alone`."""
+        return f"{self.victim}@{self.step}/{self.ack}/{'member' if self.competitor else 'alone'}"
+
+    @property
+    def remark(self) -> str | None:
+        """What 'at the step' means for a victim that takes no part in it; None for one that does."""
+        own, elsewhere = _ELSEWHERE[self.victim]
+        return None if self.step in own else elsewhere
+
+
+def all_cells() -> list[Cell]:
+    """Every combination; each can be reached."""
+    return [
+        Cell(victim, step, ack, competitor)
+        for ack, competitor, victim in product(Ack, (False, True), Victim)
+        for step in ORDER[ack]
+    ]
+
+
+CHOSEN: Final = (
+    Cell(Victim.WORKER, Step.READ, Ack.COMMIT, True),
+    Cell(Victim.WORKER, Step.ACQUIRED, Ack.LOG, False),
+    Cell(Victim.RUNNER, Step.ACQUIRED, Ack.COMMIT, True),
+    Cell(Victim.RUNNER, Step.COMMITS_WRITTEN, Ack.COMMIT, True),
+    Cell(Victim.JVM, Step.OFFSETS_WRITTEN, Ack.LOG, True),
+    Cell(Victim.JVM, Step.SINK_WRITTEN, Ack.COMMIT, True),
+    Cell(Victim.BROKER, Step.READ, Ack.COMMIT, True),
+    Cell(Victim.BROKER, Step.ACCEPTED, Ack.COMMIT, False),
+)
+"""Those that every change is tried on: each victim, each step, both kinds of `ack`, with and without another member."""
+
+
+def select(patterns: Sequence[str], cells: Iterable[Cell]) -> list[Cell]:
+    """The cells whose name one of the shell patterns matches, in their order. ValueError for one that matches none."""
+    known = list(cells)
+    for pattern in patterns:
+        if not any(fnmatchcase(cell.name, pattern) for cell in known):
+            raise ValueError(f"no cell is called {pattern!r}; names are like {known[0].name!r}")
+    return [cell for cell in known if any(fnmatchcase(cell.name, pattern) for pattern in patterns)]

@@ -1,0 +1,98 @@
+"""The harness's hand on `tests.spark.kills.job`: orders over one connection, the job's processes by what they are."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.spark.support.jobs import Job
+
+START_S = 120.0
+ORDER_S = 120.0
+
+
+class DriverFailed(Exception):
+    """An order could not be carried out, or nobody is there to do so; the text has the reason."""
+
+
+class Driver:
+    """One driver: its Python process, its JVM, and what these started."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.settimeout(1.0)
+            self.job = Job(
+                "tests.spark.kills.job", [f"127.0.0.1:{listener.getsockname()[1]}", str(folder)], folder / "job.log"
+            )
+            self._connection = self._accept(listener)
+        self._connection.settimeout(START_S)
+        self._lines = self._connection.makefile("r")
+        self._read()
+
+    def order(self, name: str, **arguments: object) -> Any:
+        """What the job's method of this name returns. DriverFailed when it raises, or the job is gone."""
+        try:
+            self._connection.sendall(json.dumps({"do": name, **arguments}).encode() + b"\n")
+            answer = self._read()
+        except OSError as error:
+            raise DriverFailed(f"{name}: {error}") from error
+        if "failed" in answer:
+            raise DriverFailed(f"{name}: {answer['failed']}")
+        return answer["ok"]
+
+    @property
+    def jvm(self) -> int:
+        """Process id."""
+        (process,) = self.job.processes("org.apache.spark.deploy.SparkSubmit")
+        return process.pid
+
+    def alive(self, pids: set[int]) -> set[int]:
+        """Those of `pids` that are processes of this job and have not ended."""
+        return pids & {process.pid for process in self.job.processes()}
+
+    def kill(self, pids: set[int]) -> None:
+        """SIGKILL these processes of the job; returns when they have ended. DriverFailed when there is none of them."""
+        alive = self.alive(pids)
+        if not alive:
+            raise DriverFailed(f"none of the processes {sorted(pids)} is there to be killed")
+        for pid in alive:
+            os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while self.alive(alive):
+            if time.monotonic() > deadline:
+                raise DriverFailed(f"the processes {sorted(alive)} do not end")
+            time.sleep(0.005)
+
+    def leave_alone(self) -> None:
+        """No more orders: the job ends by itself, as far as it still can."""
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+
+    def end(self) -> None:
+        """SIGKILL to whatever is left of it."""
+        self.leave_alone()
+        self.job.kill()
+
+    def _accept(self, listener: socket.socket) -> socket.socket:
+        deadline = time.monotonic() + START_S
+        while time.monotonic() < deadline and self.job.running:
+            with contextlib.suppress(TimeoutError):
+                return listener.accept()[0]
+        self.job.kill()
+        raise DriverFailed(f"the job did not start:\n{self.job.output()}")
+
+    def _read(self) -> dict[str, Any]:
+        self._connection.settimeout(ORDER_S)
+        line = self._lines.readline()
+        if not line:
+            raise ConnectionResetError(f"the job has ended:\n{self.job.output(2000)}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer

@@ -1,0 +1,245 @@
+"""What a cell came to: what Spark's sink, its checkpoint, the other member and the source's journal say together. Pure.
+
+A record is known by its place, (partition, offset), and by its value, a number that the producer gave it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+Place: TypeAlias = tuple[int, int]
+"""(partition, offset)"""
+
+
+class Row(NamedTuple):
+    """A record in the sink."""
+
+    partition: int
+    offset: int
+    value: int
+
+    @property
+    def place(self) -> Place:
+        return self.partition, self.offset
+
+
+class Range(NamedTuple):
+    """Offsets of one partition, both included."""
+
+    partition: int
+    first: int
+    last: int
+
+    def places(self) -> Iterable[Place]:
+        return ((self.partition, offset) for offset in range(self.first, self.last + 1))
+
+
+def content_hash(rows: Iterable[Row]) -> str:
+    """Equal for equal rows, in whatever order they came."""
+    return hashlib.sha256(repr(sorted(tuple(row) for row in rows)).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One run of a micro-batch that reached the sink."""
+
+    batch_id: int
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """A session has got locks, and handed the records out as a batch."""
+
+    session: str
+    ranges: Sequence[Range]
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """The broker has confirmed the ACCEPT of these."""
+
+    ranges: Sequence[Range]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """These sessions, or all, are over, and with them the locks they had: killed, stopped, or the broker is gone."""
+
+    session: str | None = None
+
+
+Event: TypeAlias = Acquired | Confirmed | Ended
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What stands in a checkpoint."""
+
+    logged: Mapping[int, Collection[Range]] = field(default_factory=dict)
+    """The ranges of each micro-batch in the offset log."""
+    committed: Collection[int] = ()
+    """The micro-batches in the commit log."""
+
+    @property
+    def open(self) -> set[int]:
+        """Begun, and not known to be finished."""
+        return self.logged.keys() - set(self.committed)
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """All that is known of a cell."""
+
+    produced: Mapping[Place, int]
+    """The value of each record that the broker confirmed."""
+    attempts: Sequence[Attempt]
+    """In the order in which they reached the sink."""
+    at_kill: Checkpoint
+    at_starts: Sequence[Checkpoint]
+    """What each start of the query after the kill found."""
+    at_end: Checkpoint
+    events: Sequence[Event]
+    """Of the source, in order."""
+    competitor: Mapping[Place, int] = field(default_factory=dict)
+    """Records whose ACCEPT by the other member was confirmed."""
+    unknown: Mapping[Place, int] = field(default_factory=dict)
+    """Records that it worked on and whose ACCEPT was cut off: the broker may know of it or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the contract is about."""
+
+    lost: Sequence[Place]
+    doubled: Sequence[Place]
+    """In more than one micro-batch of the checkpoint, or twice in one."""
+    replayed: Sequence[int]
+    """Micro-batches that a start found in the offset log and not in the commit log: Spark ran them again."""
+    compared: Sequence[int]
+    """Micro-batches that the sink got more than once."""
+    changed: Sequence[int]
+    """Micro-batches that were not the same when they came again, or not what the offset log says."""
+    shared: Sequence[Place]
+    """Records of Spark and the other member whose lock Spark lost before the ACCEPT: the contract allows it."""
+    stolen: Sequence[Place]
+    """Records of both that Spark held or had acknowledged: the contract forbids it."""
+    altered: Sequence[Place]
+    """Records whose value is not what was produced there."""
+    records: int
+    in_spark: int
+    in_competitor: int
+    cut_off: int
+
+    @property
+    def faults(self) -> list[str]:
+        """What breaks the contract, in words; empty when nothing does."""
+        found = (
+            (self.lost, "lost"),
+            (self.doubled, "twice within Spark"),
+            (self.changed, "micro-batches that changed"),
+            (self.stolen, "given to the other member while Spark held or had acknowledged them"),
+            (self.altered, "with another value"),
+        )
+        return [f"{len(one)} {what}: {_some(one)}" for one, what in found if one]
+
+
+def judge(seen: Witnesses) -> Verdict:
+    """Hold the witnesses against the contract."""
+    batches = _batches_by_place(seen.attempts)
+    both = sorted(batches.keys() & seen.competitor.keys())
+    open_to_others = _lost_before_accept(seen.events)
+    repeats = sorted(batch for batch, hashes in _hashes(seen.attempts).items() if len(hashes) > 1)
+    return Verdict(
+        lost=sorted(seen.produced.keys() - batches.keys() - seen.competitor.keys() - seen.unknown.keys()),
+        doubled=sorted(_doubled(batches, seen.attempts)),
+        replayed=_replayed(seen),
+        compared=repeats,
+        changed=sorted(_changed(seen)),
+        shared=[place for place in both if place in open_to_others],
+        stolen=[place for place in both if place not in open_to_others],
+        altered=sorted(_altered(seen)),
+        records=len(seen.produced),
+        in_spark=len(batches),
+        in_competitor=len(seen.competitor),
+        cut_off=len(seen.unknown),
+    )
+
+
+def _batches_by_place(attempts: Iterable[Attempt]) -> dict[Place, set[int]]:
+    batches: dict[Place, set[int]] = defaultdict(set)
+    for attempt in attempts:
+        for row in attempt.rows:
+            batches[row.place].add(attempt.batch_id)
+    return batches
+
+
+def _doubled(batches: Mapping[Place, set[int]], attempts: Iterable[Attempt]) -> set[Place]:
+    doubled = {place for place, ids in batches.items() if len(ids) > 1}
+    for attempt in attempts:
+        once: set[Place] = set()
+        for row in attempt.rows:
+            (doubled if row.place in once else once).add(row.place)
+    return doubled
+
+
+def _hashes(attempts: Iterable[Attempt]) -> dict[int, list[str]]:
+    hashes: dict[int, list[str]] = defaultdict(list)
+    for attempt in attempts:
+        if attempt.rows:
+            hashes[attempt.batch_id].append(content_hash(attempt.rows))
+    return hashes
+
+
+def _replayed(seen: Witnesses) -> list[int]:
+    return sorted({batch for start in seen.at_starts for batch in start.open if start.logged[batch]})
+
+
+def _changed(seen: Witnesses) -> set[int]:
+    """Attempts against each other, against the offset log, and the offset log against what it was before."""
+    changed = {batch for batch, hashes in _hashes(seen.attempts).items() if len(set(hashes)) > 1}
+    at_end = {batch: _places(ranges) for batch, ranges in seen.at_end.logged.items()}
+    for before in (seen.at_kill, *seen.at_starts):
+        changed |= {batch for batch, ranges in before.logged.items() if at_end.get(batch) != _places(ranges)}
+    for attempt in seen.attempts:
+        if {row.place for row in attempt.rows} != at_end.get(attempt.batch_id, set()):
+            changed.add(attempt.batch_id)
+    reached = {attempt.batch_id for attempt in seen.attempts}
+    return changed | {batch for batch, places in at_end.items() if places and batch not in reached}
+
+
+def _places(ranges: Iterable[Range]) -> set[Place]:
+    return {place for one in ranges for place in one.places()}
+
+
+def _lost_before_accept(events: Iterable[Event]) -> set[Place]:
+    """Records that were free for others at some time between Spark's getting them and its ACCEPT."""
+    held: dict[Place, str] = {}
+    free: set[Place] = set()
+    for event in events:
+        if isinstance(event, Acquired):
+            held.update(dict.fromkeys(_places(event.ranges), event.session))
+        elif isinstance(event, Confirmed):
+            for place in _places(event.ranges):
+                held.pop(place, None)
+        else:
+            gone = {place for place, session in held.items() if event.session in (None, session)}
+            free |= gone
+            for place in gone:
+                del held[place]
+    return free
+
+
+def _altered(seen: Witnesses) -> set[Place]:
+    """A value at a place where nothing was confirmed is one whose confirmation was cut off; the sink may have it."""
+    told = [(row.place, row.value) for attempt in seen.attempts for row in attempt.rows]
+    told += [*seen.competitor.items(), *seen.unknown.items()]
+    return {place for place, value in told if seen.produced.get(place, value) != value}
+
+
+def _some(items: Sequence[object]) -> str:
+    return ", ".join(map(str, items[:5])) + (", ..." if len(items) > 5 else "")

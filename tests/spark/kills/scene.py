@@ -1,0 +1,255 @@
+"""One cell of the kill matrix: a query, a kill at one step, the way back, and the witnesses of what happened."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.interop.support.admin import create_topic, read_from_start
+from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.share_wire import described_lag
+from tests.spark.kills.cells import ORDER, Cell, Step, Victim
+from tests.spark.kills.checkpoint import read_checkpoint, read_sink
+from tests.spark.kills.clients import PARTITIONS, Competitor, Feeder
+from tests.spark.kills.driver import Driver
+from tests.spark.kills.gate import Gate
+from tests.spark.kills.ledger import Acquired, Checkpoint, Confirmed, Ended, Event, Range, Witnesses
+from tests.support.wire import ConnectionClosed, WireClient
+
+PATIENCE_S = 150.0
+"""For each thing that is waited for. Only a fault uses it up."""
+
+
+class Unfinished(Exception):
+    """The cell could not be brought to its end; the text says why."""
+
+
+class Drivers:
+    """The driver that serves one cell after the other, until one is killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._current: Driver | None = None
+        self._left: list[Driver] = []
+        self._started = 0
+
+    def current(self) -> Driver:
+        """Started when there is none."""
+        if self._current is None:
+            self._started += 1
+            self._current = Driver(self._folder / f"driver-{self._started}")
+        return self._current
+
+    def give_up(self) -> None:
+        """The next one is another. This one's processes are left to end by themselves until `clear`."""
+        if self._current is not None:
+            self._current.leave_alone()
+            self._left.append(self._current)
+            self._current = None
+
+    def clear(self) -> None:
+        """End what was given up."""
+        while self._left:
+            self._left.pop().end()
+
+
+class Scene:
+    """Plays one cell. `query` tells afterwards what became of the query, `ended_by` what it first ended with."""
+
+    def __init__(self, cell: Cell, broker: BrokerUnderTest, drivers: Drivers, folder: Path, seed: int) -> None:
+        self.query = ""
+        self.ended_by = ""
+        self._cell = cell
+        self._broker = broker
+        self._drivers = drivers
+        self._random = Random(f"{seed} {cell.name}")
+        name = uuid.uuid4().hex[:8]
+        self._topic, self._group = f"topic-{name}", f"group-{name}"
+        self._checkpoint, self._sink = folder / name / "checkpoint", folder / name / "sink"
+        self._sink.mkdir(parents=True)
+        self._events: list[Event] = []
+        self._at_kill = Checkpoint()
+        self._at_starts: list[Checkpoint] = []
+        self._runner = 0
+        self._workers: set[int] = set()
+        self._armed = False
+        self._quiet = threading.Lock()  # no kill in the middle of what the harness itself is doing
+        self._error = ""
+        self._one_batch_through, self._killed = threading.Event(), threading.Event()
+        self._gate = Gate(self._heard)
+
+    def play(self) -> Witnesses:
+        """Unfinished, DriverFailed, OSError or AssertionError when it cannot be brought to its end."""
+        read_from_start(self._broker.bootstrap, self._group)
+        create_topic(self._broker.bootstrap, self._topic, PARTITIONS)
+        self._feeder = Feeder(self._broker.bootstrap, self._topic, self._random.randint(5, 15))
+        competitor = None
+        if self._cell.competitor:
+            competitor = Competitor(self._broker.bootstrap, self._group, self._topic)
+        try:
+            self._start_query(available_now=False)
+            self._feed_until(self._one_batch_through, "a batch that goes through")
+            self._armed = True
+            self._feed_until(self._killed, f"{self._cell.step}")
+            self._come_back()
+            if competitor is not None:
+                competitor.stop()
+            self._drain()
+        finally:
+            self._gate.close()
+            if competitor is not None:
+                with suppress(Exception):
+                    competitor.stop()
+        return Witnesses(
+            produced=self._feeder.produced,
+            attempts=read_sink(self._sink),
+            at_kill=self._at_kill,
+            at_starts=self._at_starts,
+            at_end=read_checkpoint(self._checkpoint),
+            events=self._events,
+            competitor=competitor.accepted if competitor is not None else {},
+            unknown=competitor.unknown if competitor is not None else {},
+        )
+
+    # -- what the source's processes tell, in threads of the gate, one at a time
+
+    def _heard(self, told: Mapping[str, Any]) -> None:
+        step, pid = told["step"], told["pid"]
+        ranges = [Range(*each) for each in told.get("ranges", ())]
+        if step == Step.READ:
+            self._workers.add(pid)
+        elif step != Step.SINK_WRITTEN:
+            self._runner = pid
+        if step == Step.ACQUIRED:
+            self._events.append(Acquired(str(pid), ranges))
+        elif step in (Step.ACCEPTED, "confirmed"):
+            self._events.append(Confirmed(ranges))
+        elif step == "lost":
+            self._events.append(Ended(str(pid)))
+        if step == ORDER[self._cell.ack][-1]:
+            self._one_batch_through.set()
+        if self._armed and step == self._cell.step and not self._killed.is_set():
+            with self._quiet:
+                self._kill(pid)
+                self._at_kill = read_checkpoint(self._checkpoint)
+                self._killed.set()
+
+    def _kill(self, here: int) -> None:
+        victim, driver = self._cell.victim, self._drivers.current()
+        if victim is Victim.WORKER:
+            driver.kill({here} if self._cell.step is Step.READ else self._workers)
+        elif victim is Victim.RUNNER:
+            driver.kill({self._runner})
+            self._events.append(Ended(str(self._runner)))
+        elif victim is Victim.JVM:
+            driver.kill({driver.jvm})
+            self._events.append(Ended(str(self._runner)))
+        else:
+            self._broker.kill()
+            self._events.append(Ended())
+
+    # -- the harness's side
+
+    def _start_query(self, *, available_now: bool) -> None:
+        if self._killed.is_set():
+            self._at_starts.append(read_checkpoint(self._checkpoint))
+        options = {
+            "kafka.bootstrap.servers": self._broker.bootstrap,
+            "kafka.group.id": self._group,
+            "subscribe": self._topic,
+            "ack": str(self._cell.ack),
+        }
+        self._drivers.current().order(
+            "start",
+            options=options,
+            checkpoint=str(self._checkpoint),
+            sink=str(self._sink),
+            gate=self._gate.address,
+            available_now=available_now,
+        )
+
+    def _feed_until(self, reached: threading.Event, what: str) -> None:
+        """Feed a little at a time, as long as it takes: the other member may be quicker than Spark."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not reached.wait(0.2):
+            self._check(deadline, what)
+            with self._quiet:
+                if reached.is_set():
+                    return
+                if not self._active():
+                    raise Unfinished(f"the query ended before there was {what}: {self._error}")
+                self._feeder.feed(self._random.randint(20, 60))
+
+    def _come_back(self) -> None:
+        """Start again what died, and let the query catch up."""
+        if self._cell.victim is Victim.BROKER:
+            self._broker.start()
+        self._feeder.feed(self._random.randint(60, 120))
+        if self._cell.victim is Victim.JVM:
+            self._drivers.give_up()
+            self.query = "ended with the JVM"
+        elif self._catch_up():
+            self.query = "went on"
+        else:
+            self.query, self.ended_by = "ended", self._error
+        if self.query != "went on" and self._random.random() < 0.5:
+            self._start_query(available_now=False)
+            if not self._catch_up():
+                raise Unfinished(f"the query that was started again ended: {self._error}")
+        self._drivers.current().order("stop")
+        self._events.append(Ended())
+
+    def _catch_up(self) -> bool:
+        """Wait until the group has nothing left to do; False when the query ends before."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._done():
+            if not self._active():
+                self._events.append(Ended())
+                return False
+            self._check(deadline, "a group without lag")
+            time.sleep(0.05)
+        return True
+
+    def _drain(self) -> None:
+        """Let the query take what is left, and finish what its offset log has."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._done():
+            self._start_query(available_now=True)
+            while self._active():
+                self._check(deadline, "an end of the query")
+                time.sleep(0.05)
+            self._events.append(Ended())
+            if self._error:
+                raise Unfinished(f"the query ended while it drained the group: {self._error}")
+
+    def _done(self) -> bool:
+        """No lag, and no micro-batch in the offset log that is not in the commit log."""
+        return self._lag() == 0 and not read_checkpoint(self._checkpoint).open
+
+    def _lag(self) -> int | None:
+        """None while the broker cannot tell."""
+        try:
+            with WireClient(("127.0.0.1", self._broker.port)) as client:
+                lags = [described_lag(client, self._group, self._topic, each) for each in range(PARTITIONS)]
+        except (AssertionError, IndexError, OSError, ConnectionClosed):
+            return None
+        return None if min(lags) < 0 else sum(lags)
+
+    def _active(self) -> bool:
+        status = self._drivers.current().order("status")
+        self._error = status["error"] or ""
+        return bool(status["active"])
+
+    def _check(self, deadline: float, what: str) -> None:
+        if self._gate.failures:
+            raise Unfinished(f"at the gate: {self._gate.failures[0]!r}")
+        if time.monotonic() > deadline:
+            raise Unfinished(
+                f"no {what} within {PATIENCE_S:g} s; lag {self._lag()}, query: {self._error or 'no error'}"
+            )

@@ -1,0 +1,110 @@
+"""The product's source, with one thing more: it tells the harness each step, and waits there until it may go on.
+
+Option `killGate` is where the harness listens. Everything else is the product's, but for the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit
+
+from shareq.client.share_session import AcknowledgeType, AckRange
+from shareq.protocol.errors import ErrorCode
+from shareq.spark.data_source import KafkaShareSource
+from shareq.spark.driver import Driver
+from shareq.spark.offsets import SourceOffset
+from shareq.spark.options import SourceOptions
+from shareq.spark.reader import ShareGroupStreamReader
+from tests.spark.kills.gate import tell
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql.types import StructType
+
+
+class KillSource(KafkaShareSource):
+    """As `kafka-share`."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        given = {name.lower(): value for name, value in options.items()}
+        self._gate = given.pop("killgate")
+        super().__init__(given)
+
+    @classmethod
+    def name(cls) -> str:
+        return "kafka-share-under-fire"
+
+    def streamReader(self, schema: StructType) -> KillReader:
+        reader = super().streamReader(schema)
+        return KillReader(reader._options, reader._columns, self._gate)
+
+
+class KillReader(ShareGroupStreamReader):
+    """In the runner and in the workers."""
+
+    def __init__(self, options: SourceOptions, columns: Sequence[str], gate: str) -> None:
+        super().__init__(options, columns)
+        self._gate = gate
+        self._committed = 0  # the last micro-batch that was told as committed
+        self._sessions: dict[Any, int] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_gate": self._gate}
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        before = SourceOffset.from_json(start)
+        self._tell_lost_sessions()
+        if before.batch and before.seq > self._committed:  # Spark asks again and again while there is nothing
+            self._committed = before.seq
+            tell(self._gate, "commits-written")
+        end = super().latestOffset(start, limit)
+        if end != start:
+            self._tell_lost_sessions()
+            tell(self._gate, "acquired", ranges=_ranges(SourceOffset.from_json(end)))
+        return end
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        if end != start:
+            tell(self._gate, "offsets-written")
+        return super().partitions(start, end)
+
+    def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
+        told = False
+        for batch in super().read(partition):
+            yield batch
+            if not told:
+                told = True
+                tell(self._gate, "read")
+
+    def _running(self) -> Driver:
+        if self._driver is None:
+            self._listen_to(super()._running())
+        return super()._running()
+
+    def _listen_to(self, driver: Driver) -> None:
+        acknowledge = driver._consumer.acknowledge
+
+        def told(ranges: Sequence[AckRange], kind: AcknowledgeType) -> list[tuple[AckRange, ErrorCode]]:
+            results = acknowledge(ranges, kind)
+            if kind is AcknowledgeType.ACCEPT:
+                good = [[one.partition, one.first, one.last] for one, error in results if error == ErrorCode.NONE]
+                tell(self._gate, "accepted" if len(good) == len(results) else "confirmed", ranges=good)
+            return results
+
+        driver._consumer.acknowledge = told  # type: ignore[method-assign]
+
+    def _tell_lost_sessions(self) -> None:
+        """Locks may be lost without any process being killed."""
+        if self._driver is not None:
+            sessions = dict(self._driver._consumer.generation)
+            lost = any(sessions.get(place) != number for place, number in self._sessions.items())
+            self._sessions = sessions
+            if lost:
+                tell(self._gate, "lost")
+
+
+def _ranges(offset: SourceOffset) -> list[list[int]]:
+    return [[key.partition, first, last] for key, found in offset.batch.items() for first, last, _ in found]

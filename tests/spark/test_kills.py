@@ -1,0 +1,30 @@
+"""Eight cells of the kill matrix, on shareq, or on Apache Kafka by `--broker`. All: `make spark-kill-matrix`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.interop.support.broker_under_test import Kind
+from tests.spark.kills.campaign import Campaign
+from tests.spark.kills.cells import CHOSEN, Cell
+
+
+@pytest.fixture(scope="module")
+def campaign(broker_kind: Kind) -> Iterator[Campaign]:
+    """One broker and one session for all cells, as far as they live."""
+    with Campaign(broker_kind, seed=1) as campaign:
+        yield campaign
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("cell", CHOSEN, ids=lambda cell: cell.name)
+def test_nothing_lost_nothing_twice_replayed_the_same(campaign: Campaign, cell: Cell) -> None:
+    outcome = campaign.play(cell)
+    print(outcome.line())
+    assert outcome.error is None, outcome.error
+    assert outcome.verdict is not None
+    assert outcome.verdict.faults == []
+    assert outcome.verdict.in_spark > 0
+    assert cell.competitor or outcome.verdict.in_competitor == 0
