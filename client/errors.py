@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import ErrorCode, is_retriable, text_of
 
 __all__ = [
     "AuthenticationFailed",
@@ -12,6 +12,7 @@ __all__ = [
     "Disconnected",
     "Unreachable",
     "UnsupportedApi",
+    "may_pass",
 ]
 
 
@@ -50,6 +51,11 @@ class BrokerError(ClientError):
 
     def __reduce__(self) -> tuple[type[BrokerError], tuple[int, str, str | None]]:
         return type(self), (self.code, self.what, self.message)
+
+
+def may_pass(error: ClientError) -> bool:
+    """Whether trying again may help."""
+    return isinstance(error, Unreachable) or (isinstance(error, BrokerError) and is_retriable(error.code))
 
 
 def name_of(code: int) -> str:

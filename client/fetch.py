@@ -6,7 +6,6 @@ Read uncommitted and outside of fetch sessions. While the caller works on one an
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import time
 from collections.abc import Iterator
 from struct import Struct
@@ -14,10 +13,9 @@ from typing import Final, NamedTuple
 
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
-from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.errors import BrokerError, ClientError, Unreachable, may_pass
 from shareq.client.network import Exchange, Network
-from shareq.client.share_session import code_of
-from shareq.protocol.errors import ErrorCode, MalformedMessage, is_retriable
+from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from shareq.protocol.primitives import uuid_to_text
 from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC
@@ -34,7 +32,6 @@ UNKNOWN_TOPIC_TRIES: Final = 6
 """A broker that is behind does not know a topic yet."""
 LONGEST_PAUSE_S: Final = 1.0
 
-_LOOK_UP_MS: Final = 2000
 _PREFIX: Final = Struct(">qi").unpack_from  # base offset, length
 _TAIL: Final = Struct(">bIhi").unpack_from  # magic, CRC, attributes, last offset delta
 _TAIL_AT: Final = 16
@@ -76,8 +73,7 @@ class RangeFetcher:
         self._patience_ms = config.default_api_timeout_ms
         self._backoff_ms = config.retry_backoff_ms
         self._most_bytes = min(config.fetch_max_bytes, config.max_partition_fetch_bytes, CHUNK_BYTES)
-        quick = min(config.default_api_timeout_ms, _LOOK_UP_MS)  # one attempt's share of the patience
-        self._network = Network(dataclasses.replace(config, default_api_timeout_ms=quick))
+        self._network = Network(config, tries_again=False)
         self._admin = Admin(self._network)
         self._sizes: dict[tuple[bytes, int], float] = {}  # bytes that an offset takes in the log, by what came last
 
@@ -136,44 +132,38 @@ class RangeFetcher:
         patience = _Patience(self._patience_ms, self._backoff_ms)
         unknown = 0
         while True:
-            failure: ClientError
             try:
-                answer = _partition_of(reply)
-            except Unreachable as error:
-                failure, error_code = error, ErrorCode.NETWORK_EXCEPTION
-            except BrokerError as error:
-                failure, error_code = error, code_of(error.code)
-            else:
-                error_code = code_of(answer.error_code)
-                failure = BrokerError(answer.error_code, f"{place}: Fetch")
-                if error_code is ErrorCode.NONE:
-                    size, following = whole_batches(answer.records or b"")
-                    if following > position:
-                        return answer, size, following
-                    # An acquired offset lies below the high watermark, but for a new leader that has yet to hear of it.
-                    failure = OffsetsGone(str(place), position, answer.log_start_offset, answer.high_watermark)
-            if error_code is ErrorCode.OFFSET_OUT_OF_RANGE:
-                failure = self._gone(place, position)
-            unknown += error_code is ErrorCode.UNKNOWN_TOPIC_ID
-            if unknown == UNKNOWN_TOPIC_TRIES:
-                raise TopicGone(f"{place}: there is no topic with the id {uuid_to_text(place.topic_id)} any more")
-            if error_code is not ErrorCode.NONE and not _may_pass(error_code, failure):
-                raise failure
-            patience.wait(failure)
-            if error_code is not ErrorCode.NONE:
+                answer = _partition_of(reply, place)
+                size, following = whole_batches(answer.records or b"")
+                if following > position:
+                    return answer, size, following
+                # What was acquired lies below the high watermark, but for a new leader that has yet to hear of it.
+                failure: ClientError = OffsetsGone(str(place), position, answer.log_start_offset, answer.high_watermark)
+            except ClientError as error:
+                failure = self._meaning_of(error, place, position)
+                unknown += isinstance(failure, BrokerError) and failure.code == ErrorCode.UNKNOWN_TOPIC_ID
+                if unknown == UNKNOWN_TOPIC_TRIES:
+                    failure = TopicGone(
+                        f"{place}: there is no topic with the id {uuid_to_text(place.topic_id)} any more"
+                    )
+                if not may_pass(failure):
+                    raise failure from None
                 self._look_up(place)
+            patience.wait(failure)
             reply = self._ask(place, position, last)
 
     def _look_up(self, place: _Place) -> None:
         with contextlib.suppress(Unreachable):
             self._network.refresh([place.topic_id])
 
-    def _gone(self, place: _Place, position: int) -> ClientError:
-        """What to raise for an offset that is out of range: the ends of the log are not in that answer."""
+    def _meaning_of(self, error: ClientError, place: _Place, position: int) -> ClientError:
+        """The error itself, unless the offset is out of range: where the log starts and ends is not in that answer."""
+        if not isinstance(error, BrokerError) or error.code != ErrorCode.OFFSET_OUT_OF_RANGE:
+            return error
         try:
             log = self._admin.log_ranges({place.topic: [place.partition]})[place.topic, place.partition]
-        except ClientError as error:
-            return error
+        except ClientError as failure:
+            return failure
         return OffsetsGone(str(place), position, log.start, log.end)
 
 
@@ -201,19 +191,16 @@ class _Patience:
         self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
 
 
-def _may_pass(error_code: ErrorCode, failure: ClientError) -> bool:
-    return is_retriable(error_code) or isinstance(failure, Unreachable)
-
-
-def _partition_of(reply: Exchange | ClientError) -> PartitionData:
-    """The one partition of an answer; an error of the whole answer is made the partition's."""
+def _partition_of(reply: Exchange | ClientError, place: _Place) -> PartitionData:
+    """The one partition of an answer. Raises what stands in its place, and BrokerError."""
     if isinstance(reply, ClientError):
         raise reply
     answer = reply.result()
     assert isinstance(answer, FetchResponse)
-    if answer.error_code or not answer.responses:
-        return PartitionData(error_code=answer.error_code)
-    return answer.responses[0].partitions[0]
+    partition = answer.responses[0].partitions[0] if answer.responses else PartitionData()
+    if error := answer.error_code or partition.error_code:
+        raise BrokerError(error, f"{place}: Fetch")
+    return partition
 
 
 def whole_batches(data: bytes | memoryview) -> tuple[int, int]:

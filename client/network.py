@@ -45,13 +45,20 @@ class Network:
     """Connections to a cluster. Nothing is opened before it is needed; `close` ends them all.
 
     Times in milliseconds. A call that may try again does so until its timeout (default: default.api.timeout.ms).
-    `clock` is in seconds, `sleep` waits for some.
+    Without `tries_again` it does not: the caller has better things to do in between. `clock` is in seconds, `sleep`
+    waits for some.
     """
 
     def __init__(
-        self, config: ClientConfig, *, clock: Clock = time.monotonic, sleep: Callable[[float], None] = time.sleep
+        self,
+        config: ClientConfig,
+        *,
+        tries_again: bool = True,
+        clock: Clock = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.config = config
+        self._tries_again = tries_again
         self._clock = clock
         self._sleep = sleep
         self._cluster = Cluster()
@@ -136,7 +143,7 @@ class Network:
     def tries(self, timeout_ms: int | None = None) -> Tries:
         """For a call that tries several times within a timeout (default.api.timeout.ms)."""
         total_ms = self.config.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        return Tries(self.config, total_ms, self._clock, self._sleep)
+        return Tries(self.config, total_ms, self._clock, self._sleep if self._tries_again else None)
 
     def close(self) -> None:
         """End all connections. Nothing is sent. Calls after it raise ClientError."""
@@ -363,9 +370,11 @@ class Network:
 
 
 class Tries:
-    """One call's tries: the time it has, and the pauses in between, which grow."""
+    """One call's tries: the time it has, and the pauses in between, which grow. Without `sleep` there is one try."""
 
-    def __init__(self, config: ClientConfig, total_ms: int, clock: Clock, sleep: Callable[[float], None]) -> None:
+    def __init__(
+        self, config: ClientConfig, total_ms: int, clock: Clock, sleep: Callable[[float], None] | None
+    ) -> None:
         self._config = config
         self._total_ms = total_ms
         self._clock = clock
@@ -375,10 +384,13 @@ class Tries:
         self.deadline = clock() + total_ms / 1000
 
     def wait(self, error: ClientError) -> None:
-        """Before the next try. Raises Unreachable, with what the last try failed of, when there is no time for one.
+        """Before the next try. Raises Unreachable, with what the last try failed of, when there is no time for one, and
+        `error` itself if there is to be none.
 
         A try that the deadline cut short says less than the one before it.
         """
+        if self._sleep is None:
+            raise error
         if self._last is None or self._clock() < self.deadline:
             self._last = error
         self._failures += 1

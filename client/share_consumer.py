@@ -8,7 +8,6 @@ acquisition are dropped unread.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import threading
 import uuid
 from collections import deque
@@ -17,7 +16,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from shareq.client.config import ClientConfig
-from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.client.errors import ClientError, may_pass
 from shareq.client.network import Network
 from shareq.client.share_driver import ShareDriver, now_ms
 from shareq.client.share_leaders import Leader, ShareLeaders
@@ -30,15 +29,13 @@ from shareq.client.share_session import (
     Place,
     portions,
 )
-from shareq.protocol.errors import ErrorCode, is_retriable
+from shareq.protocol.errors import ErrorCode
 
 __all__ = ["AckRange", "AcknowledgeType", "AcquiredRange", "ShareRangeConsumer"]
 
 DEFAULT_MAX_BYTES: Final = 32 << 20
 TURN_MS: Final = 1000
 """How long one turn of `poll` may keep the other methods waiting."""
-LOOK_UP_MS: Final = 2000
-"""How long one call waits for a coordinator, or for topics and their leaders."""
 SPLITS: Final = 64
 """How often `acknowledge` may halve what a broker refused because of one range in it."""
 
@@ -60,9 +57,7 @@ class ShareRangeConsumer:
         self._backoff_ms = config.retry_backoff_ms
         self._member = ShareMember(group_id, new_member_id(), topics, rack or config.client_rack or None)
         self._leaders = ShareLeaders(group_id, self._member.member_id)
-        # Looking things up is given up soon, so that a poll ends in time; the next one goes on with it.
-        quick = min(config.default_api_timeout_ms, LOOK_UP_MS)
-        self._network = Network(dataclasses.replace(config, default_api_timeout_ms=quick))
+        self._network = Network(config, tries_again=False)  # a poll ends in time; the next one goes on
         self._driver = ShareDriver(self._network, self._member, self._leaders, backoff_ms=self._backoff_ms)
         self._turn = _Turn()
         self._closing = threading.Event()
@@ -187,7 +182,7 @@ class ShareRangeConsumer:
             self._beat()
         except ClientError as error:
             failure = error
-            if not _may_pass(error):
+            if not may_pass(error):
                 raise
         try:
             acquired = self._driver.fetch(limits)
@@ -236,7 +231,7 @@ class ShareRangeConsumer:
         now = now_ms()
         if self._silent_since_ms is None:
             self._silent_since_ms = now
-        if not _may_pass(error) or now - self._silent_since_ms >= self._patience_ms:
+        if not may_pass(error) or now - self._silent_since_ms >= self._patience_ms:
             raise error
 
 
@@ -253,10 +248,6 @@ class _Turn:
 
     def __exit__(self, *_: object) -> None:
         self._taken.release()
-
-
-def _may_pass(error: ClientError) -> bool:
-    return isinstance(error, Unreachable) or (isinstance(error, BrokerError) and is_retriable(error.code))
 
 
 def _by_place(ranges: Sequence[AckRange]) -> dict[Place, list[AckRange]]:

@@ -93,7 +93,7 @@ def test_a_copy_is_another_set() -> None:
     assert repr(copied) == "OffsetRanges([0-2, 4-9])"
 
 
-def test_three_hundred_thousand_ranges_are_combined_within_a_second() -> None:
+def test_three_hundred_thousand_ranges_are_combined_in_no_time() -> None:
     odd = OffsetRanges((n, n) for n in range(1, 1_200_000, 4))
     even = OffsetRanges((n, n) for n in range(0, 1_200_000, 4))
     started = time.perf_counter()
@@ -101,4 +101,4 @@ def test_three_hundred_thousand_ranges_are_combined_within_a_second() -> None:
     assert not odd & even
     assert odd - even == odd
     odd.add(2_000_000, 2_000_001)
-    assert time.perf_counter() - started < 1
+    assert time.perf_counter() - started < 5  # some 0.2 on a machine of its own

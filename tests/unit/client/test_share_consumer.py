@@ -1,0 +1,409 @@
+"""A member of a share group among brokers that are told what to say: several leaders, moves, losses, refusals."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from shareq.client import (
+    AcknowledgeType,
+    AckRange,
+    AcquiredRange,
+    BrokerError,
+    ClientConfig,
+    ClientError,
+    ShareRangeConsumer,
+    Unreachable,
+    UnsupportedApi,
+)
+from shareq.client.share_consumer import _Turn, new_member_id
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.api_versions import ApiVersion
+from tests.support import scripted_peer
+from tests.support.apache_kafka import free_port
+from tests.support.scripted_share_cluster import TOPIC, TOPIC_ID, Node, ShareCluster, place
+
+ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
+WAIT_S = 20
+
+Member = Callable[[ShareCluster], ShareRangeConsumer]
+
+
+@pytest.fixture
+def join() -> Iterator[Member]:
+    joined: list[ShareRangeConsumer] = []
+
+    def join(cluster: ShareCluster) -> ShareRangeConsumer:
+        consumer = ShareRangeConsumer(cluster.config(), "g", [TOPIC])
+        joined.append(consumer)
+        return consumer
+
+    yield join
+    for consumer in joined:
+        consumer.close(timeout_ms=500)
+
+
+@pytest.fixture
+def two() -> Iterator[ShareCluster]:
+    with ShareCluster(2) as cluster:
+        yield cluster
+
+
+def poll(consumer: ShareRangeConsumer, *, max_records: int = 100) -> list[AcquiredRange]:
+    """Until something is there."""
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        if acquired := consumer.poll(max_records=max_records, max_wait_ms=100):
+            return acquired
+    raise AssertionError("nothing came")
+
+
+def poll_until(consumer: ShareRangeConsumer, condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        consumer.poll(max_records=100, max_wait_ms=20)
+
+
+def ranges(acquired: Sequence[AcquiredRange]) -> list[tuple[int, int, int]]:
+    return sorted((one.partition, one.first, one.last) for one in acquired)
+
+
+def ack(partition: int, first: int, last: int) -> AckRange:
+    return AckRange(TOPIC_ID, partition, first, last)
+
+
+def epochs(node: Node) -> list[int]:
+    return [request.share_session_epoch for request in node.fetches]
+
+
+def both_filled(cluster: ShareCluster, join: Member) -> ShareRangeConsumer:
+    """A member that holds offsets 0-9 of both partitions, each from its leader."""
+    consumer = join(cluster)
+    cluster.nodes[1].ready[0].append((0, 9))
+    cluster.nodes[2].ready[1].append((0, 9))
+    acquired = poll(consumer)
+    while len(acquired) < 2:
+        acquired += poll(consumer)
+    assert ranges(acquired) == [(0, 0, 9), (1, 0, 9)]
+    return consumer
+
+
+def test_all_leaders_are_asked_at_once(two: ShareCluster, join: Member) -> None:
+    consumer = join(two)
+    two.nodes[1].ready[0].append((0, 9))
+    two.nodes[2].ready[1].append((5, 7))
+    assert ranges(consumer.poll(max_records=101, max_wait_ms=10_000)) == [(0, 0, 9), (1, 5, 7)]
+    assert sorted(node.fetches[0].max_records for node in two.nodes.values()) == [50, 51]
+    assert consumer.lock_timeout_ms == 30_000
+    assert consumer.assignment == {place(0), place(1)}
+
+
+def test_a_limit_smaller_than_the_leaders_goes_round(two: ShareCluster, join: Member) -> None:
+    consumer = join(two)
+    poll_until(consumer, lambda: all(node.fetches for node in two.nodes.values()))
+    asked = [len(node.fetches) for node in two.nodes.values()]
+    for _ in range(4):
+        consumer.poll(max_records=1, max_wait_ms=0, strict=True)
+    for node, before in zip(two.nodes.values(), asked, strict=True):
+        assert [request.max_records for request in node.fetches[before:]] == [1, 1]
+        assert {request.share_acquire_mode for request in node.fetches[before:]} == {1}
+
+
+def test_a_leader_without_records_does_not_keep_those_of_another(two: ShareCluster, join: Member) -> None:
+    consumer = join(two)
+    poll_until(consumer, lambda: all(node.fetches for node in two.nodes.values()))
+    two.nodes[2].ready[1].append((0, 0))
+    started = time.monotonic()
+    assert ranges(consumer.poll(max_records=100, max_wait_ms=15_000)) == [(1, 0, 0)]
+    assert time.monotonic() - started < 5
+
+
+def test_a_partition_that_moves_is_fetched_from_its_new_leader(two: ShareCluster, join: Member) -> None:
+    """What was acquired at the old one is no longer ours; of other partitions it still is."""
+    consumer = both_filled(two, join)
+    before = dict(consumer.generation)
+    two.move(1, 1)
+    two.nodes[1].ready[1].append((0, 9))
+    assert ranges(poll(consumer)) == [(1, 0, 9)]
+    assert consumer.generation[place(0)] == before[place(0)]
+    assert consumer.generation[place(1)] > before[place(1)]
+    assert dict(consumer.acknowledge([ack(1, 0, 9)], ACCEPT)) == {ack(1, 0, 9): ErrorCode.NONE}
+    assert not two.nodes[2].acknowledgements
+
+
+def test_a_lost_connection_takes_the_locks_of_its_broker_alone(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    before = dict(consumer.generation)
+    two.hang_up(2)
+    assert dict(consumer.acknowledge([ack(0, 0, 9), ack(1, 0, 9)], ACCEPT)) == {
+        ack(0, 0, 9): ErrorCode.NONE,
+        ack(1, 0, 9): ErrorCode.NETWORK_EXCEPTION,
+    }
+    assert consumer.generation[place(0)] == before[place(0)]
+    assert consumer.generation[place(1)] > before[place(1)]
+    assert dict(consumer.acknowledge([ack(1, 0, 9)], ACCEPT)) == {ack(1, 0, 9): ErrorCode.SHARE_SESSION_NOT_FOUND}
+    two.nodes[2].ready[1].append((0, 9))
+    assert ranges(poll(consumer)) == [(1, 0, 9)]
+    assert epochs(two.nodes[2]).count(0) == 2
+
+
+def test_a_connection_that_ends_during_a_fetch(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    before = dict(consumer.generation)
+    two.nodes[2].hangs_up = True
+    poll_until(consumer, lambda: epochs(two.nodes[2])[-1:] == [0] and len(two.nodes[2].fetches) > 2)
+    assert consumer.generation[place(0)] == before[place(0)]
+    assert consumer.generation[place(1)] > before[place(1)]
+
+
+@pytest.mark.parametrize("error", [ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH])
+def test_a_session_that_the_broker_does_not_accept_is_opened_anew(
+    two: ShareCluster, join: Member, error: ErrorCode
+) -> None:
+    """Replacing a session releases nothing, so that one with another epoch is closed first."""
+    consumer = both_filled(two, join)
+    before = consumer.generation[place(1)]
+    two.nodes[2].session_error = error
+    several = [ack(1, first, first) for first in range(10)]
+    assert {code for _, code in consumer.acknowledge(several, ACCEPT)} == {error}
+    assert consumer.generation[place(1)] > before
+    closed = [request for request in two.nodes[2].acknowledgements if request.share_session_epoch == -1]
+    assert bool(closed) is (error is ErrorCode.INVALID_SHARE_SESSION_EPOCH)
+    two.nodes[2].ready[1].append((0, 9))
+    assert ranges(poll(consumer)) == [(1, 0, 9)]
+
+
+def test_a_topic_that_a_broker_does_not_know_yet_enters_the_session_again(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    two.nodes[2].fetch_errors[1] = ErrorCode.UNKNOWN_TOPIC_ID
+    asked = len(two.nodes[2].fetches)
+    poll_until(consumer, lambda: len(two.nodes[2].fetches) > asked + 2)
+    forgets, adds = two.nodes[2].fetches[asked + 1 : asked + 3]
+    assert [topic.partitions for topic in forgets.forgotten_topics_data] == [[1]]
+    assert [one.partition_index for topic in adds.topics for one in topic.partitions] == [1]
+
+
+def test_an_assignment_that_shrinks_is_followed(two: ShareCluster, join: Member) -> None:
+    """The session with the other leader stays, and with it the locks."""
+    consumer = both_filled(two, join)
+    two.assigned, two.member_epoch = [0], 3
+    consumer._member.due_ms = 0
+    poll_until(consumer, lambda: any(request.forgotten_topics_data for request in two.nodes[2].fetches))
+    asked = len(two.nodes[2].fetches)
+    consumer.poll(max_records=100, max_wait_ms=50)
+    assert len(two.nodes[2].fetches) == asked
+    assert dict(consumer.acknowledge([ack(1, 0, 9)], ACCEPT)) == {ack(1, 0, 9): ErrorCode.NONE}
+
+
+def test_records_come_before_the_refusal_that_came_with_them(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    two.nodes[1].ready[0].append((10, 19))
+    two.nodes[2].fetch_errors[1] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert ranges(poll(consumer)) == [(0, 10, 19)]
+    with pytest.raises(BrokerError, match=f"partition {TOPIC}-1: ShareFetch: TOPIC_AUTHORIZATION_FAILED"):
+        poll(consumer)
+
+
+# -- membership
+
+
+def test_the_coordinator_moves(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    two.coordinator = 2
+    consumer._member.due_ms = 0
+    poll_until(consumer, lambda: bool(two.nodes[2].heartbeats))
+    assert two.nodes[2].heartbeats[0].member_epoch == 2
+    assert two.nodes[2].heartbeats[0].member_id == consumer.member_id
+
+
+def test_leaders_are_asked_while_the_coordinator_is_away(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    two.nodes[1].broker.close()
+    consumer._member.due_ms = 0
+    two.nodes[2].ready[1].append((10, 19))
+    assert ranges(poll(consumer)) == [(1, 10, 19)]
+
+
+def test_a_fenced_member_joins_anew(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    two.heartbeat_errors.append(ErrorCode.FENCED_MEMBER_EPOCH)
+    consumer._member.due_ms = 0
+    asked = len(two.nodes[1].heartbeats)
+    poll_until(consumer, lambda: len(two.nodes[1].heartbeats) >= asked + 2)
+    assert [request.member_epoch for request in two.nodes[1].heartbeats[asked:]] == [2, 0]
+    assert {request.member_id for request in two.nodes[1].heartbeats} == {consumer.member_id}
+    assert dict(consumer.acknowledge([ack(0, 0, 9)], ACCEPT)) == {ack(0, 0, 9): ErrorCode.NONE}  # sessions live on
+
+
+def test_heartbeats_are_sent_only_when_they_are_due(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    asked = len(two.nodes[1].heartbeats)
+    consumer.heartbeat_if_due()
+    consumer.poll(max_records=1, max_wait_ms=0)
+    assert len(two.nodes[1].heartbeats) == asked
+
+
+def test_a_full_group_is_a_clear_error(two: ShareCluster, join: Member) -> None:
+    two.heartbeat_errors.append(ErrorCode.GROUP_MAX_SIZE_REACHED)
+    with pytest.raises(BrokerError, match="share group g: GROUP_MAX_SIZE_REACHED: as told") as refused:
+        join(two).poll(max_records=1, max_wait_ms=10_000)
+    assert refused.value.code == ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+def test_a_group_that_is_still_loading_is_waited_for(two: ShareCluster, join: Member) -> None:
+    two.heartbeat_errors.extend([ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3)
+    both_filled(two, join)
+
+
+# -- acknowledgements
+
+
+def test_many_ranges_go_in_bounded_requests(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    many = [ack(partition, 2 * n, 2 * n) for n in range(4500) for partition in (0, 1)]
+    results = consumer.acknowledge(many, ACCEPT)
+    assert sorted(one for one, _ in results) == sorted(many)
+    assert {error for _, error in results} == {ErrorCode.NONE}
+    for node in two.nodes.values():
+        sizes = [
+            sum(len(one.acknowledgement_batches) for topic in request.topics for one in topic.partitions)
+            for request in node.acknowledgements
+        ]
+        assert sizes == [2000, 2000, 500]
+        assert len({request.share_session_epoch for request in node.acknowledgements}) == 3
+
+
+def test_a_range_whose_lock_is_gone_is_found_by_halving(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    two.nodes[1].ack_errors[0] = ErrorCode.INVALID_RECORD_STATE
+    several = [ack(0, n, n) for n in range(1000)]
+    results = consumer.acknowledge(several, ACCEPT)
+    assert sorted(one for one, _ in results) == several
+    assert {error for _, error in results} == {ErrorCode.INVALID_RECORD_STATE}
+    assert len(two.nodes[1].acknowledgements) < 150  # and not one for each range
+
+
+def test_what_was_never_held_is_not_sent(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    assert consumer.acknowledge([ack(7, 0, 9)], ACCEPT) == [(ack(7, 0, 9), ErrorCode.SHARE_SESSION_NOT_FOUND)]
+    assert consumer.acknowledge([], ACCEPT) == []
+
+
+def test_renewals_say_so(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    assert dict(consumer.acknowledge([ack(0, 0, 9)], RENEW)) == {ack(0, 0, 9): ErrorCode.NONE}
+    assert two.nodes[1].acknowledgements[-1].is_renew_ack
+
+
+def test_brokers_of_kafka_4_1_can_do_all_but_renewals_and_strict_limits(
+    two: ShareCluster, join: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is sent then, so that the session goes on."""
+    older = {ApiKey.SHARE_FETCH: 1, ApiKey.SHARE_ACKNOWLEDGE: 1}
+    rows = [
+        ApiVersion(row.api_key, row.min_version, older.get(ApiKey(row.api_key), row.max_version))
+        for row in scripted_peer.EVERYTHING
+    ]
+    monkeypatch.setattr(scripted_peer, "EVERYTHING", rows)
+    consumer = both_filled(two, join)
+    with pytest.raises(UnsupportedApi, match=r"renewing acquisition locks needs Apache Kafka 4\.2"):
+        consumer.acknowledge([ack(0, 0, 9)], RENEW)
+    with pytest.raises(UnsupportedApi, match=r"exact record limits need Apache Kafka 4\.2"):
+        consumer.poll(max_records=1, max_wait_ms=0, strict=True)
+    before = dict(consumer.generation)
+    assert dict(consumer.acknowledge([ack(0, 0, 9)], ACCEPT)) == {ack(0, 0, 9): ErrorCode.NONE}
+    assert consumer.generation == before
+
+
+# -- time, threads, the end
+
+
+def nobody(**properties: str) -> ClientConfig:
+    given = {name.replace("_", "."): value for name, value in properties.items()}
+    return ClientConfig.from_properties({"bootstrap.servers": f"127.0.0.1:{free_port()}", **given})
+
+
+def test_a_poll_ends_in_time_without_any_broker() -> None:
+    with ShareRangeConsumer(nobody(), "g", [TOPIC]) as consumer:
+        started = time.monotonic()
+        assert consumer.poll(max_records=1, max_wait_ms=100) == []
+        assert time.monotonic() - started < 6
+        consumer.heartbeat_if_due()
+
+
+def test_patience_has_an_end() -> None:
+    config = nobody(default_api_timeout_ms="300")
+    with ShareRangeConsumer(config, "g", [TOPIC]) as consumer, pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
+        consumer.poll(max_records=1, max_wait_ms=60_000)
+
+
+def test_a_poll_without_a_limit_is_refused() -> None:
+    with ShareRangeConsumer(nobody(), "g", [TOPIC]) as consumer, pytest.raises(ValueError, match="max_records is 0"):
+        consumer.poll(max_records=0, max_wait_ms=0)
+
+
+def test_closing_ends_sessions_and_membership(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    consumer.close()
+    for node in two.nodes.values():
+        assert node.acknowledgements[-1].share_session_epoch == -1
+        assert len(node.sessions) == 0
+    assert two.nodes[1].heartbeats[-1].member_epoch == -1
+    consumer.close()
+    for call in (
+        lambda: consumer.poll(max_records=1, max_wait_ms=0),
+        consumer.heartbeat_if_due,
+        lambda: consumer.acknowledge([ack(0, 0, 9)], ACCEPT),
+    ):
+        with pytest.raises(ClientError, match="the member of share group g is closed"):
+            call()
+
+
+def test_a_renewal_is_not_kept_waiting_by_a_long_poll(two: ShareCluster, join: Member) -> None:
+    consumer = both_filled(two, join)
+    results: list[object] = []
+    thread = threading.Thread(target=lambda: results.append(consumer.poll(max_records=100, max_wait_ms=15_000)))
+    two.nodes[1].waits.clear()
+    thread.start()
+    assert two.nodes[1].waits.wait(WAIT_S)
+    started = time.monotonic()
+    assert dict(consumer.acknowledge([ack(0, 0, 9)], RENEW)) == {ack(0, 0, 9): ErrorCode.NONE}
+    assert time.monotonic() - started < 10
+    assert thread.is_alive()
+    two.nodes[1].ready[0].append((10, 19))
+    thread.join(WAIT_S)
+    assert len(results) == 1
+
+
+def test_a_turn_goes_to_whoever_waits() -> None:
+    turn = _Turn()
+    waiting, taken = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        waiting.set()
+        with turn:
+            taken.set()
+
+    thread = threading.Thread(target=wait)
+    with turn:
+        thread.start()
+        assert waiting.wait(WAIT_S)
+        while not turn._next.locked():
+            taken.wait(0.001)
+    for _ in range(3):
+        with turn:
+            pass
+    assert taken.is_set()
+    thread.join()
+
+
+def test_member_ids_are_those_of_kafkas_clients() -> None:
+    made = {new_member_id() for _ in range(200)}
+    assert len(made) == 200
+    assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", one) for one in made)
