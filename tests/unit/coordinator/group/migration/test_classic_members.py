@@ -116,6 +116,18 @@ def test_topics_and_rack_are_those_of_the_last_subscription() -> None:
     assert world.group.group_epoch == epoch + 1, "what it owns is no news to others"
 
 
+def test_a_topic_that_it_does_not_subscribe_to_any_more_goes_before_there_is_a_new_target() -> None:
+    world = MixedWorld(Topics(foo=1, bar=1))
+    world.join("new", ())
+    world.log.advance(INTERVAL_MS)
+    member_id, generation, owned = world.rejoin(topics=("bar", "foo"))
+    assert owned == {"foo": {0}, "bar": {0}}
+    _, again, kept = world.rejoin(member_id, ("foo",), owned)
+    assert (again, kept) == (generation, {"foo": {0}})
+    assert world.group.assignment_epoch == generation, "the last assignment is too recent"
+    assert world.beat_classic(member_id, generation) is AGAIN
+
+
 def test_the_first_of_its_protocols_is_the_one_it_goes_by() -> None:
     world = MixedWorld()
     world.join("new")

@@ -128,18 +128,27 @@ def test_members_that_do_not_join_again_are_out() -> None:
 
 
 def test_the_consumer_groups_timers_are_gone() -> None:
-    """A member that had to ask for its assignment then need not do so when it is a consumer group again."""
+    """Time that a member had to join again does not run on when it is a consumer group for the second time."""
     world, one, two = mixed()
-    world.ask_join(one, owned=world.has(one))
-    world.leave("new")
     world.join("newer")
-    for _ in range(CLASSIC_REBALANCE_MS // INTERVAL_MS + 1):
-        world.log.advance(INTERVAL_MS)
-        for member_id in (one, two):
-            epoch = world.group.current_of(member_id).member_epoch
-            if world.beat_classic(member_id, epoch) is AGAIN:
-                world.rejoin(member_id, owned=world.has(member_id))
-    assert set(world.group.members) == {one, two, "newer"}
+    assert world.beat_classic(one, world.group.current_of(one).member_epoch) is AGAIN
+    world.leave_classic("new", "newer")
+    tokens = [world.ask_join(member_id) for member_id in (one, two)]
+    leader, generation = world.joined(tokens[0]).leader, world.joined(tokens[0]).generation_id
+    shares = {one: assignment({"foo": {0, 1}}), two: assignment({"foo": {2, 3}})}
+    for member_id in sorted((one, two), key=lambda member_id: member_id == leader):
+        world.ask_sync(member_id, generation, shares if member_id == leader else None)
+
+    def live(ms: int) -> None:
+        for _ in range(ms // INTERVAL_MS):
+            world.log.advance(INTERVAL_MS)
+            for member_id in (one, two):
+                world.beat_classic(member_id, generation)
+
+    live(CLASSIC_REBALANCE_MS - 2 * INTERVAL_MS)
+    world.join("newest")
+    live(5 * INTERVAL_MS)
+    assert set(world.group.members) == {one, two, "newest"}
 
 
 @pytest.mark.parametrize("policy", [MigrationPolicy.DISABLED, MigrationPolicy.UPGRADE])

@@ -8,7 +8,7 @@ import pytest
 
 from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.protocol.errors import ErrorCode
-from tests.unit.coordinator.group.consumer.world import GROUP
+from tests.unit.coordinator.group.consumer.world import GROUP, INTERVAL_MS
 from tests.unit.coordinator.group.migration.world import (
     CLASSIC_REBALANCE_MS,
     CLASSIC_SESSION_MS,
@@ -230,6 +230,20 @@ def test_a_static_member_that_was_giving_partitions_up_leaves_them_to_its_succes
     world.settle("new", "successor")
     assert set(world.has("new")["foo"]) | set(world.has("successor")["foo"]) == {0, 1, 2, 3}
     assert not set(world.has("new")["foo"]) & set(world.has("successor")["foo"])
+
+
+def test_a_successor_has_at_once_what_it_was_to_give_up_and_is_to_have_again() -> None:
+    world = MixedWorld(Topics(foo=4, bar=1))
+    (old,) = world.stable_classic({"foo": {0, 1, 2, 3}}, statics=("i",))
+    world.join("new")
+    world.join("other", ("bar",))
+    world.log.advance(INTERVAL_MS)
+    world.rejoin(old, owned={"foo": {0, 1, 2, 3}}, instance="i")
+    assert world.has(old) == {"foo": {0, 1}}
+    world.leave("new")
+    world.log.advance(INTERVAL_MS)
+    world.beat("other", owned=world.has("other"))
+    assert world.told(world.join("successor", instance="i")) == {"foo": {0, 1, 2, 3}}
 
 
 def test_what_a_member_had_that_has_left_is_not_forgotten_when_a_static_member_takes_its_own_place() -> None:
