@@ -265,20 +265,20 @@ def open_connection(
 
 
 def _connect(address: Address, peer: str, config: ClientConfig, deadline: float, clock: Clock) -> socket.socket:
-    """To the first of the host's addresses that answers."""
+    """To the first of the host's addresses that answers; a silent one leaves the others their share of the time."""
     failure = "there was no time"
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise Unreachable(f"{peer}: no such host: {getattr(error, 'strerror', None) or 'bad name'}") from None
-    for family, kind, number, _, where in found:
+    for tried, (family, kind, number, _, where) in enumerate(found):
         left = deadline - clock()
         if left <= 0:
             break
         sock = socket.socket(family, kind, number)
         try:
             _set_options(sock, config)
-            sock.settimeout(left)
+            sock.settimeout(left / (len(found) - tried))
             sock.connect(where)
         except OSError as error:
             sock.close()

@@ -30,7 +30,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.records.batch import batch_headers, decode_records
 from tests.interop.support.admin import produce, read_from_start
 from tests.support import apache_kafka, certificates
-from tests.support.kafka_cluster import NODES, PASSWORD, KafkaCluster
+from tests.support.kafka_cluster import LOGIN_MS, NODES, PASSWORD, KafkaCluster
 
 pytestmark = pytest.mark.interop
 
@@ -121,6 +121,16 @@ def test_who_is_not_let_in_is_told_why(cluster: KafkaCluster, change: dict[str, 
         network.request(None, MetadataRequest([]))
     network.close()
     assert PASSWORD not in str(caught.value)
+
+
+def test_a_login_that_runs_out_does_not_cost_the_connection(network: Network) -> None:
+    """KIP-368: a connection is closed at the first request after its login has run out."""
+    epoch = network.connect(1)
+    end = time.monotonic() + 1.5 * LOGIN_MS / 1000
+    while time.monotonic() < end:
+        network.request(1, MetadataRequest([]))
+        time.sleep(0.1)
+    assert network.connection_epoch(1) == epoch
 
 
 def move_leader(network: Network, topic: str, partition: int, leader: int) -> None:

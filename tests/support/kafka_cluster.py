@@ -1,7 +1,7 @@
 """Three nodes of Apache Kafka 4.3.1 on 127.0.0.1, each broker and controller, with a listener for clients of any kind.
 
-PLAINTEXT is for the brokers among themselves and for helpers of a test. CLIENTS is SASL_SSL with SCRAM-SHA-512; there the
-nodes call themselves `localhost`, so what is advertised is not what a client began with.
+PLAINTEXT is for the brokers among themselves and for helpers of a test. CLIENTS is SASL_SSL with SCRAM-SHA-512; there
+the nodes call themselves `localhost`, so what is advertised is not what a client began with.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from tests.support.certificates import Authority, Signed
 
 NODES: Final = (1, 2, 3)
 USER, PASSWORD = "carol", "looking-glass"
+LOGIN_MS = 3000
+"""How long a login lasts."""
 _SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _JVM: Final = (
     "-Xms96M",
@@ -47,6 +49,7 @@ _SETTINGS: Final = {
     "replica.lag.time.max.ms": "2000",
     "listener.name.clients.sasl.enabled.mechanisms": "SCRAM-SHA-512",
     "listener.name.clients.scram-sha-512.sasl.jaas.config": f"{_SCRAM_MODULE} required;",
+    "listener.name.clients.scram-sha-512.connections.max.reauth.ms": str(LOGIN_MS),
     "listener.name.clients.ssl.keystore.type": "PEM",
 }
 
