@@ -212,14 +212,15 @@ class Network:
         if ids:
             self._ask_metadata(ids, timeout_ms, _BY_TOPIC_ID)
 
-    def coordinator(self, group_id: str) -> int:
+    def coordinator(self, group_id: str, *, timeout_ms: int | None = None) -> int:
         """The node of a group's coordinator. Raises BrokerError, and as `request`."""
         known = self._cluster.coordinator(group_id)
         if known is not None:
             return known
-        tries = self.tries()
+        tries = self.tries(timeout_ms)
+        request = FindCoordinatorRequest("", _GROUP, [group_id])
         while True:
-            answer = self.request(None, FindCoordinatorRequest("", _GROUP, [group_id]), min_version=_SEVERAL_KEYS)
+            answer = self.request(None, request, timeout_ms=timeout_ms, min_version=_SEVERAL_KEYS)
             assert isinstance(answer, FindCoordinatorResponse)
             found = answer.coordinators[0]
             if not found.error_code:

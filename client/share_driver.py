@@ -32,6 +32,7 @@ from shareq.protocol.primitives import Message
 SEVERAL_LEADERS_WAIT_MS: Final = 100
 """How long each may wait for a record, lest one that has records is kept waiting by one that has none."""
 
+LONGEST_PAUSE_MS: Final = 1000
 ABSENT_MS: Final = 1000
 """How long a coordinator that could not be reached is let be, while leaders are asked."""
 
@@ -85,6 +86,7 @@ class ShareDriver:
         self._names: dict[bytes, str] = {}
         self._stale = True  # whether ids and leaders are to be looked up
         self._look_up_after_ms = 0
+        self._look_up_pause_ms = backoff_ms
         self._beat_after_ms = 0
         self._rounds = 0
         self._refusal: ClientError | None = None  # came together with records, which go first
@@ -249,22 +251,26 @@ class ShareDriver:
 
     def say_goodbye(self, deadline_ms: int) -> None:
         """Close the sessions and leave the group, as far as brokers answer until then."""
-        sent = []
+        closing: list[Exchange] = []
         for leader in self._leaders:
             if leader.opened:
                 with contextlib.suppress(ClientError):
-                    sent.append(self._last_words(leader.node, leader.session.close_request(), deadline_ms))
+                    closing.append(
+                        self._network.submit(
+                            leader.node,
+                            leader.session.close_request(),
+                            timeout_ms=_left(deadline_ms),
+                            epoch=leader.connection,
+                        )
+                    )
             self._leaders.lose(leader)
-        for exchange in sent:
+        for exchange in closing:
             with contextlib.suppress(ClientError):
                 exchange.result()
         if self._member.epoch != JOINING:
             with contextlib.suppress(ClientError):
-                node = self._network.coordinator(self._member.group_id)
-                self._last_words(node, self._member.leave_request(), deadline_ms).result()
-
-    def _last_words(self, node: int, message: Message, deadline_ms: int) -> Exchange:
-        return self._network.submit(node, message, timeout_ms=max(1, deadline_ms - now_ms()))
+                node = self._network.coordinator(self._member.group_id, timeout_ms=_left(deadline_ms))
+                self._network.submit(node, self._member.leave_request(), timeout_ms=_left(deadline_ms)).result()
 
     # -- sessions, leaders, names
 
@@ -299,8 +305,11 @@ class ShareDriver:
     def _spread(self) -> None:
         """Give every assigned partition to its leader, looking up what is not known."""
         now = now_ms()
-        if self._stale and now >= self._look_up_after_ms:
-            self._look_up_after_ms = now + self._backoff_ms
+        if not self._stale:
+            self._look_up_pause_ms = self._backoff_ms
+        elif now >= self._look_up_after_ms:
+            self._look_up_after_ms = now + self._look_up_pause_ms
+            self._look_up_pause_ms = min(2 * self._look_up_pause_ms, LONGEST_PAUSE_MS)
             self._network.refresh(self._member.topics)
             self._names |= {topic_id: name for name, topic_id in self._network.topic_ids(self._member.topics).items()}
             self._stale = False
@@ -308,6 +317,10 @@ class ShareDriver:
         nodes = {place: self._network.leader(*place) for place in assigned if place[0] in self._names}
         self._stale = self._stale or len(nodes) < len(assigned) or None in nodes.values()
         self._leaders.place(nodes)
+
+
+def _left(deadline_ms: int) -> int:
+    return max(1, deadline_ms - now_ms())
 
 
 def _passes(error: ErrorCode) -> bool:
