@@ -88,6 +88,11 @@ def answers(port: int, timeout_s: float = 1.0) -> bool:
         return False
 
 
+def new_cluster_id() -> str:
+    """A random one, as Kafka's tool makes them."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
+
 @dataclass(slots=True)
 class ApacheKafka:
     """A broker process over `folder`. `start` may be called again after `stop` or `kill`: same data, same port.
@@ -100,7 +105,7 @@ class ApacheKafka:
     jvm_flags: tuple[str, ...] = JVM_FLAGS
     port: int = field(default_factory=free_port)
     format_options: Sequence[str] = ()
-    cluster_id: str = field(default_factory=lambda: new_cluster_id())
+    cluster_id: str = field(default_factory=new_cluster_id)
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -174,11 +179,6 @@ class ApacheKafka:
             "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
         }
-
-
-def new_cluster_id() -> str:
-    """A random one, as Kafka's tool makes them."""
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def _stamp() -> Path:
