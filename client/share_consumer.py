@@ -53,7 +53,6 @@ class ShareRangeConsumer:
     """
 
     def __init__(self, config: ClientConfig, group_id: str, topics: Sequence[str], *, rack: str | None = None) -> None:
-        self._patience_ms = config.default_api_timeout_ms
         self._backoff_ms = config.retry_backoff_ms
         self._member = ShareMember(group_id, new_member_id(), topics, rack or config.client_rack or None)
         self._leaders = ShareLeaders(group_id, self._member.member_id)
@@ -62,7 +61,8 @@ class ShareRangeConsumer:
         self._turn = _Turn()
         self._closing = threading.Event()
         self._closed = False
-        self._silent_since_ms: int | None = None
+        self._coordinator = _Patience(config.default_api_timeout_ms)
+        self._all_leaders = _Patience(config.default_api_timeout_ms)
 
     @property
     def member_id(self) -> str:
@@ -147,7 +147,9 @@ class ShareRangeConsumer:
             try:
                 self._beat()
             except ClientError as error:
-                self._be_patient(error)
+                if not may_pass(error):
+                    raise
+                self._coordinator.failed(error)
 
     def close(self, timeout_ms: int = 5000) -> None:
         """End the sessions, which releases what is still held, and leave the group. Harmless when done twice.
@@ -177,26 +179,31 @@ class ShareRangeConsumer:
 
     def _attempt(self, limits: FetchLimits) -> list[AcquiredRange] | None:
         """One turn of `poll`: None if there was nobody to ask. Leaders are asked also while the coordinator is away."""
-        failure: ClientError | None = None
+        absence: ClientError | None = None
         try:
             self._beat()
         except ClientError as error:
-            failure = error
             if not may_pass(error):
                 raise
+            absence = error
         try:
-            acquired = self._driver.fetch(limits)
+            acquired, trouble = self._driver.fetch(limits)
         except ClientError as error:
-            failure, acquired = error, None
-        if acquired is not None:
-            self._silent_since_ms = None
-        elif failure is not None:
-            self._be_patient(failure)
+            if not may_pass(error):
+                raise
+            acquired, trouble = None, error
+        if trouble is not None:
+            self._all_leaders.failed(trouble)
+        elif acquired is not None:
+            self._all_leaders.answered()
+            self._coordinator.answered()  # it need not be there for that
+        elif absence is not None:
+            self._coordinator.failed(absence)
         return acquired
 
     def _beat(self) -> None:
         if self._driver.beat_if_due():
-            self._silent_since_ms = None
+            self._coordinator.answered()
 
     def _acknowledge_one_each(self, queues: _Queues, kind: AcknowledgeType, results: _Results, splits: int) -> int:
         """The next portion of every leader. Returns how many were halved to be tried again."""
@@ -226,12 +233,23 @@ class ShareRangeConsumer:
         if self._closed:
             raise ClientError(f"the member of share group {self._member.group_id} is closed")
 
-    def _be_patient(self, error: ClientError) -> None:
-        """Let it pass where trying again may help, unless nothing else has been heard for too long."""
+
+class _Patience:
+    """How long failures may go on that pass."""
+
+    def __init__(self, limit_ms: int) -> None:
+        self._limit_ms = limit_ms
+        self._since_ms: int | None = None
+
+    def answered(self) -> None:
+        self._since_ms = None
+
+    def failed(self, error: ClientError) -> None:
+        """Raises the error when there was nothing but failures for too long."""
         now = now_ms()
-        if self._silent_since_ms is None:
-            self._silent_since_ms = now
-        if not may_pass(error) or now - self._silent_since_ms >= self._patience_ms:
+        if self._since_ms is None:
+            self._since_ms = now
+        elif now - self._since_ms >= self._limit_ms:
             raise error
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable
 from shareq.client.network import Exchange, Network
@@ -72,6 +72,16 @@ def now_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
+class FetchRound(NamedTuple):
+    """What all leaders had. `acquired` is None when there was nobody to ask.
+
+    `trouble`: all that were asked failed, for reasons that may pass, and one of these.
+    """
+
+    acquired: list[AcquiredRange] | None
+    trouble: ClientError | None = None
+
+
 class ShareDriver:
     """Drives one member over `network`, which serves nobody else: a connection stands for one session.
 
@@ -129,18 +139,15 @@ class ShareDriver:
 
     # -- acquisition
 
-    def fetch(self, limits: FetchLimits) -> list[AcquiredRange] | None:
-        """One ShareFetch to every leader that may be asked now; None when there is none.
-
-        Raises Unreachable when all those that were asked are away.
-        """
+    def fetch(self, limits: FetchLimits) -> FetchRound:
+        """One ShareFetch to every leader that may be asked now."""
         if self._refusal is not None:
             raise self._refusal
         self._spread()
         now = now_ms()
         ready = [leader for leader in self._leaders if leader.session.needs_fetch and leader.ready_ms <= now]
         if not ready:
-            return None
+            return FetchRound(None)
         if len(ready) > 1:
             limits = limits._replace(max_wait_ms=min(limits.max_wait_ms, SEVERAL_LEADERS_WAIT_MS))
         sent = [
@@ -148,22 +155,23 @@ class ShareDriver:
             for leader, records in self._shares(ready, limits.max_records)
         ]
         acquired: list[AcquiredRange] = []
-        errors: list[ClientError] = []
+        troubles: list[ClientError] = []
         for leader, exchange in sent:
             answer = self._answer(leader, exchange)
-            if isinstance(answer, ClientError):
-                errors.append(answer)
-            else:
+            if not isinstance(answer, ClientError):
                 assert isinstance(answer, ShareFetchResponse)
-                acquired += self._take_in(leader, leader.session.fetched(answer), errors)
-        refused = next((error for error in errors if not isinstance(error, Unreachable)), None)
-        if refused is not None:
-            if not acquired:
-                raise refused
-            self._refusal = refused
-        elif errors and len(errors) == len(sent):
-            raise errors[0]
-        return acquired
+                outcome = leader.session.fetched(answer)
+                acquired += self._take_in(leader, outcome)
+                trouble = self._trouble(outcome)
+            elif isinstance(answer, Unreachable):
+                trouble = answer
+            else:
+                trouble = self._refusal = answer
+            if trouble is not None:
+                troubles.append(trouble)
+        if self._refusal is not None and not acquired:
+            raise self._refusal
+        return FetchRound(acquired, troubles[0] if troubles and len(troubles) == len(sent) else None)
 
     def _shares(self, ready: Sequence[Leader], max_records: int) -> list[tuple[Leader, int]]:
         """Who may acquire how much, so that all together stay within the limit; in turns where it is small."""
@@ -186,22 +194,26 @@ class ShareDriver:
         except ClientError as error:
             return error
 
-    def _take_in(self, leader: Leader, outcome: FetchOutcome, errors: list[ClientError]) -> list[AcquiredRange]:
+    def _take_in(self, leader: Leader, outcome: FetchOutcome) -> list[AcquiredRange]:
         if outcome.error is not ErrorCode.NONE:
             self._session_refused(leader, outcome.error)
-            if not _passes(outcome.error):
-                errors.append(BrokerError(outcome.error, f"share group {self._member.group_id}: ShareFetch"))
             return []
         leader.opened = True
         self.lock_timeout_ms = outcome.lock_timeout_ms or self.lock_timeout_ms
         for place, error in outcome.errors.items():
             self._partition_failed(leader, place, error)
-            if not _passes(error):
-                errors.append(BrokerError(error, f"partition {self._names.get(place[0])}-{place[1]}: ShareFetch"))
         if outcome.errors and not outcome.acquired:
             leader.ready_ms = now_ms() + self._backoff_ms
         names = self._names
         return [AcquiredRange(names[one.place[0]], *one.place, *one[1:]) for one in outcome.acquired]
+
+    def _trouble(self, outcome: FetchOutcome) -> ClientError | None:
+        """Why a leader had nothing, if not for want of records. What does not pass is kept in `_refusal`."""
+        failed = [(outcome.error, f"share group {self._member.group_id}")] if outcome.error else []
+        failed += [(error, f"partition {self._names[place[0]]}-{place[1]}") for place, error in outcome.errors.items()]
+        errors = [BrokerError(error, f"{what}: ShareFetch") for error, what in failed]
+        self._refusal = next((error for error in errors if not _passes(error.code)), self._refusal)
+        return errors[0] if errors and not outcome.acquired else None
 
     # -- acknowledgements
 
@@ -323,5 +335,5 @@ def _left(deadline_ms: int) -> int:
     return max(1, deadline_ms - now_ms())
 
 
-def _passes(error: ErrorCode) -> bool:
+def _passes(error: int) -> bool:
     return error in _PASSING or error in _MOVED or is_retriable(error)

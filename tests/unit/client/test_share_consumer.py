@@ -210,6 +210,36 @@ def test_records_come_before_the_refusal_that_came_with_them(two: ShareCluster, 
         poll(consumer)
 
 
+@pytest.mark.parametrize("error", [ErrorCode.SHARE_SESSION_LIMIT_REACHED, ErrorCode.COORDINATOR_NOT_AVAILABLE])
+def test_what_all_leaders_answer_all_the_time_is_an_error_in_the_end(two: ShareCluster, error: ErrorCode) -> None:
+    """Heartbeats that are answered in between change nothing."""
+
+    def poll_among_errors(consumer: ShareRangeConsumer) -> None:
+        deadline = time.monotonic() + WAIT_S
+        while time.monotonic() < deadline:
+            for node in two.nodes.values():
+                if error is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
+                    node.session_error = error
+                else:
+                    node.fetch_errors = dict.fromkeys(two.leaders, error)
+            consumer._member.due_ms = 0
+            consumer.poll(max_records=100, max_wait_ms=10)
+
+    config = two.config(default_api_timeout_ms="300")
+    with ShareRangeConsumer(config, "g", [TOPIC]) as consumer, pytest.raises(BrokerError, match=error.name):
+        poll_among_errors(consumer)
+
+
+def test_trouble_with_one_leader_does_not_stop_the_other(two: ShareCluster) -> None:
+    with ShareRangeConsumer(two.config(default_api_timeout_ms="100"), "g", [TOPIC]) as consumer:
+        started = time.monotonic()
+        while time.monotonic() < started + 0.5:
+            two.nodes[1].session_error = ErrorCode.SHARE_SESSION_LIMIT_REACHED
+            consumer.poll(max_records=100, max_wait_ms=10)
+        two.nodes[2].ready[1].append((0, 9))
+        assert ranges(poll(consumer)) == [(1, 0, 9)]
+
+
 # -- membership
 
 
