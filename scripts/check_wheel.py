@@ -28,6 +28,9 @@ def main() -> int:
             _run([str(outside / "venv" / "bin" / "shareq"), "--version"], outside),
             _run([str(python), "-m", "shareq.broker", "--version"], outside),
         }
+        # What can be imported without Spark, and what Spark looks for.
+        packages = "import importlib.util, shareq.client.network, shareq.spark; "
+        _run([str(python), "-c", packages + "assert importlib.util.find_spec('pyspark_shareq')"], outside)
     if len(versions) != 1:
         print(f"the two ways to start tell different versions: {versions}", file=sys.stderr)
         return 1
