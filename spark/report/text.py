@@ -26,7 +26,8 @@ def text_chart(query: QueryEvents, *, marks: Sequence[Mark] = (), width: int = 7
     below, told = _marks(span, step, len(rates), marks)
     lines.append(f"{'':>8} {below}")
     axis = f"0:00{elapsed(span.length_ms):>{max(len(rates) - 4, 5)}}"
-    return "\n".join([f"{query.name}: rows per second", *lines, f"{'':>8} {axis}", *told])
+    drawn = [f"{query.name}: rows per second", *lines, f"{'':>8} {axis}", *told]
+    return "\n".join(line.rstrip() for line in drawn)
 
 
 def _block(eighths_of: float) -> str:
@@ -43,4 +44,4 @@ def _marks(span: Span, step: int, width: int, marks: Sequence[Mark]) -> tuple[st
             column += 1
         below[column] = letter
         told.append(f"{'':>8} {letter} {elapsed(mark.at_ms - span.start_ms)} {mark.text}")
-    return "".join(below).rstrip(), told
+    return "".join(below), told

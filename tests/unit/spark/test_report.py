@@ -212,7 +212,7 @@ def test_the_chart_of_the_terminal() -> None:
     drawn = text_chart(query, marks=[Mark(START_MS + 4000, "broker killed")], width=17, height=2).splitlines()
     assert drawn == [
         "flights: rows per second",
-        "     2k │█                ",
+        "     2k │█",
         "        │█               █",
         "      0 └─────────────────",
         "                A",
