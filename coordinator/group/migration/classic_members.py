@@ -59,7 +59,7 @@ class ClassicMembers:
                 return _answer(joining.token, join_refusal(ErrorCode.MEMBER_ID_REQUIRED, joining.new_id))
             return self._join(group, joining, now_ms)
         except Refused as refused:
-            logger.info("consumer group %s: a JoinGroup is refused: %s", group.group_id, refused.message)
+            logger.info("consumer group %s: a JoinGroup is refused: %r", group.group_id, refused.message)
             return _answer(joining.token, join_refusal(refused.error))
 
     def _join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> CoordinatorResult[None]:

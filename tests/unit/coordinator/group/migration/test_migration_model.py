@@ -245,4 +245,4 @@ class Groups(RuleBasedStateMachine):
 
 
 TestGroups = Groups.TestCase
-TestGroups.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestGroups.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
