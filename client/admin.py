@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import contextlib
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from shareq.client.errors import BrokerError, ClientError, Unreachable
@@ -28,6 +29,8 @@ _CONSUMER: Final = -1
 
 Partition = tuple[str, int]
 """A topic's name and a partition of it."""
+_Offsets = dict[Partition, tuple[int, int]]
+"""Error code and offset."""
 
 
 class LogRange(NamedTuple):
@@ -61,12 +64,13 @@ class Admin:
         missing = {(name, partition) for name, partitions in topics.items() for partition in partitions}
         found: dict[Partition, LogRange] = {}
         while True:
-            failure = self._ask_leaders(missing, found)
+            failure = self._ask_leaders(missing, found, tries.left_ms)
             missing -= found.keys()
             if not missing:
                 return found
-            tries.wait(failure or Unreachable("no leader"))
-            self._network.refresh({name for name, _ in missing})
+            tries.wait(failure or Unreachable("a broker left out partitions that it was asked for"))
+            with contextlib.suppress(Unreachable):
+                self._network.refresh({name for name, _ in missing}, timeout_ms=tries.left_ms)
 
     def share_offsets(
         self, group_id: str, topics: Mapping[str, Collection[int]] | None = None
@@ -83,7 +87,7 @@ class Admin:
         tries = self._network.tries()
         while True:
             try:
-                return _share_offsets(self._ask_coordinator(group_id, request))
+                return _share_offsets(self._ask_coordinator(group_id, request, tries.left_ms))
             except BrokerError as error:
                 if not is_retriable(error.code):
                     raise
@@ -95,43 +99,45 @@ class Admin:
                 tries.wait(error)
 
     def _ask_coordinator(
-        self, group_id: str, request: DescribeShareGroupOffsetsRequest
+        self, group_id: str, request: DescribeShareGroupOffsetsRequest, timeout_ms: int
     ) -> DescribeShareGroupOffsetsResponseGroup:
-        answer = self._network.submit(self._network.coordinator(group_id), request).result()
+        node = self._network.coordinator(group_id, timeout_ms=timeout_ms)
+        answer = self._network.submit(node, request, timeout_ms=timeout_ms).result()
         assert isinstance(answer, DescribeShareGroupOffsetsResponse)
         group = answer.groups[0]
         if group.error_code:
             raise BrokerError(group.error_code, f"share group {group_id}", group.error_message)
         return group
 
-    def _ask_leaders(self, partitions: set[Partition], found: dict[Partition, LogRange]) -> ClientError | None:
+    def _ask_leaders(
+        self, partitions: set[Partition], found: dict[Partition, LogRange], timeout_ms: int
+    ) -> ClientError | None:
         """Adds to `found` what could be had; returns what stood in the way of the rest."""
-        by_leader, failure = self._by_leader(partitions)
+        try:
+            by_leader, failure = self._by_leader(partitions, timeout_ms)
+        except Unreachable as error:
+            return error
         asked: list[tuple[Exchange, Exchange]] = []
         for leader, rows in by_leader.items():
             try:
-                starts, ends = (self._network.submit(leader, _list_offsets(rows, which)) for which in (_START, _END))
-                asked.append((starts, ends))
+                asked.append((self._ask(leader, rows, _START, timeout_ms), self._ask(leader, rows, _END, timeout_ms)))
             except Unreachable as error:
                 failure = error
-        for both in asked:
+        for starts, ends in asked:
             try:
-                starts_at, ends_at = (dict(_offsets(exchange)) for exchange in both)
+                failure = _take_in(_offsets(starts), _offsets(ends), found) or failure
             except Unreachable as error:
                 failure = error
-                continue
-            for partition, (error_code, start) in starts_at.items():
-                error_code = error_code or ends_at[partition][0]
-                if not error_code:
-                    found[partition] = LogRange(start, ends_at[partition][1])
-                    continue
-                failure = BrokerError(error_code, f"partition {partition[0]}-{partition[1]}")
-                if not is_retriable(error_code):
-                    raise failure
         return failure
 
-    def _by_leader(self, partitions: set[Partition]) -> tuple[dict[int, list[Partition]], ClientError | None]:
-        ids = self._network.topic_ids({name for name, _ in partitions})
+    def _ask(self, leader: int, partitions: list[Partition], which: int, timeout_ms: int) -> Exchange:
+        timeout_ms = min(timeout_ms, self._network.config.request_timeout_ms)
+        return self._network.submit(leader, _list_offsets(partitions, which), timeout_ms=timeout_ms)
+
+    def _by_leader(
+        self, partitions: set[Partition], timeout_ms: int
+    ) -> tuple[dict[int, list[Partition]], ClientError | None]:
+        ids = self._network.topic_ids({name for name, _ in partitions}, timeout_ms=timeout_ms)
         leaders: dict[int, list[Partition]] = {}
         failure: ClientError | None = None
         for name, number in sorted(partitions):
@@ -144,6 +150,20 @@ class Admin:
         return leaders, failure
 
 
+def _take_in(starts: _Offsets, ends: _Offsets, found: dict[Partition, LogRange]) -> ClientError | None:
+    """What stood in the way of partitions that may be asked for again. BrokerError for one that may not."""
+    failure: ClientError | None = None
+    for partition, (start_error, start) in starts.items():
+        end_error, end = ends.get(partition, (ErrorCode.UNKNOWN_SERVER_ERROR, -1))
+        if error := start_error or end_error:
+            failure = BrokerError(error, f"partition {partition[0]}-{partition[1]}")
+            if not is_retriable(error):
+                raise failure
+        else:
+            found[partition] = LogRange(start, end)
+    return failure
+
+
 def _list_offsets(partitions: list[Partition], which: int) -> ListOffsetsRequest:
     topics: dict[str, list[ListOffsetsPartition]] = {}
     for name, number in partitions:
@@ -151,12 +171,14 @@ def _list_offsets(partitions: list[Partition], which: int) -> ListOffsetsRequest
     return ListOffsetsRequest(_CONSUMER, topics=[ListOffsetsTopic(name, rows) for name, rows in topics.items()])
 
 
-def _offsets(exchange: Exchange) -> Iterator[tuple[Partition, tuple[int, int]]]:
+def _offsets(exchange: Exchange) -> _Offsets:
     answer = exchange.result()
     assert isinstance(answer, ListOffsetsResponse)
-    for topic in answer.topics:
-        for row in topic.partitions:
-            yield (topic.name, row.partition_index), (row.error_code, row.offset)
+    return {
+        (topic.name, row.partition_index): (row.error_code, row.offset)
+        for topic in answer.topics
+        for row in topic.partitions
+    }
 
 
 def _share_offsets(group: DescribeShareGroupOffsetsResponseGroup) -> dict[Partition, ShareOffset]:

@@ -154,7 +154,7 @@ class Network:
 
     # The cluster
 
-    def topic_ids(self, names: Collection[str]) -> dict[str, bytes]:
+    def topic_ids(self, names: Collection[str], *, timeout_ms: int | None = None) -> dict[str, bytes]:
         """The ids of topics; a topic that does not exist (yet) is left out.
 
         Asks for what it does not know; `refresh` asks again. Raises BrokerError for a topic that may not be seen, and
@@ -162,7 +162,7 @@ class Network:
         """
         unknown = [name for name in names if self._cluster.topic_id(name) is None]
         if unknown:
-            self.refresh(unknown)
+            self.refresh(unknown, timeout_ms=timeout_ms)
         found: dict[str, bytes] = {}
         for name in names:
             topic_id, error = self._cluster.topic_id(name), self._cluster.name_error(name)
@@ -383,6 +383,11 @@ class Tries:
         self._failures = 0
         self._last: ClientError | None = None
         self.deadline = clock() + total_ms / 1000
+
+    @property
+    def left_ms(self) -> int:
+        """How much of the time is left, for a call that is a part of this one. At least 1."""
+        return max(1, round((self.deadline - self._clock()) * 1000))
 
     def wait(self, error: ClientError) -> None:
         """Before the next try. Raises Unreachable, with what the last try failed of, when there is no time for one, and

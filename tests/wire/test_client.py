@@ -95,9 +95,11 @@ def test_where_logs_start_and_end(network: Network) -> None:
 
 
 def test_the_log_of_a_topic_that_does_not_exist(broker: Broker) -> None:
-    config = {"bootstrap.servers": broker.bootstrap, "default.api.timeout.ms": "300"}
+    config = {"bootstrap.servers": broker.bootstrap, "default.api.timeout.ms": "1000"}
     network = Network(ClientConfig.from_properties(config))
-    with pytest.raises(Unreachable, match=r"^partition nowhere-0: UNKNOWN_TOPIC_OR_PARTITION: .*given up after 300 ms"):
+    with pytest.raises(
+        Unreachable, match=r"^partition nowhere-0: UNKNOWN_TOPIC_OR_PARTITION: .*given up after 1000 ms"
+    ):
         Admin(network).log_ranges({"nowhere": [0]})
     network.close()
 
