@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
+from collections.abc import Iterator
 from pathlib import Path
 
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -13,6 +15,17 @@ def cpu_seconds(pid: int) -> float:
     """utime + stime of a process with all its threads; steps of one clock tick (10 ms)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
+
+
+def tree_cpu_seconds(pid: int) -> float:
+    """`cpu_seconds` of a process and all below it, with those that have ended and were waited for."""
+    stats = {int(path.parent.name): text.rpartition(")")[2].split() for path, text in _all_stats()}
+    wanted, total = [pid], 0.0
+    while wanted:
+        parent = wanted.pop()
+        total += sum(int(ticks) for ticks in stats[parent][11:15]) / _TICKS_PER_S
+        wanted += [child for child, fields in stats.items() if int(fields[1]) == parent]
+    return total
 
 
 def resident_mb(pid: int) -> float:
@@ -34,6 +47,12 @@ def machine() -> str:
 def load_average() -> float:
     """Of the last minute: what else was running."""
     return os.getloadavg()[0]
+
+
+def _all_stats() -> Iterator[tuple[Path, str]]:
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # ended meanwhile
+            yield path, path.read_text()
 
 
 def _lines(path: str) -> list[str]:

@@ -1,0 +1,188 @@
+"""The Spark source beside Spark's own Kafka source, on the same topics of one broker: `make bench-spark`.
+
+Both read in one session each, local[2], with trigger(availableNow=True) into the sink that throws everything away. They
+take turns; the median of the repetitions is told, with the broker's CPU. Time is from the start of a query to its end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+
+from confluent_kafka import Producer, libversion
+
+import shareq
+from bench.brokers import SCRATCH, Kind, RunningBroker, Shareq
+from bench.proc import cpu_seconds, load_average, machine, tree_cpu_seconds
+from bench.report import write_between_markers
+from bench.setup import create_topic
+from bench.spark.cases import PARTITIONS, WIDEST, Case, cases
+from bench.spark.session import Session
+from tests.interop.support.admin import configure_group
+from tests.support.apache_kafka import KAFKA_VERSION, ROOT, ApacheKafka
+
+CHUNK = 10_000
+Sample = dict[str, float]
+
+
+def main() -> int:
+    options = _options()
+    sizes = {100: options.records, 1000: options.records // 4}
+    sizes = {size: count for size, count in sizes.items() if size in options.sizes}
+    wanted = [case for case in cases(options.broker, sizes, options.most) if options.only in case.label]
+    started = time.monotonic()
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spark-", dir=SCRATCH)))
+        broker = _broker(options.broker, folder)
+        stack.callback(broker.stop)
+        broker.start()
+        sessions: dict[str, Session] = {
+            source: stack.enter_context(Session(folder / source)) for source in sorted({case.source for case in wanted})
+        }
+        samples = measure(broker, sessions, wanted, options.repeats, options.seed)
+        about = _about(options, next(iter(sessions.values())).version, time.monotonic() - started)
+    text = table(wanted, samples, about)
+    print(text)
+    if options.write:
+        write_between_markers(options.write, text)
+    return 0
+
+
+def measure(
+    broker: RunningBroker, sessions: Mapping[str, Session], wanted: Sequence[Case], repeats: int, seed: int
+) -> dict[Case, list[Sample]]:
+    """Every repetition of each case. The first round of all warms up: it is not among them."""
+    topics: dict[tuple[int, int], str] = {}
+    for case in wanted:
+        if (case.value_bytes, case.records) not in topics:
+            topic = topics[case.value_bytes, case.records] = f"bench-{case.value_bytes}-{case.records}"
+            create_topic(broker.address, topic, PARTITIONS)
+            produce(broker.address, topic, case, seed)
+    samples: dict[Case, list[Sample]] = {case: [] for case in wanted}
+    for turn in range(repeats + 1):
+        for case in wanted:
+            group = f"{case.source}-{case.locks}-{case.value_bytes}-{turn}"
+            if case.locks is not None:
+                window = {"share.partition.max.record.locks": str(case.locks)}
+                configure_group(broker.address, group, {"share.auto.offset.reset": "earliest", **window})
+            reader = case.options(broker.address, topics[case.value_bytes, case.records], group)
+            sample = drain(broker, sessions[case.source], case, reader)
+            if turn:
+                samples[case].append(sample)
+            _tell(
+                f"{case.label}, {case.value_bytes} B: "
+                + ", ".join(f"{key} {value:,.4g}" for key, value in sample.items())
+            )
+    return samples
+
+
+def drain(broker: RunningBroker, session: Session, case: Case, options: dict[str, str]) -> Sample:
+    """One query. RuntimeError when it did not read what is there."""
+    before, spark_before = cpu_seconds(broker.pid), tree_cpu_seconds(session.pid)
+    told = session.drain(case.source, options)
+    cpu_s = cpu_seconds(broker.pid) - before
+    spark_s = tree_cpu_seconds(session.pid) - spark_before
+    if told["rows"] != case.records:
+        raise RuntimeError(f"{case.label}: {told['rows']} rows of {case.records}")
+    full = [(rows, phases) for rows, phases in told["batches"] if rows]
+    return {
+        "rate": case.records / told["elapsed_s"],
+        "broker_us": cpu_s / case.records * 1e6,
+        "spark_us": spark_s / case.records * 1e6,
+        "batches": len(full),
+        "batch_ms": median(phases["triggerExecution"] for _, phases in full),
+        **{
+            f"{name}_ms": sum(phases.get(name, 0) for _, phases in told["batches"])
+            for name in ("latestOffset", "addBatch")
+        },
+        "elapsed_s": told["elapsed_s"],
+    }
+
+
+def produce(address: str, topic: str, case: Case, seed: int) -> None:
+    """Random values, neither keys nor compression; record batches as librdkafka makes them by default."""
+    chance = random.Random(seed)
+    values = [{"value": chance.randbytes(case.value_bytes)} for _ in range(CHUNK)]
+    limits = {"queue.buffering.max.messages": 500_000, "queue.buffering.max.kbytes": 1_000_000}
+    producer = Producer({"bootstrap.servers": address, "log_level": 2, **limits})
+    for start in range(0, case.records, CHUNK):
+        chunk = values[: case.records - start]
+        while producer.produce_batch(topic, chunk, partition=start // CHUNK % PARTITIONS) < len(chunk):
+            raise RuntimeError("the producer's queue is full")
+        while len(producer) > 400_000:
+            producer.poll(0.05)
+    if producer.flush(120):
+        raise RuntimeError("records were not confirmed")
+
+
+def table(wanted: Sequence[Case], samples: dict[Case, list[Sample]], about: dict[str, str]) -> str:
+    lines = [
+        "| source | value | records | rows/s | beside Spark's | CPU per record: broker | Spark | micro-batches | of (median) |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for case in wanted:
+        figures = {key: median(sample[key] for sample in samples[case]) for key in samples[case][0]}
+        beside = [other for other in wanted if other.locks is None and other.value_bytes == case.value_bytes]
+        spark = median(sample["rate"] for sample in samples[beside[0]]) if beside else None
+        ratio = "-" if spark is None else f"{figures['rate'] / spark:.2f}x"
+        lines.append(
+            f"| {case.label} | {case.value_bytes} B | {case.records:,} | {figures['rate']:,.0f} "
+            f"| {ratio} | {figures['broker_us']:.2f} µs "
+            f"| {figures['spark_us']:.2f} µs | {figures['batches']:.0f} | {figures['batch_ms']:,.0f} ms |"
+        )
+    return "\n".join([*lines, "", *(f"{name}: {value}  " for name, value in about.items()), ""])
+
+
+def _broker(kind: Kind, folder: Path) -> RunningBroker:
+    bound = ("group.share.max.partition.max.record.locks", str(WIDEST[kind]))
+    if kind == "shareq":
+        return Shareq(folder, ("=".join(bound),))
+    return ApacheKafka(folder / "kafka", dict([bound]))
+
+
+def _about(options: argparse.Namespace, spark: str, elapsed_s: float) -> dict[str, str]:
+    described = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    broker = f"shareq {shareq.__version__}" if options.broker == "shareq" else f"Apache Kafka {KAFKA_VERSION}"
+    return {
+        "broker": f"{broker}, one node, {PARTITIONS} partitions",
+        "machine": machine(),
+        "versions": f"PySpark {spark}, Python {platform.python_version()}, librdkafka {libversion()[0]} (producer)",
+        "commit": described.stdout.strip() or "unknown",
+        "run": (
+            f"{time.strftime('%Y-%m-%d')}, {elapsed_s:.0f} s, seed {options.seed}, median of {options.repeats}, "
+            f"load average {load_average():.1f}"
+        ),
+    }
+
+
+def _tell(text: str) -> None:
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__)
+    parser.add_argument("--broker", choices=["shareq", "apache"], default="shareq")
+    parser.add_argument("--records", type=int, default=4_000_000, help="of 100 bytes; a quarter of that of 1000 bytes")
+    parser.add_argument("--most", type=int, default=200_000, help="records for the default window of locks")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000], help="bytes of a value")
+    parser.add_argument("--only", default="", help="cases whose label has this text")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", type=Path, metavar="FILE.md", help="put the table between the document's markers")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

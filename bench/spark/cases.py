@@ -1,0 +1,50 @@
+"""What is measured: sources, windows of locks, sizes of records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from bench.brokers import Kind
+
+Format = Literal["kafka", "kafka-share"]
+
+PARTITIONS: Final = 4
+DEFAULT_LOCKS: Final = 2_000
+WIDEST: Final[dict[Kind, int]] = {"shareq": 1_000_000, "apache": 10_000}
+"""What a broker lets a group have at most: Apache Kafka's bound is fixed, shareq's is a property without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One source on one topic. `locks` is the group's share.partition.max.record.locks, None for Spark's own source."""
+
+    source: Format
+    locks: int | None
+    value_bytes: int
+    records: int
+
+    @property
+    def label(self) -> str:
+        if self.locks is None:
+            return "spark-sql-kafka-0-10"
+        return f"kafka-share, {self.locks:,} locks a partition"
+
+    def options(self, address: str, topic: str, group: str) -> dict[str, str]:
+        """Of the reader. Both are asked for the same columns."""
+        common = {"kafka.bootstrap.servers": address, "subscribe": topic}
+        if self.locks is None:
+            return {**common, "startingOffsets": "earliest"}
+        return {**common, "kafka.group.id": group}
+
+
+def cases(kind: Kind, sizes: dict[int, int], most: int) -> list[Case]:
+    """`sizes`: bytes of a value -> records. With the default window at most `most` records are read: it is slow."""
+    found: list[Case] = []
+    for value_bytes, records in sizes.items():
+        found += [
+            Case("kafka", None, value_bytes, records),
+            Case("kafka-share", WIDEST[kind], value_bytes, records),
+            Case("kafka-share", DEFAULT_LOCKS, value_bytes, min(records, most)),
+        ]
+    return found

@@ -1,0 +1,125 @@
+"""PySpark 4.2.0 and the jars of Spark's Kafka source in an environment of its own, and a session for queries."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from shareq.spark.java_home import java_home
+from tests.support.apache_kafka import CACHE, ROOT
+
+HERE: Final = Path(__file__).parent
+FOLDER: Final = CACHE / "bench-spark"
+PYSPARK: Final = "4.2.0"
+"""The newest that Spark's own Kafka source is published for."""
+
+
+def environment() -> tuple[Path, Path]:
+    """The Python that has PySpark, and the folder of the jars; made on the first call. RuntimeError when that fails."""
+    python, jars, made = FOLDER / "venv" / "bin" / "python", FOLDER / "jars", FOLDER / f"made-{PYSPARK}"
+    if not made.exists():
+        if shutil.which("mvn") is None:
+            raise RuntimeError("mvn is not on the PATH: it fetches Spark's Kafka source")
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        _run(sys.executable, "-m", "venv", FOLDER / "venv")
+        _run(python, "-m", "pip", "install", "--quiet", f"pyspark=={PYSPARK}", "--editable", f"{ROOT}[spark,jre]")
+        _run(
+            "mvn",
+            "-q",
+            "-B",
+            "-f",
+            HERE / "connector.pom.xml",
+            "dependency:copy-dependencies",
+            f"-DoutputDirectory={jars}",
+        )
+        made.touch()
+    return python, jars
+
+
+class Session:
+    """A driver with local[2], in a process of its own."""
+
+    def __init__(self, folder: Path, *, cores: int = 2) -> None:
+        python, jars = environment()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._queries = 0
+        settings = {
+            "spark.master": f"local[{cores}]",
+            "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.memory": "2g",
+            "spark.local.dir": str(folder / "local"),
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+            "spark.sql.streaming.numRecentProgressUpdates": "100000",
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.log.level": "ERROR",
+        }
+        self._log = (folder / "spark.log").open("ab")
+        self._process = subprocess.Popen(
+            [python, HERE / "job.py", json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+            text=True,
+            env={
+                **os.environ,
+                "PYSPARK_PYTHON": str(python),
+                "JAVA_HOME": str(java_home()),
+                "SPARK_LOCAL_IP": "127.0.0.1",
+            },
+        )
+        self.version: str = self._answer()["spark"]
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def drain(self, source: str, options: dict[str, str]) -> dict[str, Any]:
+        """Read what is there now; what job.py tells. RuntimeError when the query fails."""
+        self._queries += 1
+        checkpoint = str(self._folder / f"checkpoint-{self._queries}")
+        assert self._process.stdin is not None
+        print(
+            json.dumps({"format": source, "options": options, "checkpoint": checkpoint}),
+            file=self._process.stdin,
+            flush=True,
+        )
+        return self._answer()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"Spark ended:\n{(self._folder / 'spark.log').read_text(errors='replace')[-3000:]}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+def _run(*command: str | Path) -> None:
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{command[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
