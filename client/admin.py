@@ -102,7 +102,7 @@ class Admin:
         self, group_id: str, request: DescribeShareGroupOffsetsRequest, timeout_ms: int
     ) -> DescribeShareGroupOffsetsResponseGroup:
         node = self._network.coordinator(group_id, timeout_ms=timeout_ms)
-        answer = self._network.submit(node, request, timeout_ms=timeout_ms).result()
+        answer = self._network.submit(node, request, timeout_ms=self._at_once(timeout_ms)).result()
         assert isinstance(answer, DescribeShareGroupOffsetsResponse)
         group = answer.groups[0]
         if group.error_code:
@@ -131,8 +131,12 @@ class Admin:
         return failure
 
     def _ask(self, leader: int, partitions: list[Partition], which: int, timeout_ms: int) -> Exchange:
-        timeout_ms = min(timeout_ms, self._network.config.request_timeout_ms)
-        return self._network.submit(leader, _list_offsets(partitions, which), timeout_ms=timeout_ms)
+        request = _list_offsets(partitions, which)
+        return self._network.submit(leader, request, timeout_ms=self._at_once(timeout_ms))
+
+    def _at_once(self, timeout_ms: int) -> int:
+        """How long one answer may take when a call has so long."""
+        return min(timeout_ms, self._network.config.request_timeout_ms)
 
     def _by_leader(
         self, partitions: set[Partition], timeout_ms: int
