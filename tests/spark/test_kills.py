@@ -8,7 +8,7 @@ import pytest
 
 from tests.interop.support.broker_under_test import Kind
 from tests.spark.kills.campaign import Campaign
-from tests.spark.kills.cells import CHOSEN, Cell
+from tests.spark.kills.cells import CHOSEN, Ack, Cell, Step, Victim
 
 
 @pytest.fixture(scope="module")
@@ -28,3 +28,14 @@ def test_nothing_lost_nothing_twice_replayed_the_same(campaign: Campaign, cell: 
     assert outcome.verdict.faults == []
     assert outcome.verdict.in_spark > 0
     assert cell.competitor or outcome.verdict.in_competitor == 0
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize(
+    ("step", "plant", "found"),
+    [(Step.ACQUIRED, "accept-early", "lost"), (Step.COMMITS_WRITTEN, "forgetful", "doubled")],
+)
+def test_a_planted_fault_is_found(campaign: Campaign, step: Step, plant: str, found: str) -> None:
+    outcome = campaign.play(Cell(Victim.RUNNER, step, Ack.COMMIT, False), plant)
+    assert outcome.verdict is not None, outcome.error
+    assert getattr(outcome.verdict, found)

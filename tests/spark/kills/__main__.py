@@ -1,4 +1,4 @@
-"""`python -m tests.spark.kills`: Spark's kill matrix, on shareq or Apache Kafka 4.3.1. Exit code 1 when a cell fails."""
+"""`python -m tests.spark.kills`: Spark's kill matrix, on shareq or Apache Kafka 4.3.1. Exit code 1 when one fails."""
 
 from __future__ import annotations
 

@@ -34,10 +34,10 @@ class Campaign:
         self._broker = BrokerUnderTest(kind, SETTINGS)
         self._drivers = Drivers(self._folder)
 
-    def play(self, cell: Cell) -> Outcome:
-        """Never raises for what goes wrong within the cell: that is an outcome."""
+    def play(self, cell: Cell, plant: str = "") -> Outcome:
+        """Never raises for what goes wrong within the cell: that is an outcome. `plant`: a fault, see `source`."""
         began = time.monotonic()
-        scene = Scene(cell, self._broker, self._drivers, self._folder, self._seed)
+        scene = Scene(cell, self._broker, self._drivers, self._folder, self._seed, plant)
         try:
             verdict = judge(scene.play())
         except (Unfinished, DriverFailed, OSError, RuntimeError, AssertionError, ValueError) as error:

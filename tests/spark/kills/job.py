@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import sys
 import time
@@ -80,6 +81,7 @@ def _writer(sink: Path, gate: str) -> Callable[[DataFrame, int], None]:
 
 def _reason(text: str) -> str:
     """The line of an exception that says what happened: the last of Python's, else the first."""
+    text = re.sub(r"Query \[id = [^]]*\] ", "", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if "Error:" in line or "Exception:" in line]
     return (causes[-1] if causes else lines[0] if lines else "")[:300]

@@ -62,10 +62,13 @@ class Drivers:
 class Scene:
     """Plays one cell. `query` tells afterwards what became of the query, `ended_by` what it first ended with."""
 
-    def __init__(self, cell: Cell, broker: BrokerUnderTest, drivers: Drivers, folder: Path, seed: int) -> None:
+    def __init__(
+        self, cell: Cell, broker: BrokerUnderTest, drivers: Drivers, folder: Path, seed: int, plant: str = ""
+    ) -> None:
         self.query = ""
         self.ended_by = ""
         self._cell = cell
+        self._plant = plant
         self._broker = broker
         self._drivers = drivers
         self._random = Random(f"{seed} {cell.name}")
@@ -164,6 +167,7 @@ class Scene:
             "kafka.group.id": self._group,
             "subscribe": self._topic,
             "ack": str(self._cell.ack),
+            "plant": self._plant,
         }
         self._drivers.current().order(
             "start",
@@ -177,7 +181,9 @@ class Scene:
     def _feed_until(self, reached: threading.Event, what: str) -> None:
         """Feed a little at a time, as long as it takes: the other member may be quicker than Spark."""
         deadline = time.monotonic() + PATIENCE_S
-        while not reached.wait(0.2):
+        pause_s = 0.1
+        while not reached.wait(pause_s):
+            pause_s = min(1.0, pause_s * 1.2)
             self._check(deadline, what)
             with self._quiet:
                 if reached.is_set():

@@ -1,6 +1,10 @@
 """The product's source, with one thing more: it tells the harness each step, and waits there until it may go on.
 
-Option `killGate` is where the harness listens. Everything else is the product's, but for the name.
+Option `killGate` is where the harness listens. Everything else is the product's, but for the name, and for what option
+`plant` names, a fault that the harness must find:
+
+* `accept-early`: records are acknowledged as soon as they are acquired.
+* `forgetful`: what an earlier run handed to Spark is not known when it comes again.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ class KillSource(KafkaShareSource):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         given = {name.lower(): value for name, value in options.items()}
-        self._gate = given.pop("killgate")
+        self._gate, self._plant = given.pop("killgate"), given.pop("plant")
         super().__init__(given)
 
     @classmethod
@@ -39,20 +43,20 @@ class KillSource(KafkaShareSource):
 
     def streamReader(self, schema: StructType) -> KillReader:
         reader = super().streamReader(schema)
-        return KillReader(reader._options, reader._columns, self._gate)
+        return KillReader(reader._options, reader._columns, self._gate, self._plant)
 
 
 class KillReader(ShareGroupStreamReader):
     """In the runner and in the workers."""
 
-    def __init__(self, options: SourceOptions, columns: Sequence[str], gate: str) -> None:
+    def __init__(self, options: SourceOptions, columns: Sequence[str], gate: str, plant: str) -> None:
         super().__init__(options, columns)
-        self._gate = gate
+        self._gate, self._plant = gate, plant
         self._committed = 0  # the last micro-batch that was told as committed
         self._sessions: dict[Any, int] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_gate": self._gate}
+        return {**super().__getstate__(), "_gate": self._gate, "_plant": self._plant}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         before = SourceOffset.from_json(start)
@@ -60,10 +64,16 @@ class KillReader(ShareGroupStreamReader):
         if before.batch and before.seq > self._committed:  # Spark asks again and again while there is nothing
             self._committed = before.seq
             tell(self._gate, "commits-written")
+        if self._plant == "forgetful" and self._driver is None:
+            start = {**start, "b": {}, "u": {}}
         end = super().latestOffset(start, limit)
         if end != start:
             self._tell_lost_sessions()
-            tell(self._gate, "acquired", ranges=_ranges(SourceOffset.from_json(end)))
+            acquired = SourceOffset.from_json(end)
+            if self._plant == "accept-early":
+                driver = self._running()
+                driver._accept(driver._books.log_written(acquired))
+            tell(self._gate, "acquired", ranges=_ranges(acquired))
         return end
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
