@@ -122,6 +122,7 @@ def test_a_leader_without_records_does_not_keep_those_of_another(two: ShareClust
     started = time.monotonic()
     assert ranges(consumer.poll(max_records=100, max_wait_ms=15_000)) == [(1, 0, 0)]
     assert time.monotonic() - started < 5
+    assert {request.max_wait_ms <= 100 for node in two.nodes.values() for request in node.fetches} == {True}
 
 
 def test_a_partition_that_moves_is_fetched_from_its_new_leader(two: ShareCluster, join: Member) -> None:
@@ -160,6 +161,17 @@ def test_a_connection_that_ends_during_a_fetch(two: ShareCluster, join: Member) 
     poll_until(consumer, lambda: epochs(two.nodes[2])[-1:] == [0] and len(two.nodes[2].fetches) > 2)
     assert consumer.generation[place(0)] == before[place(0)]
     assert consumer.generation[place(1)] > before[place(1)]
+
+
+def test_a_session_is_not_used_over_another_connection(two: ShareCluster, join: Member) -> None:
+    """A broker that has yet to notice the end of the first would accept that, and release the locks later."""
+    consumer = both_filled(two, join)
+    before = consumer.generation[place(1)]
+    asked = len(two.nodes[2].fetches)
+    two.nodes[2].broker.hang_up()
+    poll_until(consumer, lambda: len(two.nodes[2].fetches) > asked + 1)
+    assert epochs(two.nodes[2])[asked : asked + 2] == [0, 1]
+    assert consumer.generation[place(1)] > before
 
 
 @pytest.mark.parametrize("error", [ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH])
