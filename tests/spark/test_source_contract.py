@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import AcknowledgeType, Message
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 def stream(spark: SparkSession, broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path) -> ShareStream:
     return ShareStream(spark, broker.bootstrap, unique("topic"), unique("group"), tmp_path, partitions=2)
+
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
 
 
 class SinkFailed(Exception):
@@ -108,28 +111,17 @@ def test_each_record_is_in_exactly_one_micro_batch_of_a_checkpoint(stream: Share
     assert stream.lag() == 0
 
 
-def test_a_sink_idempotent_by_batch_id_has_every_record_once(stream: ShareStream) -> None:
-    """The example of docs/spark.md: a file for each micro-batch, written as a whole, replaced when it comes again."""
-    folder = stream.folder / "sink"
-    folder.mkdir()
+def test_the_example_has_every_record_once(stream: ShareStream) -> None:
+    """The example of docs/spark.md, killed between its sink and Spark's commit log: effectively once for this query."""
     stream.create()
     values = stream.produce(50)
-    crash = True
-
-    def sink(rows: DataFrame, batch_id: int) -> None:
-        part = folder / f"{batch_id}.part"
-        part.write_text(json.dumps([row.value.decode() for row in rows.collect()]))
-        part.replace(folder / f"{batch_id}.json")
-        if crash:
-            raise SinkFailed  # after the sink has them, before Spark writes that down
-
-    with pytest.raises(Exception, match="SinkFailed"):
-        stream.start(stream.load(), sink).awaitTermination(90)
-    crash = False
+    run_example(stream)
+    stream.forget_commit(0)
     values += stream.produce(50, start=50)
-    stream.start(stream.load(), sink).awaitTermination(90)
-    written = [value.encode() for file in folder.glob("*.json") for value in json.loads(file.read_text())]
+    run_example(stream)
+    written = [row.value for row in stream.spark.read.parquet(str(stream.folder / "sink")).collect()]
     assert sorted(written) == sorted(values)
+    assert len(stream.committed()) == 2
 
 
 def test_another_member_may_receive_what_this_query_lost_before_acknowledging(stream: ShareStream) -> None:
@@ -320,6 +312,23 @@ def test_a_stopped_query_gives_its_records_back_at_once(stream: ShareStream) -> 
     until(lambda: not query.isActive)
     ledger = take_all(stream, 20)
     assert ledger.finished.keys() == set(taken[0].places)
+
+
+def run_example(stream: ShareStream) -> None:
+    """The code of the document, with this test's names in the place of its own."""
+    (example,) = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+    for there, here in {
+        "localhost:9092": stream.bootstrap,
+        '"sorting"': f'"{stream.group}"',
+        '"flights"': f'"{stream.topic}"',
+        "sink/": f"{stream.folder}/sink/",
+        "sink-checkpoint": f"{stream.folder}/checkpoint",
+    }.items():
+        assert there in example
+        example = example.replace(there, here)
+    names: dict[str, Any] = {"spark": stream.spark}
+    exec(compile(example, str(DOCUMENT), "exec"), names)
+    assert names["query"].awaitTermination(90)
 
 
 def release_all(_: Message) -> AcknowledgeType:

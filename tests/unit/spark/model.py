@@ -6,6 +6,7 @@ Nothing here is shared with the product: a broker that locks offset by offset, a
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -78,8 +79,9 @@ class ModelBroker:
         return not record.finished and record.owner is not None and record.locked_until > now_ms
 
 
-AckFate = Literal["answered", "lost before", "lost after"]
-"""Of an acknowledgement: it arrives and is answered, or the connection breaks before or after the broker took it."""
+AckFate = Literal["answered", "refused", "lost before", "lost after"]
+"""Of a request of acknowledgements: it is answered; it could not be written down, and locks stay; the connection breaks
+before or after the broker took it."""
 
 
 class Query:
@@ -114,9 +116,10 @@ class Query:
         self.broker.close(self.session)
         self.session += 2  # odd numbers are the other member
 
-    def step(self, most: int, fate: AckFate, stop_at: int) -> None:
+    def step(self, most: int, fates: Sequence[AckFate], stop_at: int) -> None:
         """latestOffset, offset log, partitions, sink, commit log; killed and started again after `stop_at` of these."""
-        end = self.latest_offset(most, fate)
+        of_begin, of_swallowed, of_logged = fates
+        end = self.latest_offset(most, of_begin, of_swallowed)
         if stop_at == 1:
             self.restart()
             return
@@ -128,7 +131,7 @@ class Query:
             return
         if self.ack == "log":
             acks = self.acquisition.log_written(self._offset(end))
-            self.acquisition.acknowledged(self._send(acks, "accept", fate))
+            self.acquisition.acknowledged(self._send(acks, "accept", of_logged))
         if stop_at == 3:
             self.restart()
             return
@@ -136,17 +139,17 @@ class Query:
         if stop_at in (4, 5):
             self.restart()
 
-    def latest_offset(self, most: int, fate: AckFate) -> str | None:
+    def latest_offset(self, most: int, of_begin: AckFate, of_swallowed: AckFate) -> str | None:
         start = self._offset(self.offset_log[-1]) if self.offset_log else INITIAL
         books = self.acquisition
         books.sessions(self._session_of)
         books.expire(self.now_ms)
-        books.acknowledged(self._send(books.begin(start), "accept", fate))
+        books.acknowledged(self._send(books.begin(start), "accept", of_begin))
         books.sessions(self._session_of)
         books.below_start_offsets({KEY: self.broker.start_offset})
         found = self.broker.acquire(self.session, most, self.now_ms)
         verdicts = books.acquired(found, session_of=self._session_of, now_ms=self.now_ms, lock_ms=LOCK_MS)
-        books.acknowledged(self._send(verdicts.accept, "accept", fate))
+        books.acknowledged(self._send(verdicts.accept, "accept", of_swallowed))
         books.sessions(self._session_of)
         end = books.next_offset(start)
         return None if end is None else json.dumps(end.to_json())
@@ -185,6 +188,8 @@ class Query:
 
     def _send(self, acks: list[AckRange], kind: str, fate: AckFate) -> list[Result]:
         session = self.session
+        if fate == "refused":
+            return [(ack, ErrorCode.COORDINATOR_NOT_AVAILABLE) for ack in acks]
         if acks and fate != "answered":
             if fate == "lost after":
                 for ack in acks:

@@ -1,0 +1,55 @@
+"""A job of its own that drains a share group into Parquet: `share_job MASTER BOOTSTRAP TOPIC GROUP FOLDER`.
+
+MASTER is a Spark master, or `connect` for a session over Spark Connect. Prints how many rows came, and how many differ.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.spark.support.session import open_session, spark_environment
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def main(master: str, bootstrap: str, topic: str, group: str, folder: Path) -> None:
+    spark = session(master, folder)
+    import shareq.spark  # registers with the session
+
+    assert shareq.spark.register
+    rows = (
+        spark.readStream.format("kafka-share")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("kafka.group.id", group)
+        .option("subscribe", topic)
+        .option("minPartitions", 4)
+        .load()
+    )
+    query = (
+        rows.writeStream.format("parquet")
+        .option("path", str(folder / "rows"))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(120)
+    found = sorted(int(row.value) for row in spark.read.parquet(str(folder / "rows")).collect())
+    print("rows", len(found), "distinct", len(set(found)), flush=True)
+    spark.stop()
+
+
+def session(master: str, folder: Path) -> SparkSession:
+    if master != "connect":
+        return open_session(folder, master=master, spark__executor__memory="512m")
+    from pyspark.sql import SparkSession
+
+    os.environ.update(spark_environment())
+    return SparkSession.builder.remote("local[2]").config("spark.local.dir", str(folder / "local")).getOrCreate()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:5], Path(sys.argv[5]))
