@@ -123,6 +123,7 @@ class Admin:
                 asked.append((self._ask(leader, rows, _START, timeout_ms), self._ask(leader, rows, _END, timeout_ms)))
             except Unreachable as error:
                 failure = error
+        self._network.collect([exchange for both in asked for exchange in both])
         for starts, ends in asked:
             try:
                 failure = _take_in(_offsets(starts), _offsets(ends), found) or failure

@@ -27,6 +27,7 @@ Clock = Callable[[], float]
 
 _SIZE: Final = Struct(">i")
 _CERTIFICATE_ALERTS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED", "HANDSHAKE_FAILURE", "PROTOCOL_VERSION")
+_TOO_LATE: Final = "did not answer in time"
 _SESSION_SHARE: Final = 0.85
 """After this share of a login's life it is renewed, as in Java."""
 
@@ -55,6 +56,11 @@ class Exchange:
         if self._answer is None:
             raise Disconnected(f"{self._failure} (during {self._name})")
         return self._answer
+
+    def give_up(self) -> None:
+        """There will be no answer: the connection is closed, as after a deadline. Without effect when it is done."""
+        if not self.done:
+            self.connection.close(_TOO_LATE)
 
 
 class Connection:
@@ -204,10 +210,8 @@ class Connection:
             raise
 
     def _left(self, deadline: float) -> float:
-        left = deadline - self._clock()
-        if left <= 0:
-            raise TimeoutError
-        return left
+        """For a socket's timeout. After the deadline 0: what has come while others were waited for is still taken."""
+        return max(deadline - self._clock(), 0.0)
 
     def _last_words(self) -> OSError | None:
         """After a failed send: the alert with which the peer ended TLS, where there is one to read."""
@@ -306,8 +310,8 @@ def _is_certificate_alert(error: Exception) -> bool:
 
 
 def _text(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "did not answer in time"
+    if isinstance(error, TimeoutError | BlockingIOError | ssl.SSLWantReadError | ssl.SSLWantWriteError):
+        return _TOO_LATE
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
         return "closed the connection"
     if isinstance(error, ssl.SSLError):

@@ -115,7 +115,16 @@ class Network:
 
     def ready(self, exchanges: Sequence[Exchange], timeout_ms: int) -> list[Exchange]:
         """Those whose answers have come or begun to come, after waiting for the first of them; [] after the timeout."""
-        deadline = self._deadline(timeout_ms)
+        return self._ready_by(exchanges, self._deadline(timeout_ms))
+
+    def collect(self, exchanges: Sequence[Exchange]) -> None:
+        """Wait for the answers of all, and take each when it comes: one that stays out costs no other its deadline."""
+        while waiting := [exchange for exchange in exchanges if not exchange.done]:
+            first = min(waiting, key=lambda exchange: exchange.deadline)
+            if not self._ready_by(waiting, first.deadline):
+                first.give_up()
+
+    def _ready_by(self, exchanges: Sequence[Exchange], deadline: float) -> list[Exchange]:
         while True:
             done = [exchange for exchange in exchanges if exchange.done]
             if done or not exchanges:

@@ -8,6 +8,7 @@ acquisition are dropped unread.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import threading
 import uuid
 from collections import deque
@@ -36,6 +37,11 @@ __all__ = ["AckRange", "AcknowledgeType", "AcquiredRange", "ShareRangeConsumer"]
 DEFAULT_MAX_BYTES: Final = 32 << 20
 TURN_MS: Final = 1000
 """How long one turn of `poll` may keep the other methods waiting."""
+ANSWER_MS: Final = 10_000
+"""How long one broker may keep a turn waiting, whatever `request.timeout.ms` says: a third of Kafka's default lock. One
+that hangs must not cost the locks at the others, whose renewals wait for the turn."""
+SETUP_MS: Final = 5_000
+"""As `ANSWER_MS`, for a new connection."""
 SPLITS: Final = 64
 """How often `acknowledge` may halve what a broker refused because of one range in it."""
 
@@ -56,7 +62,7 @@ class ShareRangeConsumer:
         self._backoff_ms = config.retry_backoff_ms
         self._member = ShareMember(group_id, new_member_id(), topics, rack or config.client_rack or None)
         self._leaders = ShareLeaders(group_id, self._member.member_id)
-        self._network = Network(config, tries_again=False)  # a poll ends in time; the next one goes on
+        self._network = Network(_quick(config), tries_again=False)  # a poll ends in time; the next one goes on
         self._driver = ShareDriver(self._network, self._member, self._leaders, backoff_ms=self._backoff_ms)
         self._turn = _Turn()
         self._closing = threading.Event()
@@ -266,6 +272,14 @@ class _Turn:
 
     def __exit__(self, *_: object) -> None:
         self._taken.release()
+
+
+def _quick(config: ClientConfig) -> ClientConfig:
+    return dataclasses.replace(
+        config,
+        request_timeout_ms=min(config.request_timeout_ms, ANSWER_MS),
+        connection_setup_timeout_ms=min(config.connection_setup_timeout_ms, SETUP_MS),
+    )
 
 
 def _by_place(ranges: Sequence[AckRange]) -> dict[Place, list[AckRange]]:

@@ -154,6 +154,7 @@ class ShareDriver:
             (leader, self._send_fetch(leader, limits._replace(max_records=records)))
             for leader, records in self._shares(ready, limits.max_records)
         ]
+        self._network.collect([exchange for _, exchange in sent if isinstance(exchange, Exchange)])
         acquired: list[AcquiredRange] = []
         troubles: list[ClientError] = []
         for leader, exchange in sent:
@@ -225,6 +226,7 @@ class ShareDriver:
     def acknowledge(self, portions: Sequence[tuple[Leader, list[AckRange]]], kind: AcknowledgeType) -> list[AckOutcome]:
         """One ShareAcknowledge to each of these leaders; the outcomes in the same order."""
         sent = [(leader, self._send_acknowledge(leader, ranges, kind)) for leader, ranges in portions]
+        self._network.collect([exchange for _, exchange in sent if isinstance(exchange, Exchange)])
         outcomes: list[AckOutcome] = []
         refused: ClientError | None = None
         for leader, exchange in sent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import time
@@ -240,3 +241,13 @@ def test_a_login_that_is_refused_ends_the_connection(connect: Open) -> None:
     with pytest.raises(AuthenticationFailed, match="no more"):
         connection.submit(MetadataRequest([]), clock() + LATER)
     assert not connection.alive()
+
+
+def test_an_answer_that_came_in_time_is_taken_after_the_deadline_too(connect: Open) -> None:
+    """Whoever waits for several brokers may come to it late."""
+    clock = Clock()
+    connection, _ = connect({ApiKey.METADATA: numbered()}, clock=clock)
+    exchange = connection.submit(MetadataRequest([]), clock() + LATER)
+    select.select([connection], [], [], LATER)
+    clock.ahead = 2 * LATER
+    assert controller(exchange.result()) == 0

@@ -231,6 +231,18 @@ def test_whoever_answers_first_is_told(world: World) -> None:
         waiting.result()
 
 
+def test_one_that_stays_out_costs_no_other_its_answer(world: World) -> None:
+    mute, _ = world.broker(1), world.broker(2)
+    mute.scripts[ApiKey.FETCH] = lambda _: None
+    network = world.impatient(mute)
+    waiting, answered = network.submit(1, FetchRequest()), network.submit(2, FetchRequest())
+    network.collect([waiting, answered])
+    assert answered.result() == FetchResponse(session_id=7)
+    with pytest.raises(Disconnected, match="did not answer in time"):
+        waiting.result()
+    network.collect([])
+
+
 # The cluster
 
 

@@ -1,0 +1,38 @@
+"""A broker that hangs: its connection stays, and no answer comes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from shareq.client import share_consumer
+from shareq.client.share_consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from tests.support.scripted_share_cluster import TOPIC, TOPIC_ID, ShareCluster, place
+
+RENEW = AcknowledgeType.RENEW
+PATIENCE_S = 20
+"""Less than the request.timeout.ms that this is about."""
+
+
+def test_a_leader_that_hangs_does_not_cost_the_locks_at_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Renewals wait for the call under way, and locks last 30 s by default, as long as request.timeout.ms."""
+    monkeypatch.setattr(share_consumer, "ANSWER_MS", 200)
+    with ShareCluster(2) as cluster, ShareRangeConsumer(cluster.config(), "g", [TOPIC]) as consumer:
+        cluster.nodes[1].ready[0].append((0, 9))
+        cluster.nodes[2].ready[1].append((0, 9))
+        acquired: list[AcquiredRange] = []
+        started = time.monotonic()
+        while len(acquired) < 2 and time.monotonic() < started + PATIENCE_S:
+            acquired += consumer.poll(max_records=100, max_wait_ms=100)
+        generation = dict(consumer.generation)
+        cluster.nodes[1].broker.scripts[ApiKey.SHARE_FETCH] = lambda _: None
+        hung = time.monotonic()
+        while consumer.generation[place(0)] == generation[place(0)] and time.monotonic() < hung + PATIENCE_S:
+            consumer.poll(max_records=100, max_wait_ms=20)
+        assert time.monotonic() < hung + PATIENCE_S
+        assert consumer.generation[place(1)] == generation[place(1)]
+        held = AckRange(TOPIC_ID, 1, 0, 9)
+        assert consumer.acknowledge([held], RENEW) == [(held, ErrorCode.NONE)]
