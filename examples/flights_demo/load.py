@@ -15,7 +15,7 @@ from examples.flights_demo.progress import Progress
 
 def create_topic(bootstrap: str, topic: str, partitions: int) -> None:
     """Raises KafkaException when there is one of the name."""
-    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
     for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
         future.result(30)
 
