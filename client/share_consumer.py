@@ -125,7 +125,8 @@ class ShareRangeConsumer:
 
         INVALID_RECORD_STATE: the lock is no longer ours. NETWORK_EXCEPTION: the connection was lost, and whether the
         acknowledgement counted is not known. SHARE_SESSION_NOT_FOUND: the session, and thereby the lock, was gone
-        before. Ranges of one partition may not overlap. RENEW needs brokers of Kafka 4.2 or newer.
+        before. Any other error: the broker could not do it, and the lock may still be ours. Ranges of one partition may
+        not overlap. RENEW needs brokers of Kafka 4.2 or newer.
         """
         results: _Results = []
         queues: _Queues = {}
