@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shareq.client.config import ClientConfig
-from shareq.client.network import Network
-from shareq.protocol.generated.delete_records import DeleteRecordsResponse
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.spark.support.share_stream import ShareStream
-from tests.support.administration import delete_records_request
+from tests.spark.support.share_stream import ShareStream, delete_records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +41,7 @@ def test_records_that_are_gone_fail_the_query_or_are_left_out(stream: ShareStrea
     stream.create().produce(60)
     (batch,) = stream.drain()
     stream.forget_commit(batch.number)
-    delete_records(stream, 25)
+    delete_records(stream.bootstrap, stream.topic, 25)
     with pytest.raises(Exception, match=r"DataLoss: .*-0: offsets 0 to 59 .* failOnDataLoss=false"):
         stream.drain()
     (left,) = stream.drain(stream.load(failOnDataLoss=False))
@@ -70,7 +66,7 @@ def test_bad_options_are_told_at_load(stream: ShareStream, options: dict[str, ob
 def test_a_schema_of_other_columns_is_refused(stream: ShareStream) -> None:
     stream.create()
     with pytest.raises(Exception, match=r"SchemaError: kafka-share: a schema may choose .* price is none of them"):
-        stream.drain(stream.load("price double"))
+        stream.drain(stream.load_columns("price double"))
 
 
 def test_a_topic_that_does_not_exist(stream: ShareStream) -> None:
@@ -112,14 +108,3 @@ def test_registering_again_does_no_harm(stream: ShareStream, spark: SparkSession
     values = stream.produce(5)
     (batch,) = stream.drain()
     assert sorted(row.value for row in batch.rows) == sorted(values)
-
-
-def delete_records(stream: ShareStream, before: int) -> None:
-    network = Network(ClientConfig.from_properties({"bootstrap.servers": stream.bootstrap}))
-    try:
-        leader = network.leader(network.topic_ids([stream.topic])[stream.topic], 0)
-        answer = network.request(leader, delete_records_request(stream.topic, {0: before}))
-    finally:
-        network.close()
-    assert isinstance(answer, DeleteRecordsResponse)
-    assert answer.topics[0].partitions[0].error_code == 0

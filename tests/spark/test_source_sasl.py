@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import (
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclOperation,
     AclPermissionType,
@@ -95,7 +95,7 @@ def test_what_may_not_be_read_is_told_without_the_password(stream: ShareStream, 
     assert password not in str(failure.value)
 
 
-def login(broker: BrokerUnderTest, user: str) -> dict[str, object]:
+def login(broker: BrokerUnderTest, user: str) -> dict[str, str | int | float | bool]:
     return {
         "bootstrap.servers": broker.bootstrap,
         "security.protocol": "SASL_PLAINTEXT",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,9 @@ from tests.spark.support.share_stream import ShareStream
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+Headers = list[tuple[str, str | bytes | None]]
+Record = tuple[bytes | None, bytes | None, Headers, int]
+
 STAMPS = [1, 999, 1_700_000_000_123, 1_750_000_000_999]
 
 
@@ -28,13 +31,13 @@ def stream(spark: SparkSession, broker: BrokerUnderTest, unique: Callable[[str],
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
 def test_columns_and_values_equal_what_was_produced(stream: ShareStream, codec: str) -> None:
     """Null and empty keys and values, headers of every kind, times as the producer set them."""
-    records = [
+    records: list[Record] = [
         (b"key", b"value", [], STAMPS[0]),
         (None, b"value", [("one", b"1"), ("two", None), ("one", b"")], STAMPS[1]),
         (b"key", None, [("\u00e9t\u00e9", b"\xff\x00")], STAMPS[2]),
         (b"", b"", [], STAMPS[3]),
-        *((b"k%d" % number, b"v" * number, [("n", b"%d" % number)], STAMPS[2] + number) for number in range(200)),
     ]
+    records.extend((b"k%d" % n, b"v" * n, [("n", b"%d" % n)], STAMPS[2] + n) for n in range(200))
     stream.create()
     send(stream, records, {"compression.type": codec})
     (batch,) = stream.drain(stream.load(includeHeaders=True, includeDeliveryCount=True))
@@ -78,7 +81,7 @@ def test_records_of_aborted_transactions_are_not_there_and_markers_neither(strea
 def test_a_schema_chooses_columns_in_any_order(stream: ShareStream) -> None:
     stream.create()
     values = stream.produce(30)
-    (batch,) = stream.drain(stream.load("value binary, offset bigint, topic string"))
+    (batch,) = stream.drain(stream.load_columns("value binary, offset bigint, topic string"))
     assert batch.rows[0].__fields__ == ["value", "offset", "topic"]
     assert sorted(row.value for row in batch.rows) == sorted(values)
 
@@ -96,7 +99,7 @@ def test_several_topics_and_partitions(stream: ShareStream, unique: Callable[[st
     assert {(row.topic, row.partition) for row in rows} == {*((stream.topic, n) for n in range(3)), (other.topic, 0)}
 
 
-def send(stream: ShareStream, records: list[tuple[object, ...]], properties: dict[str, str]) -> None:
+def send(stream: ShareStream, records: Sequence[Record], properties: dict[str, str]) -> None:
     failures: list[object] = []
     producer = Producer({"bootstrap.servers": stream.bootstrap, "linger.ms": 50, **properties, **QUIET})
     for key, value, headers, stamp in records:

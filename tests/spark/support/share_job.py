@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 def main(master: str, bootstrap: str, topic: str, group: str, folder: Path) -> None:
     spark = session(master, folder)
-    import shareq.spark  # registers with the session
+    import shareq.spark  # noqa: F401  # registers with the session
 
-    assert shareq.spark.register
     rows = (
         spark.readStream.format("kafka-share")
         .option("kafka.bootstrap.servers", bootstrap)
@@ -52,4 +51,5 @@ def session(master: str, folder: Path) -> SparkSession:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5], Path(sys.argv[5]))
+    master, bootstrap, topic, group, folder = sys.argv[1:]
+    main(master, bootstrap, topic, group, Path(folder))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
+from shareq.protocol.generated.delete_records import DeleteRecordsResponse
 from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
+from tests.support.administration import delete_records_request
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming import DataStreamReader, StreamingQuery
 
 TIMEOUT_S = 90
 
@@ -63,7 +65,15 @@ class ShareStream:
         )
         return values
 
-    def load(self, schema: str | None = None, **options: object) -> DataFrame:
+    def load(self, **options: object) -> DataFrame:
+        """The stream, with options over those that every one needs."""
+        return self._reader(options).load()
+
+    def load_columns(self, schema: str) -> DataFrame:
+        """The stream with a schema of the user's."""
+        return self._reader({}).schema(schema).load()
+
+    def _reader(self, options: Mapping[str, object]) -> DataStreamReader:
         reader = self.spark.readStream.format("kafka-share")
         chosen = {
             "kafka.bootstrap.servers": self.bootstrap,
@@ -74,7 +84,7 @@ class ShareStream:
         }
         for name, value in chosen.items():
             reader = reader.option(name, value)
-        return reader.load() if schema is None else reader.schema(schema).load()
+        return reader
 
     def start(
         self, rows: DataFrame, sink: Callable[[DataFrame, int], None], *, checkpoint: str = "checkpoint", **trigger: Any
@@ -134,6 +144,18 @@ def collect_into(taken: list[Batch]) -> Callable[[DataFrame, int], None]:
             taken.append(Batch(number, found))
 
     return sink
+
+
+def delete_records(bootstrap: str, topic: str, before: int) -> None:
+    """Let the log of partition 0 begin with offset `before`."""
+    network = Network(ClientConfig.from_properties({"bootstrap.servers": bootstrap}))
+    try:
+        leader = network.leader(network.topic_ids([topic])[topic], 0)
+        answer = network.request(leader, delete_records_request(topic, {0: before}))
+    finally:
+        network.close()
+    assert isinstance(answer, DeleteRecordsResponse)
+    assert answer.topics[0].partitions[0].error_code == 0
 
 
 def told_by(query: StreamingQuery) -> list[dict[str, Any]]:

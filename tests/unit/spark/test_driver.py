@@ -1,0 +1,193 @@
+"""The runner's side against a broker: what is acquired and acknowledged when Spark asks for offsets; restarts, too."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from shareq.client.admin import Admin
+from shareq.client.config import ClientConfig
+from shareq.client.errors import ClientError
+from shareq.client.network import Network
+from shareq.spark.driver import Driver
+from shareq.spark.offsets import INITIAL, SourceOffset
+from shareq.spark.options import SourceOptions
+from shareq.testing import Broker
+from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
+
+TIMEOUT_S = 30.0
+
+
+class World:
+    """A broker with the topic `t` (two partitions) and the group `g`, and drivers one after the other."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.bootstrap = broker.bootstrap
+        self.drivers: list[Driver] = []
+        create_topic(self.bootstrap, "t", 2)
+        read_from_start(self.bootstrap, "g")
+
+    def produce(self, count: int) -> None:
+        produce(self.bootstrap, "t", [(number % 2, b"%d" % number) for number in range(count)], batch_records=5)
+
+    def driver(self, **options: object) -> Driver:
+        given = {"kafka.bootstrap.servers": self.bootstrap, "kafka.group.id": "g", "subscribe": "t"}
+        self.drivers.append(Driver(SourceOptions.parse(given | {name: str(value) for name, value in options.items()})))
+        return self.drivers[-1]
+
+    def lag(self) -> int | None:
+        network = Network(ClientConfig.from_properties({"bootstrap.servers": self.bootstrap}))
+        try:
+            rows = Admin(network).share_offsets("g")
+        finally:
+            network.close()
+        known = [row.lag for row in rows.values() if row.lag is not None]
+        return sum(known) if len(known) == 2 else None
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    settings = {"group.share.min.record.lock.duration.ms": "1000"}
+    with Broker(mode="thread", config=settings) as broker:
+        world = World(broker)
+        yield world
+        for driver in world.drivers:
+            driver.close()
+
+
+def next_batch(driver: Driver, start: SourceOffset, most: int | None = None) -> SourceOffset:
+    """Asked until there is one, as Spark does; through JSON, as through its log."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while (end := driver.latest(start, most)) is None:
+        assert time.monotonic() < deadline
+    return SourceOffset.from_json(json.loads(json.dumps(end.to_json())))
+
+
+def until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_next_question_accepts_the_micro_batch_before(world: World) -> None:
+    world.produce(20)
+    driver = world.driver()
+    first = next_batch(driver, INITIAL)
+    assert (first.seq, first.records) == (1, 20)
+    assert world.lag() is None  # nothing acknowledged
+    assert driver.report()["locksHeld"] == 20
+    assert driver.latest(first, None) is None
+    assert world.lag() == 0
+    assert driver.report() | {"lag": 0} == {
+        "lag": 0,
+        "locksHeld": 0,
+        "unconfirmed": 0,
+        **(counted := {"acquired": 20, "redelivered": 0, "swallowed": 0, "accepted": 20}),
+        **(none := {"rejected": 0, "renewed": 0, "lost": 0}),
+        "total": counted | none,
+    }
+
+
+def test_a_limit_is_kept(world: World) -> None:
+    world.produce(20)
+    driver = world.driver()
+    start = INITIAL
+    for wanted in (7, 7, 6):
+        start = next_batch(driver, start, 7)
+        assert start.records == wanted
+
+
+def test_a_driver_that_goes_on_from_the_log_recognises_what_it_had(world: World) -> None:
+    """The first one ends with its locks; the second accepts what comes back, and emits only what is new."""
+    world.produce(20)
+    driver = world.driver()
+    first = next_batch(driver, INITIAL)
+    driver.close()
+    world.produce(4)
+    driver = world.driver()
+    second = next_batch(driver, first)
+    assert second.records == 4
+    assert driver.report()["swallowed"] == 20
+    assert driver.latest(second, None) is None
+    assert world.lag() == 0
+
+
+def test_a_broker_that_was_killed_forgets_the_locks_and_nothing_is_emitted_twice(world: World) -> None:
+    world.produce(20)
+    driver = world.driver()
+    first = next_batch(driver, INITIAL)
+    world.broker.kill()
+    world.broker.start()
+    world.produce(4)
+    second = next_batch(driver, first)
+    while second.records < 4:  # one partition may be there before the other
+        second = next_batch(driver, second)
+    until(lambda: driver.latest(second, None) is None and world.lag() == 0)
+    assert driver.report()["swallowed"] == 20
+    assert driver.report()["lost"] == 20
+
+
+def test_ack_log_accepts_when_the_log_has_the_offset(world: World) -> None:
+    world.produce(20)
+    driver = world.driver(ack="log")
+    first = next_batch(driver, INITIAL)
+    driver.logged(first)
+    assert world.lag() == 0
+    driver.logged(first)
+    assert driver.latest(first, None) is None
+    assert driver.report()["accepted"] == 20
+
+
+def test_ack_commit_does_not(world: World) -> None:
+    world.produce(20)
+    driver = world.driver()
+    driver.logged(next_batch(driver, INITIAL))
+    assert driver.report()["accepted"] == 0
+
+
+def test_locks_are_renewed_in_the_background(world: World) -> None:
+    configure_group(world.bootstrap, "g", {"share.record.lock.duration.ms": "1000"})
+    world.produce(10)
+    driver = world.driver()
+    first = next_batch(driver, INITIAL)
+    until(lambda: driver.report()["renewed"] >= 40)  # type: ignore[operator]  # four times, a third of a second apart
+    assert driver.report()["locksHeld"] == 10
+    assert driver.latest(first, None) is None
+    assert world.lag() == 0
+
+
+def test_available_now_ends_with_what_was_there(world: World) -> None:
+    world.produce(20)
+    driver = world.driver()
+    driver.prepare_available_now()
+    first = next_batch(driver, INITIAL)
+    world.produce(10)
+    assert first.records == 20
+    assert driver.latest(first, None) is None
+    assert world.lag() == 10
+
+
+def test_available_now_with_nothing_there_ends_at_once(world: World) -> None:
+    driver = world.driver()
+    driver.prepare_available_now()
+    assert driver.latest(INITIAL, None) is None
+
+
+def test_a_topic_that_does_not_exist_is_named(world: World) -> None:
+    driver = world.driver(subscribe="t, nowhere")
+    with pytest.raises(ClientError, match="subscribe: there is no topic nowhere; create it"):
+        driver.latest(INITIAL, None)
+
+
+def test_closing_gives_back_what_is_held_and_is_harmless_twice(world: World) -> None:
+    world.produce(10)
+    driver = world.driver()
+    next_batch(driver, INITIAL)
+    driver.close()
+    driver.close()
+    assert next_batch(world.driver(), INITIAL).records == 10
