@@ -13,9 +13,11 @@ from shareq.protocol.primitives import (
     EMPTY,
     NO_TAGS,
     SMALL,
+    UNSET,
     Message,
     Structure,
     Tags,
+    Unset,
     bad_count,
     bad_length,
     bad_tag_size,
@@ -248,7 +250,7 @@ def _read_consumer_group_member_metadata_value_0(data: bytes, pos: int) -> tuple
         subscribed_topic_regex,
         rebalance_timeout_ms,
         server_assignor,
-        None,
+        ClassicMemberMetadata(),
     )
     if n:
         pos = _read_consumer_group_member_metadata_value_tags_0(item, data, pos, n)
@@ -302,7 +304,7 @@ def _write_consumer_group_member_metadata_value_0(out: bytearray, item: Consumer
     else:
         put_compact_string(out, item.server_assignor)
     tags = item.unknown_tags
-    if item.classic_member_metadata is not None:
+    if item.classic_member_metadata is None or not _is_default_classic_member_metadata(item.classic_member_metadata):
         body = bytearray()
         if item.classic_member_metadata is None:
             body.append(0)
@@ -316,7 +318,8 @@ def _write_consumer_group_member_metadata_value_0(out: bytearray, item: Consumer
 class ConsumerGroupMemberMetadataValue(Message):
     """__consumer_offsets, type 5: what a member told of itself.
 
-    * `classic_member_metadata`: What is needed of a member that speaks the classic protocol; null for others.
+    * `classic_member_metadata`: What is needed of a member that speaks the classic protocol. Others say null: absent
+    means one without protocols.
     """
 
     API_KEY = 5
@@ -350,7 +353,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         subscribed_topic_regex: str | None = "",
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
-        classic_member_metadata: ClassicMemberMetadata | None = None,
+        classic_member_metadata: ClassicMemberMetadata | None | Unset = UNSET,
         unknown_tags: Tags = (),
     ) -> None:
         self.instance_id = instance_id
@@ -361,5 +364,11 @@ class ConsumerGroupMemberMetadataValue(Message):
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
-        self.classic_member_metadata = classic_member_metadata
+        self.classic_member_metadata = (
+            ClassicMemberMetadata() if isinstance(classic_member_metadata, Unset) else classic_member_metadata
+        )
         self.unknown_tags = unknown_tags
+
+
+def _is_default_classic_member_metadata(item: ClassicMemberMetadata) -> bool:
+    return item.session_timeout_ms == 0 and not item.supported_protocols and not item.unknown_tags

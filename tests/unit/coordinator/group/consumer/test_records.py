@@ -43,10 +43,11 @@ def test_bytes_of_each_type() -> None:
         "00 00 00 00 00 03 01 00 08 00 00 00 00 00 00 00 07",
     )
     assert encoded(partition_metadata_tombstone("g")) == ("00 04 00 01 67", "")
+    # It ends with a null for what a classic member would have: left out, that would be one without protocols.
     member = ConsumerMember("m", "i", None, "c", "/h", ("t",), None, 5, "range")
     assert encoded(member_record("g", member)) == (
         "00 05 00 01 67 00 01 6d",
-        "00 00 02 69 00 02 63 03 2f 68 02 02 74 00 00 00 00 05 06 72 61 6e 67 65 00",
+        "00 00 02 69 00 02 63 03 2f 68 02 02 74 00 00 00 00 05 06 72 61 6e 67 65 01 00 01 00",
     )
     assert encoded(assignment_epoch_record("g", 3, 9)) == (
         "00 06 00 01 67",
