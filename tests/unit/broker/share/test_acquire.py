@@ -410,6 +410,19 @@ def test_a_read_for_new_records_ends_with_the_budget() -> None:
     assert partition.read_until(BATCHES, 5) == 14
 
 
+def test_a_read_ends_where_the_locks_end() -> None:
+    """A client may ask for any number of records; what it cannot get is not read either."""
+    partition = share_partition(limit=20)
+    assert partition.read_until(BATCHES, 1_000_000) == 19
+    fetch(partition, spans((0, 11)))
+    assert partition.read_until(RECORDS, 1_000_000) == 19
+    settle(partition, 4, 4, RELEASE)
+    assert partition.read_until(RECORDS, 1_000_000) == 18  # one of the eight is delivered again
+    fetch(partition, spans((0, 30)), mode=RECORDS)
+    settle(partition, 4, 4, RELEASE)
+    assert partition.read_until(RECORDS, 1) == 4  # no room for new ones
+
+
 def test_a_read_goes_on_over_records_that_are_not_available() -> None:
     """Found beside Apache Kafka 4.3.1: records between those that were released must not count against MaxRecords."""
     partition = share_partition()
