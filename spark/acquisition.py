@@ -14,7 +14,7 @@ All sets are ranges of offsets by share partition; control records and gaps amon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +52,7 @@ class _Claim:
     acquired_ms: float
     locked_ms: float  # acquired or renewed
     lock_ms: int
+    tried_ms: float = 0  # to renew, in vain
 
     @property
     def ends_ms(self) -> float:
@@ -197,12 +198,13 @@ class Acquisition:
     # -- locks
 
     def to_renew(self, now_ms: float) -> list[AckRange]:
-        """Ranges a third of whose lock time has gone, but for those held for `max_renew_ms` or longer."""
+        """Ranges a third of whose lock time has gone since the last try, but for those held for `max_renew_ms`."""
         return [
             ack
             for key, claims in self._claims.items()
             for claim in claims
-            if now_ms - claim.locked_ms >= claim.lock_ms / 3 and now_ms - claim.acquired_ms < self._max_renew_ms
+            if now_ms - max(claim.locked_ms, claim.tried_ms) >= claim.lock_ms / 3
+            and now_ms - claim.acquired_ms < self._max_renew_ms
             for ack in _acks(key, claim.ranges)
         ]
 
@@ -212,6 +214,10 @@ class Acquisition:
         Their locks stay in the books until they run out: INVALID_RECORD_STATE may also say that the group renews none.
         """
         results = list(results)
+        failed = [(ack, code) for ack, code in results if code != ErrorCode.NONE]
+        for place in {self._keys[ack.topic_id, ack.partition] for ack, _ in failed}:
+            for claim in self._claims.get(place, ()):
+                claim.tried_ms = now_ms
         good: dict[SharePartition, list[tuple[int, int]]] = {}
         for ack, code in results:
             key = self._keys.get((ack.topic_id, ack.partition))
@@ -223,30 +229,27 @@ class Acquisition:
             self._claims[key] = [
                 part for claim in self._claims.get(key, ()) for part in _split_renewed(claim, ranges, now_ms)
             ]
-        return [(ack, code) for ack, code in results if code != ErrorCode.NONE]
+        return failed
 
-    def sessions(self, session_of: SessionOf) -> None:
-        """Locks end with the session that took them: let go what an earlier session than `session_of` says holds."""
+    def sessions(self, session_of: SessionOf) -> int:
+        """Locks end with the session that took them: let go what an earlier session than `session_of` says holds.
+
+        Returns how many offsets that were.
+        """
+        before = self._counters.lost
         for key, claims in list(self._claims.items()):
             session = session_of(key.topic_id, key.partition)
             for claim in [claim for claim in claims if claim.session != session]:
                 self._lose(key, claim.ranges.copy())
+        return self._counters.lost - before
 
-    def expire(self, now_ms: float) -> None:
-        """Let go the locks that have run out."""
+    def expire(self, now_ms: float) -> int:
+        """Let go the locks that have run out. Returns how many offsets that were."""
+        before = self._counters.lost
         for key, claims in list(self._claims.items()):
             for claim in [claim for claim in claims if claim.ends_ms <= now_ms]:
                 self._lose(key, claim.ranges.copy())
-
-    def next_renewal_ms(self) -> float | None:
-        """When `to_renew` has something again; None while nothing is held."""
-        times = [
-            claim.locked_ms + claim.lock_ms / 3
-            for claims in self._claims.values()
-            for claim in claims
-            if claim.locked_ms + claim.lock_ms / 3 - claim.acquired_ms < self._max_renew_ms
-        ]
-        return min(times, default=None)
+        return self._counters.lost - before
 
     # -- looking
 
@@ -264,11 +267,6 @@ class Acquisition:
     def unconfirmed(self) -> int:
         """How many offsets of earlier micro-batches nobody has confirmed as accepted."""
         return sum(ranges.count for ranges in self._done.values())
-
-    @property
-    def owing(self) -> Collection[SharePartition]:
-        """The partitions of `unconfirmed`."""
-        return [key for key, ranges in self._done.items() if ranges]
 
     # -- inside
 

@@ -13,8 +13,11 @@ from typing import Final
 Place = tuple[bytes, int]
 """Topic id and partition."""
 
-EMPTY_POLLS: Final = 2
-"""As many in a row end a run. One may have come while another member's fetch had its hand on a partition."""
+ENOUGH: Final = 10
+"""So much emptiness in a row ends a run: two polls in full, as one may have come while another member's fetch had its
+hand on a partition. One that was cut short by a limit says less."""
+_IN_FULL: Final = 5
+_CUT_SHORT: Final = 1
 SETTLED_MS: Final = 6_000
 """An assignment that leaves partitions to others counts as final after that, which is more than a heartbeat."""
 
@@ -50,8 +53,8 @@ class AvailableNow:
         if assignment != self._assignment:
             self._assignment, self._since_ms, self._empty = assignment, now_ms, 0
         settled = bool(assignment) and (assignment >= self.left.keys() or now_ms - self._since_ms >= SETTLED_MS)
-        if settled and in_full and not self.pending:
-            self._empty += 1
+        if settled and not self.pending:
+            self._empty += _IN_FULL if in_full else _CUT_SHORT
 
     def handed_out(self) -> None:
         """What was acquired went into a micro-batch."""
@@ -60,4 +63,4 @@ class AvailableNow:
     @property
     def finished(self) -> bool:
         """Whether there is nothing more to poll for."""
-        return not self.left or self._empty >= EMPTY_POLLS
+        return not self.left or self._empty >= ENOUGH

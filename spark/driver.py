@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from shareq.client.errors import ClientError, UnsupportedApi
+from shareq.client.errors import ClientError, UnsupportedApi, name_of
 from shareq.client.share_consumer import AcquiredRange, ShareRangeConsumer
 from shareq.client.share_session import AcknowledgeType, AckRange
 from shareq.protocol.errors import ErrorCode
@@ -32,6 +32,7 @@ FILL_MS: Final = 1_000
 LOOK_MS: Final = 1_000
 """How often start offsets and lag are looked up at most."""
 _NO_LIMIT: Final = 2**31 - 1
+_BACK: Final = "they are delivered again, to other members or here, where they are recognised"
 
 
 def now_ms() -> float:
@@ -84,7 +85,7 @@ class Driver:
             self._fill(most)
         with self._lock:
             self._tidy()
-            if self._available_now is not None and not self._available_now.pending:
+            if self._available_now is not None and self._available_now.finished and not self._available_now.pending:
                 return None  # what is in the books came later than the run began
             end = self._books.next_offset(start)
             if end is not None:
@@ -115,9 +116,10 @@ class Driver:
     # -- acquiring
 
     def _fill(self, most: int | None) -> None:
-        wait_ms = POLL_MS
-        deadline_ms = now_ms() + POLL_MS
+        """Poll until there is something new, or the wait is over; then on, as long as there is more."""
+        began_ms = now_ms()
         filled_ms: float | None = None
+        wait_ms = POLL_MS
         while True:
             room = _NO_LIMIT if most is None else most - self._books.fresh
             if room <= 0:
@@ -125,16 +127,30 @@ class Driver:
             found = self._consumer.poll(max_records=min(room, _NO_LIMIT), max_wait_ms=wait_ms, strict=most is not None)
             self._take(found)
             self._note_for_available_now(found, room)
-            if not found or (self._available_now is not None and self._available_now.finished):
-                return
             now = now_ms()
+            if self._available_now is not None:
+                if self._available_now.finished:
+                    return
+                if not self._available_now.pending:
+                    self._still_waiting(now - began_ms)
+                    continue
             if self._books.fresh:
                 filled_ms = filled_ms or now + min(FILL_MS, self._consumer.lock_timeout_ms / 3)
-                if now >= filled_ms:
+                if not found or now >= filled_ms:
                     return
                 wait_ms = 0
-            else:  # nothing but what is known already
-                wait_ms = max(0, round(deadline_ms - now))
+            else:  # at most what is known already
+                wait_ms = round(began_ms + POLL_MS - now)
+                if wait_ms <= 0:
+                    return
+
+    def _still_waiting(self, waited_ms: float) -> None:
+        """A run with AvailableNow has got nothing yet; on Apache Kafka a new member gets partitions after a while."""
+        if not self._consumer.has_assignment and waited_ms >= self._options.client.default_api_timeout_ms:
+            raise ClientError(
+                f"share group {self._options.group_id} assigned no partitions of {', '.join(self._options.topics)} "
+                f"within {self._options.client.default_api_timeout_ms} ms (kafka.default.api.timeout.ms)"
+            )
 
     def _take(self, found: Sequence[AcquiredRange]) -> None:
         if not found:
@@ -164,8 +180,21 @@ class Driver:
             self._books.acknowledged(results)
 
     def _tidy(self) -> None:
-        self._books.sessions(self._session_of)
-        self._books.expire(now_ms())
+        if lost := self._books.sessions(self._session_of):
+            logger.warning(
+                "%s: a connection or its leader was lost, and with it the locks of %d offsets; %s",
+                self._options.group_id,
+                lost,
+                _BACK,
+            )
+        if lost := self._books.expire(now_ms()):
+            logger.warning(
+                "%s: the locks of %d offsets ran out (maxRenewMs=%d); %s",
+                self._options.group_id,
+                lost,
+                self._options.max_renew_ms,
+                _BACK,
+            )
 
     def _session_of(self, topic_id: bytes, partition: int) -> int:
         return self._consumer.generation.get((topic_id, partition), 0)
@@ -230,12 +259,12 @@ def _tell_refused(results: Iterable[tuple[AckRange, int]], what: str) -> None:
         one = acks[0]
         count = sum(ack.last - ack.first + 1 for ack in acks)
         logger.warning(
-            "%d offsets could not be %s, from partition %d, offsets %d-%d on: %s; if somebody else has them now, they "
-            "are in two places, and if they come back, they are recognised",
+            "%d offsets could not be %s, from partition %d, offsets %d-%d on: %s; %s",
             count,
             what,
             one.partition,
             one.first,
             one.last,
-            ErrorCode(code).name,
+            name_of(code),
+            _BACK,
         )

@@ -179,7 +179,9 @@ def test_a_refused_renewal_leaves_the_lock_until_it_runs_out() -> None:
     books = Books()
     books.acquire((0, 9))
     results = [(ack(0, 4), ErrorCode.INVALID_RECORD_STATE), (ack(5, 9), ErrorCode.NONE)]
-    assert books.renewed(results, now_ms=20_000) == results[:1]
+    assert books.renewed(results, now_ms=15_000) == results[:1]
+    assert books.to_renew(24_999) == []  # not at once again
+    assert books.to_renew(25_000) == [ack(5, 9), ack(0, 4)]
     books.expire(LOCK_MS)
     assert books.begin(SourceOffset(1, {KEY: (BatchRange(0, 9, 1),)})) == [ack(5, 9)]
 

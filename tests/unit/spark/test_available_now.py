@@ -54,11 +54,13 @@ def test_what_nobody_can_be_given_is_left_after_two_empty_polls() -> None:
     assert now.finished
 
 
-def test_a_poll_that_was_cut_short_says_nothing() -> None:
+def test_a_poll_that_was_cut_short_says_little_and_yet_a_run_ends() -> None:
     now = run({ONE: 10})
-    for _ in range(5):
+    for _ in range(9):
         poll(now, (TWO, 0, 3), in_full=False)
     assert not now.finished
+    poll(now, (TWO, 0, 3), in_full=False)
+    assert now.finished
 
 
 def test_without_an_assignment_it_is_waited() -> None:

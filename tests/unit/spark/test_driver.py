@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 
@@ -12,7 +13,7 @@ from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError
 from shareq.client.network import Network
-from shareq.spark.driver import Driver
+from shareq.spark.driver import POLL_MS, Driver
 from shareq.spark.offsets import INITIAL, SourceOffset
 from shareq.spark.options import SourceOptions
 from shareq.testing import Broker
@@ -170,6 +171,29 @@ def test_available_now_ends_with_what_was_there(world: World) -> None:
     assert first.records == 20
     assert driver.latest(first, None) is None
     assert world.lag() == 10
+
+
+def test_available_now_does_not_end_with_the_first_empty_poll(world: World) -> None:
+    """What another member gives back while the run asks for it belongs to the run."""
+    world.produce(10)
+    other = world.driver()
+    assert next_batch(other, INITIAL).records == 10
+    driver = world.driver()
+    driver.prepare_available_now()
+    leaving = threading.Timer(POLL_MS * 1.4 / 1000, other.close)
+    leaving.start()
+    end = driver.latest(INITIAL, None)
+    leaving.join()
+    assert end is not None
+    assert end.records == 10
+
+
+def test_available_now_leaves_to_another_member_what_it_holds(world: World) -> None:
+    world.produce(10)
+    next_batch(world.driver(), INITIAL)
+    driver = world.driver()
+    driver.prepare_available_now()
+    assert driver.latest(INITIAL, None) is None
 
 
 def test_available_now_with_nothing_there_ends_at_once(world: World) -> None:
