@@ -121,7 +121,7 @@ class Driver:
         filled_ms: float | None = None
         wait_ms = POLL_MS
         while True:
-            room = _NO_LIMIT if most is None else most - self._books.fresh
+            room = _NO_LIMIT if most is None else most - self._fresh()
             if room <= 0:
                 return
             found = self._consumer.poll(max_records=min(room, _NO_LIMIT), max_wait_ms=wait_ms, strict=most is not None)
@@ -134,7 +134,7 @@ class Driver:
                 if not self._available_now.pending:
                     self._still_waiting(now - began_ms)
                     continue
-            if self._books.fresh:
+            if self._fresh():
                 filled_ms = filled_ms or now + min(FILL_MS, self._consumer.lock_timeout_ms / 3)
                 if not found or now >= filled_ms:
                     return
@@ -143,6 +143,10 @@ class Driver:
                 wait_ms = round(began_ms + POLL_MS - now)
                 if wait_ms <= 0:
                     return
+
+    def _fresh(self) -> int:
+        with self._lock:
+            return self._books.fresh
 
     def _still_waiting(self, waited_ms: float) -> None:
         """A run with AvailableNow has got nothing yet; on Apache Kafka a new member gets partitions after a while."""
