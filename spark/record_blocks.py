@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,10 +21,12 @@ from shareq.protocol.records.batch import (
     BatchHeader,
     batch_headers,
     crc_matches,
+    read_header,
     records_view,
 )
 from shareq.protocol.records.record_codec import MIN_RECORD_BYTES
-from shareq.spark.record_scan import Array, Extents, UnreadableBatch, find_records
+from shareq.spark.record_scan import FEW_LANES, Array, Extents, UnreadableBatch, find_records
+from shareq.spark.record_strides import WORTH_A_TRY, WORTH_A_TRY_OF_FEW, find_by_strides
 
 __all__ = ["Block", "Range", "blocks"]
 
@@ -29,6 +34,7 @@ Range = tuple[int, int, int]
 """First and last offset, inclusive, and the delivery count of the records in between."""
 
 _BLOCK_BYTES: Final = 32 * 1024 * 1024  # with one batch more, what is held decompressed at a time
+_FAILURES: Final = 3  # tries that find no records of one size, before others are not tried
 _MAX_POSITION: Final = 2**31 - 1  # Arrow's offsets into bytes are of 32 bits
 
 _NO_OFFSET: Final = 2**63  # above all offsets
@@ -58,10 +64,38 @@ class Block(NamedTuple):
 
     def find_records(self) -> Extents:
         """Where all records of the block are, in order. Raises `MalformedMessage`."""
+        found = Extents.of(int(self.counts.sum()))
+        firsts = np.cumsum(self.counts) - self.counts
+        left = self._without_strides(found, firsts)
+        if not left.size:
+            return found
+        counts = self.counts[left]
         try:
-            return find_records(self.data, self.starts, self.ends, self.counts)
+            others = find_records(self.data, self.starts[left], self.ends[left], counts)
         except UnreadableBatch as error:
-            raise self.malformed(error.batch, error.reason) from None
+            raise self.malformed(int(left[error.batch]), error.reason) from None
+        if left.size == self.counts.size:
+            return others
+        rows = np.arange(others.starts.size) + np.repeat(firsts[left] - (np.cumsum(counts) - counts), counts)
+        found.starts[rows], found.ends[rows] = others
+        return found
+
+    def _without_strides(self, found: Extents, firsts: Array) -> Array:
+        """Which batches are left when the long ones with records of one size are in `found`."""
+        left = np.ones(self.counts.size, np.bool_)
+        failed = 0
+        worth = WORTH_A_TRY if self.counts.size > FEW_LANES else WORTH_A_TRY_OF_FEW
+        for batch in np.flatnonzero(self.counts >= worth).tolist():
+            start, end, count = int(self.starts[batch]), int(self.ends[batch]), int(self.counts[batch])
+            extents = find_by_strides(self.data, start, end, count)
+            if extents is not None:
+                found.put(int(firsts[batch]), extents)
+                left[batch] = False
+            else:
+                failed += 1
+                if failed == _FAILURES and left.all():
+                    break  # sizes vary here
+        return np.flatnonzero(left)
 
     def malformed(self, batch: int, reason: str) -> MalformedMessage:
         return _malformed(self.place, int(self.base_offsets[batch]), reason)
@@ -96,7 +130,8 @@ def _batches_in(data: memoryview, ranges: Sequence[Range], place: str) -> Iterat
     May: from its base offset to that of the batch behind it. Its own last offset is only to be believed when its CRC is
     right, and one that is too low must not hide its records.
     """
-    left = iter(ranges)
+    lowest = read_header(data).base_offset if len(data) >= HEADER_SIZE else 0
+    left = islice(ranges, bisect_left(ranges, lowest, key=itemgetter(1)), None)
     first, last, _ = next(left, _NO_RANGE)
     before: tuple[int, BatchHeader] | None = None
     end = 0

@@ -17,12 +17,13 @@ import numpy as np
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.record_codec import MIN_RECORD_BYTES, record_extents
 
-__all__ = ["Array", "Extents", "UnreadableBatch", "find_records", "varints"]
+__all__ = ["FEW_LANES", "Array", "Extents", "UnreadableBatch", "find_records", "varints"]
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
 _MIN_LENGTH: Final = MIN_RECORD_BYTES - 1  # as the length counts: without itself
-_FEW_LANES: Final = 24  # fewer are walked one after the other: a step of numpy takes as long as so many in Python
+FEW_LANES: Final = 24
+"""So many are walked one after the other: a step of numpy takes as long as so many in Python."""
 _BEYOND: Final = 2**40  # more than data has bytes, and can be added many times
 _WIDER_FROM: Final = {7: np.uint32, 28: np.uint64}  # most numbers are small, and small types are quick
 _LOOKED_THROUGH: Final = 2  # times the mean size of a record, for the start of a piece
@@ -47,6 +48,16 @@ class Extents(NamedTuple):
 
     starts: Array
     ends: Array
+
+    @classmethod
+    def of(cls, count: int) -> Extents:
+        """Of so many records, to be filled in."""
+        return cls(np.empty(count, np.int64), np.empty(count, np.int64))
+
+    def put(self, first: int, extents: Extents) -> None:
+        """Those of the records from number `first` on."""
+        rows = slice(first, first + extents.starts.size)
+        self.starts[rows], self.ends[rows] = extents
 
 
 def varints(data: Array, at: Array, max_bytes: int = 5) -> tuple[Array, Array]:
@@ -81,30 +92,26 @@ def find_records(data: Array, starts: Array, ends: Array, counts: Array) -> Exte
     `data` is of bytes; the records of batch i fill `starts[i]` to `ends[i]` (exclusive, int64, ascending, not empty),
     and there are `counts[i]` > 0 of them. Raises `UnreadableBatch` when that is not so.
     """
-    bases = np.cumsum(counts) - counts
-    total = int(counts.sum())
-    found = Extents(np.empty(total, np.int64), np.empty(total, np.int64))
     lanes = _lanes(data, starts, ends, counts)
     batch_of = np.searchsorted(starts, lanes, side="right") - 1
-    lane_ends = np.minimum(ends.take(batch_of), np.append(lanes[1:], ends[-1]))
-    walk = _walk(data, lanes, lane_ends)
+    walk = _walk(data, lanes, np.minimum(ends.take(batch_of), np.append(lanes[1:], ends[-1])))
     lengths = np.bincount(walk.lane, minlength=lanes.size)
     wrong = np.bincount(batch_of, weights=lengths, minlength=starts.size) != counts
     wrong[batch_of[walk.stuck]] = True
     # the first record of a lane: those of the lanes before it, when each batch before it has as many as it says
-    first_of_batch = np.searchsorted(batch_of, np.arange(starts.size))
+    first_lanes = np.searchsorted(batch_of, np.arange(starts.size))
     before = np.cumsum(lengths) - lengths
-    base_of_lane = before - before[first_of_batch].take(batch_of) + bases.take(batch_of)
-    place = base_of_lane.take(walk.lane) + walk.step
+    bases = np.cumsum(counts) - counts
+    place = (before - (before[first_lanes] - bases).take(batch_of)).take(walk.lane) + walk.step
     if wrong.any():
         sound = ~wrong[batch_of].take(walk.lane)
         place, walk = place[sound], walk._replace(start=walk.start[sound], end=walk.end[sound])
+    found = Extents.of(int(counts.sum()))
     found.starts[place] = walk.start
     found.ends[place] = walk.end
     for batch in np.flatnonzero(wrong).tolist():
-        rows = slice(int(bases[batch]), int(bases[batch] + counts[batch]))
         extents = _one_by_one(data, int(starts[batch]), int(ends[batch]), int(counts[batch]), batch)
-        found.starts[rows], found.ends[rows] = extents[:, 0], extents[:, 1]
+        found.put(int(bases[batch]), extents)
     return found
 
 
@@ -124,7 +131,7 @@ def _walk(data: Array, at: Array, ends: Array) -> _Walk:
     passed: list[tuple[Array, Array, Array, Array]] = []
     stuck: list[Array] = []
     step = 0
-    while at.size > _FEW_LANES:
+    while at.size > FEW_LANES:
         length, start = varints(data, at)
         end = start + length
         fits = (length >= _MIN_LENGTH) & (end <= ends)
@@ -140,46 +147,46 @@ def _walk(data: Array, at: Array, ends: Array) -> _Walk:
         step += 1
     view = memoryview(data)
     for number, position, last in zip(lane.tolist(), at.tolist(), ends.tolist(), strict=True):
-        extents = np.array(_follow(view, position, last), np.int64).reshape(-1, 2)
-        if not extents.size or extents[-1, 1] != last:
+        extents = _follow(view, position, last)
+        count = extents.starts.size
+        if not count or extents.ends[-1] != last:
             stuck.append(np.array([number]))
-        steps = np.arange(step, step + len(extents))
-        passed.append((np.full(len(extents), number), steps, extents[:, 0], extents[:, 1]))
+        passed.append((np.full(count, number), np.arange(step, step + count), *extents))
     lanes, steps, starts, last = (np.concatenate(arrays) for arrays in zip(*passed, strict=True))
     return _Walk(lanes, steps, starts, last, np.concatenate([np.empty(0, np.int64), *stuck]))
 
 
-def _follow(data: memoryview, at: int, end: int) -> list[tuple[int, int]]:
-    """Extents of the records from `at` up to `end`, or to the first that does not fit."""
-    found: list[tuple[int, int]] = []
+def _follow(data: memoryview, at: int, end: int) -> Extents:
+    """The records from `at` up to `end`, or to the first that does not fit."""
+    starts: list[int] = []
+    ends: list[int] = []
     while at < end:
         byte = data[at]
         length = byte & 127
         at += 1
         shift = 7
-        while byte > 127:
-            if at == end or shift > 28:
-                return found
+        while byte > 127 and at < end and shift <= 28:
             byte = data[at]
             length |= (byte & 127) << shift
             at += 1
             shift += 7
         after = at + (length >> 1)
-        if length & 1 or length < 2 * _MIN_LENGTH or after > end:
-            return found
-        found.append((at, after))
+        if byte > 127 or length & 1 or length < 2 * _MIN_LENGTH or after > end:
+            break
+        starts.append(at)
+        ends.append(after)
         at = after
-    return found
+    return Extents(np.array(starts, np.int64), np.array(ends, np.int64))
 
 
-def _one_by_one(data: Array, start: int, end: int, count: int, batch: int) -> Array:
+def _one_by_one(data: Array, start: int, end: int, count: int, batch: int) -> Extents:
     try:
-        extents = list(record_extents(data[start:end].tobytes(), 0, count))
+        extents = np.array(list(record_extents(data[start:end].tobytes(), 0, count)), np.int64)
     except IndexError:
         raise UnreadableBatch(batch, "record cut short") from None
     except MalformedMessage as error:
         raise UnreadableBatch(batch, str(error)) from None
-    return np.array(extents, np.int64) + start
+    return Extents(*(extents.T + start))
 
 
 def _lanes(data: Array, starts: Array, ends: Array, counts: Array) -> Array:

@@ -127,7 +127,7 @@ def produce(address: str, topic: str, case: Case, seed: int) -> None:
 
 def table(wanted: Sequence[Case], samples: dict[Case, list[Sample]], about: dict[str, str]) -> str:
     lines = [
-        "| source | value | records | rows/s | beside Spark's | CPU per record: broker | Spark | micro-batches | of (median) |",
+        "| source | value | records | rows/s | beside Spark's | broker CPU | Spark CPU | micro-batches | of |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for case in wanted:

@@ -36,7 +36,7 @@ from shareq.protocol.records.batch import (
 from shareq.protocol.records.control import build_end_transaction_marker
 from shareq.protocol.records.record_codec import encode_record, record_extents
 from shareq.protocol.records.retain import emptied, open_batch, retained
-from shareq.spark import record_blocks, record_scan
+from shareq.spark import record_blocks, record_scan, record_strides
 from shareq.spark.arrow import Range, arrow_schema, decode
 
 ALL = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", "deliveryCount")
@@ -135,7 +135,7 @@ def expected(batches: Sequence[bytes], ranges: Sequence[Range] = EVERYTHING) -> 
     ]
 
 
-WAYS = ("as it is", "side by side", "in pieces", "in small blocks")
+WAYS = ("as it is", "side by side", "in pieces", "by strides", "in small blocks")
 
 
 @contextmanager
@@ -143,11 +143,15 @@ def limits(way: str) -> Iterator[None]:
     """Batches of a test are small; with other limits they take the ways of large ones."""
     with pytest.MonkeyPatch.context() as patch:
         if way == "side by side":
-            patch.setattr(record_scan, "_FEW_LANES", 0)
+            patch.setattr(record_scan, "FEW_LANES", 0)
         if way == "in pieces":
-            patch.setattr(record_scan, "_FEW_LANES", 0)
+            patch.setattr(record_scan, "FEW_LANES", 0)
             patch.setattr(record_scan, "_WORTH_GUESSING", 1)
             patch.setattr(record_scan, "_STEP_IN_RECORDS", 1_000_000)
+        if way == "by strides":
+            patch.setattr(record_blocks, "WORTH_A_TRY_OF_FEW", 1)
+            patch.setattr(record_strides, "_FIRST_LOOK", 2)
+            patch.setattr(record_strides, "_LEAST_MEAN", 0)
         if way == "in small blocks":
             patch.setattr(record_blocks, "_BLOCK_BYTES", 300)
         yield
@@ -169,6 +173,16 @@ def random_values(random: Random) -> Iterator[bytes]:
         yield random.randbytes(int(random.expovariate(1 / 80)))
 
 
+def of_one_size(random: Random) -> Iterator[bytes]:
+    while True:
+        yield random.randbytes(100)
+
+
+def of_one_size_mostly(random: Random) -> Iterator[bytes]:
+    while True:
+        yield random.randbytes(100 if random.random() < 0.998 else 99)
+
+
 def zeros(random: Random) -> Iterator[bytes]:
     while True:
         yield bytes(random.randrange(300))
@@ -188,7 +202,7 @@ def numbers(random: Random) -> Iterator[bytes]:
         yield b"".join(random.randrange(9).to_bytes(4, "little") for _ in range(25))
 
 
-VALUES = (random_values, zeros, values_that_look_like_records, numbers)
+VALUES = (random_values, of_one_size, of_one_size_mostly, zeros, values_that_look_like_records, numbers)
 
 
 @pytest.mark.parametrize("values", VALUES)

@@ -1,0 +1,69 @@
+"""Where the records of a long batch lie, when many in a row are of one size.
+
+Values of one size are common, and then lengths change only where the varint of an offset or of a time takes a byte
+more. A length is read, the records behind it are taken to be as long, and all their lengths are looked at together:
+what holds for the first holds, one after the other, for all up to the first that differs.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.primitives import read_zigzag
+from shareq.protocol.records.record_codec import MIN_RECORD_BYTES
+from shareq.spark.record_scan import Array, Extents
+
+__all__ = ["WORTH_A_TRY", "WORTH_A_TRY_OF_FEW", "find_by_strides"]
+
+WORTH_A_TRY: Final = 1024
+"""Records. In shorter batches they are found as quickly by walking many batches side by side."""
+WORTH_A_TRY_OF_FEW: Final = 48
+"""Where there are not many batches."""
+
+_FIRST_LOOK: Final = 64  # records; then eight times as many each time
+_TRIES: Final = 3  # runs
+_LEAST_MEAN: Final = 20  # records of a run, after those tries: with fewer any other way is quicker
+
+
+def find_by_strides(data: Array, at: int, end: int, count: int) -> Extents | None:
+    """The `count` records that fill `data` from `at` to `end`. None when they do not, or when sizes vary too much."""
+    runs: list[Array] = []
+    ends: list[Array] = []
+    view = memoryview(data)[:end]
+    left = count
+    while left:
+        try:
+            length, body = read_zigzag(view, at)
+        except MalformedMessage:
+            return None
+        stride = body - at + length
+        if length < MIN_RECORD_BYTES - 1 or at + stride > end:
+            return None
+        run = _run(data, at, body - at, stride, min(left, (end - at) // stride))
+        starts = np.arange(body, body + run * stride, stride)
+        runs.append(starts)
+        ends.append(starts + length)
+        at += run * stride
+        left -= run
+        if len(runs) >= _TRIES and count - left < _LEAST_MEAN * len(runs):
+            return None
+    return Extents(np.concatenate(runs), np.concatenate(ends)) if at == end else None
+
+
+def _run(data: Array, at: int, width: int, stride: int, most: int) -> int:
+    """How many records, at most `most`, follow each other with the length that stands at `at` in `width` bytes."""
+    run, look = 1, _FIRST_LOOK
+    while run < most:
+        look = min(look, most - run)
+        first = at + run * stride
+        same = np.ones(look, np.bool_)
+        for byte in range(width):
+            same &= data[first + byte : first + byte + (look - 1) * stride + 1 : stride] == data[at + byte]
+        if not same.all():
+            return run + int(same.argmin())
+        run += look
+        look *= 8
+    return run
