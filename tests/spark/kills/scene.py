@@ -24,6 +24,10 @@ from tests.support.wire import ConnectionClosed, WireClient
 
 PATIENCE_S = 150.0
 """For each thing that is waited for. Only a fault uses it up."""
+BUSY = "failed to connect back"
+"""Spark gives a Python process ten seconds to start, which a busy machine may not have; no setting changes that."""
+ALONE_S = 20.0
+"""How long the other member has the group for itself at most: longer than a killed member keeps its partitions."""
 
 
 class Unfinished(Exception):
@@ -84,6 +88,7 @@ class Scene:
         self._armed = False
         self._quiet = threading.Lock()  # no kill in the middle of what the harness itself is doing
         self._error = ""
+        self._excused = 0
         self._one_batch_through, self._killed = threading.Event(), threading.Event()
         self._gate = Gate(self._heard)
 
@@ -189,7 +194,8 @@ class Scene:
                 if reached.is_set():
                     return
                 if not self._active():
-                    raise Unfinished(f"the query ended before there was {what}: {self._error}")
+                    self._excuse(f"before there was {what}")
+                    self._start_query(available_now=False)
                 self._feeder.feed(self._random.randint(20, 60))
 
     def _come_back(self) -> None:
@@ -204,12 +210,22 @@ class Scene:
             self.query = "went on"
         else:
             self.query, self.ended_by = "ended", self._error
-        if self.query != "went on" and self._random.random() < 0.5:
-            self._start_query(available_now=False)
-            if not self._catch_up():
-                raise Unfinished(f"the query that was started again ended: {self._error}")
+        if self.query != "went on":
+            self._start_again()
         self._drivers.current().order("stop")
         self._events.append(Ended())
+
+    def _start_again(self) -> None:
+        """At once, or when the other member has taken what became free; as it was, or with AvailableNow by `_drain`."""
+        if self._cell.competitor and self._random.random() < 0.5:
+            deadline = time.monotonic() + ALONE_S
+            while self._lag() != 0 and time.monotonic() < deadline:
+                time.sleep(0.05)
+        if self._random.random() < 0.5:
+            self._start_query(available_now=False)
+            while not self._catch_up():
+                self._excuse("when it was started again")
+                self._start_query(available_now=False)
 
     def _catch_up(self) -> bool:
         """Wait until the group has nothing left to do; False when the query ends before."""
@@ -225,14 +241,16 @@ class Scene:
     def _drain(self) -> None:
         """Let the query take what is left, and finish what its offset log has."""
         deadline = time.monotonic() + PATIENCE_S
-        while not self._done():
+        owed = self.query != "went on" and not self._at_starts  # even if the other member has taken everything
+        while owed or not self._done():
+            owed = False
             self._start_query(available_now=True)
             while self._active():
                 self._check(deadline, "an end of the query")
                 time.sleep(0.05)
             self._events.append(Ended())
             if self._error:
-                raise Unfinished(f"the query ended while it drained the group: {self._error}")
+                self._excuse("while it drained the group")
 
     def _done(self) -> bool:
         """No lag, and no micro-batch in the offset log that is not in the commit log."""
@@ -251,6 +269,13 @@ class Scene:
         status = self._drivers.current().order("status")
         self._error = status["error"] or ""
         return bool(status["active"])
+
+    def _excuse(self, when: str) -> None:
+        """An end that nobody has asked for. Unfinished, unless the machine was too busy for Spark, which may happen."""
+        self._events.append(Ended())
+        self._excused += 1
+        if BUSY not in self._error or self._excused > 3:
+            raise Unfinished(f"the query ended {when}: {self._error}")
 
     def _check(self, deadline: float, what: str) -> None:
         if self._gate.failures:
