@@ -18,6 +18,8 @@ from tests.support.documents import write_between
 from tests.support.provenance import commit, machine
 
 BROKERS: dict[Kind, str] = {"ours": "shareq", "apache": f"Apache Kafka {KAFKA_VERSION}"}
+AHEAD = 3
+"""How many cells ahead of one that kills the driver the next driver is begun."""
 RUNS = ("broker", "coordinator", "protocol", "client", "spark", "tests/spark", "tests/interop/support")
 
 
@@ -44,6 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     outcomes = []
     with Campaign(options.broker, options.seed) as campaign:
         for number, cell in enumerate(cells, 1):
+            campaign.expect(cells[number - 1 : number + AHEAD])
             outcomes.append(campaign.play(cell))
             print(f"{number:>3}/{len(cells)} {outcomes[-1].line()}", flush=True)
     facts = Facts(

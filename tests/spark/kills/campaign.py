@@ -5,16 +5,17 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
-from tests.spark.kills.cells import Cell
-from tests.spark.kills.driver import DriverFailed
+from tests.spark.kills.cells import Cell, Victim
+from tests.spark.kills.driver import DriverFailed, Drivers
 from tests.spark.kills.ledger import judge
 from tests.spark.kills.report import Outcome
-from tests.spark.kills.scene import Drivers, Scene, Unfinished
+from tests.spark.kills.scene import Scene, Unfinished
 
 SETTINGS: Final = {
     # How long a killed member keeps its partitions: 45 s by default.
@@ -37,6 +38,7 @@ class Campaign:
     def play(self, cell: Cell, plant: str = "") -> Outcome:
         """Never raises for what goes wrong within the cell: that is an outcome. `plant`: a fault, see `source`."""
         began = time.monotonic()
+        self.expect([cell])
         scene = Scene(cell, self._broker, self._drivers, self._folder, self._seed, plant)
         try:
             verdict = judge(scene.play())
@@ -49,6 +51,11 @@ class Campaign:
             self._drivers.clear()
         return Outcome(cell, time.monotonic() - began, verdict, scene.query, scene.ended_by)
 
+    def expect(self, cells: Sequence[Cell]) -> None:
+        """The next cells: when a driver will be killed in one of them, the one after it is started meanwhile."""
+        if any(cell.victim is Victim.JVM for cell in cells):
+            self._drivers.prepare()
+
     def log_tail(self) -> str:
         """The end of the broker's log."""
         return self._broker.log_tail()
@@ -60,7 +67,6 @@ class Campaign:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._drivers.give_up()
-        self._drivers.clear()
+        self._drivers.end()
         self._broker.remove()
         shutil.rmtree(self._folder, ignore_errors=True)

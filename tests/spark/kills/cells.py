@@ -106,8 +106,9 @@ def all_cells() -> list[Cell]:
     """Every combination; each can be reached."""
     return [
         Cell(victim, step, ack, competitor)
-        for ack, competitor, victim in product(Ack, (False, True), Victim)
+        for ack, competitor in product(Ack, (False, True))
         for step in ORDER[ack]
+        for victim in Victim
     ]
 
 

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,51 @@ class Driver:
             raise ConnectionResetError(f"the job has ended:\n{self.job.output(2000)}")
         answer: dict[str, Any] = json.loads(line)
         return answer
+
+
+class Drivers:
+    """The driver that serves one cell after the other until it is killed, and perhaps the next one."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._current: Driver | None = None
+        self._spare: Future[Driver] | None = None
+        self._left: list[Driver] = []
+        self._started = 0
+        self._starter = ThreadPoolExecutor(1)
+
+    def prepare(self) -> None:
+        """Begin to start the next driver, as one takes its time."""
+        if self._spare is None:
+            self._started += 1
+            self._spare = self._starter.submit(Driver, self._folder / f"driver-{self._started}")
+
+    def current(self) -> Driver:
+        """Waits for one to start when there is none. DriverFailed when it does not."""
+        if self._current is None:
+            self.prepare()
+            assert self._spare is not None
+            starting, self._spare = self._spare, None
+            self._current = starting.result()
+        return self._current
+
+    def give_up(self) -> None:
+        """The next one is another. This one's processes are left to end by themselves until `clear`."""
+        if self._current is not None:
+            self._current.leave_alone()
+            self._left.append(self._current)
+            self._current = None
+
+    def clear(self) -> None:
+        """End what was given up."""
+        while self._left:
+            self._left.pop().end()
+
+    def end(self) -> None:
+        """End all of them."""
+        self.give_up()
+        self.clear()
+        if self._spare is not None:
+            with contextlib.suppress(DriverFailed, OSError):
+                self._spare.result().end()
+        self._starter.shutdown()

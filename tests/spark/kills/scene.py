@@ -17,7 +17,7 @@ from tests.interop.support.share_wire import described_lag
 from tests.spark.kills.cells import ORDER, Cell, Step, Victim
 from tests.spark.kills.checkpoint import read_checkpoint, read_sink
 from tests.spark.kills.clients import PARTITIONS, Competitor, Feeder
-from tests.spark.kills.driver import Driver
+from tests.spark.kills.driver import Drivers
 from tests.spark.kills.gate import Gate
 from tests.spark.kills.ledger import Acquired, Checkpoint, Confirmed, Ended, Event, Range, Witnesses
 from tests.support.wire import ConnectionClosed, WireClient
@@ -32,35 +32,6 @@ ALONE_S = 20.0
 
 class Unfinished(Exception):
     """The cell could not be brought to its end; the text says why."""
-
-
-class Drivers:
-    """The driver that serves one cell after the other, until one is killed."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._current: Driver | None = None
-        self._left: list[Driver] = []
-        self._started = 0
-
-    def current(self) -> Driver:
-        """Started when there is none."""
-        if self._current is None:
-            self._started += 1
-            self._current = Driver(self._folder / f"driver-{self._started}")
-        return self._current
-
-    def give_up(self) -> None:
-        """The next one is another. This one's processes are left to end by themselves until `clear`."""
-        if self._current is not None:
-            self._current.leave_alone()
-            self._left.append(self._current)
-            self._current = None
-
-    def clear(self) -> None:
-        """End what was given up."""
-        while self._left:
-            self._left.pop().end()
 
 
 class Scene:
