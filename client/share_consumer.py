@@ -35,7 +35,7 @@ from shareq.protocol.errors import ErrorCode
 __all__ = ["AckRange", "AcknowledgeType", "AcquiredRange", "ShareRangeConsumer"]
 
 DEFAULT_MAX_BYTES: Final = 8 << 20
-"""Of one answer. Larger ones cost a broker twice the CPU and more: their memory comes fresh from the system each time."""
+"""Of one answer. Larger ones cost the broker twice the CPU: their memory comes fresh from the system each time."""
 TURN_MS: Final = 1000
 """How long one turn of `poll` may keep the other methods waiting."""
 ANSWER_MS: Final = 10_000
