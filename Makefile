@@ -34,6 +34,7 @@ help:
 	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.3.1 (10 minutes); needs Java and Maven"
 	@echo "  make differential-few  15 of them (1 minute)"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
+	@echo "  make bench-spark our Spark source beside Spark's own; needs Java and Maven, fetches half a gigabyte"
 	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
 	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
 	@echo "  make clean       remove what was built; .venv, .venv-spark and .cache (downloads) stay"
@@ -124,6 +125,9 @@ sim: $(READY)
 
 bench: $(READY)
 	@$(RUN) -m bench $(ARGS)
+
+bench-spark: $(READY)
+	@$(RUN) -m bench.spark $(ARGS)
 
 dist: $(READY)
 	$(RUN) scripts/check_wheel.py
