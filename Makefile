@@ -14,7 +14,7 @@ SPARK_RUN   := $(SPARK_BIN)/python
 SOURCES := tests bench examples scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-all interop-spark spark-kill-matrix exactly-once docker-test differential differential-few sim bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-all interop-spark bench-spark spark-kill-matrix exactly-once docker-test differential differential-few sim bench dist clean
 
 help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"

@@ -1,8 +1,8 @@
 """The Spark source beside Spark's own Kafka source, on the same topics of one broker: `make bench-spark`.
 
 Both read in one session each, local[2], with trigger(availableNow=True) into the sink that throws everything away. They
-take turns; the median of the repetitions is told, with the CPU of the broker and of Spark with all its processes. Time is
-from the start of a query to its end.
+take turns; the median of the repetitions is told, with the CPU of the broker and of Spark with all its processes. Time
+is from the start of a query to its end.
 """
 
 from __future__ import annotations
