@@ -90,9 +90,8 @@ def main() -> None:
     for log in logs():
         nanoseconds = measure(log, seed)
         print(f"| {log.label} | {nanoseconds:.0f} ns | {1e3 / nanoseconds:.2f} M |", flush=True)
-    print(
-        f"\n{machine()}; Python {platform.python_version()}, numpy {np.__version__}, pyarrow {pa.__version__}; seed {seed}"
-    )
+    versions = f"Python {platform.python_version()}, numpy {np.__version__}, pyarrow {pa.__version__}"
+    print(f"\n{machine()}; {versions}; seed {seed}")
 
 
 if __name__ == "__main__":
