@@ -67,10 +67,12 @@ def test_what_came_back_after_its_lock_was_lost_is_swallowed_and_counted(stream:
     """Without renewals the lock runs out while the sink works: the records come again here, and are accepted only."""
     stream.produce(30)
     taken: list[Batch] = []
+    slept: list[int] = []
 
     def slow(rows: DataFrame, number: int) -> None:
         collect_into(taken)(rows, number)
-        if number == 0:
+        if taken and not slept:  # on Apache Kafka the first micro-batch is empty: the member has no partitions yet
+            slept.append(number)
             time.sleep(1.5 * LOCK_S)
             stream.produce(10, start=30)
 
