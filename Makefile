@@ -26,7 +26,7 @@ help:
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
 	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
 	@echo "  make interop-all the same, with clean restarts where make interop has the kill -9 alone"
-	@echo "  make interop-spark  Spark's Kafka source and sink; fetches half a gigabyte"
+	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches a gigabyte"
 	@echo "  make spark-kill-matrix  Spark's source, each of its processes and the broker killed at each step; ARGS=--help"
 	@echo "  make exactly-once  transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
@@ -72,7 +72,7 @@ test: $(READY)
 	$(WITHIN) 360 $(BIN)/pytest -q -m "not interop and not container and not spark" --ignore=tests/spark $(ARGS)
 
 test-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py 480 $(SPARK_BIN)/pytest -q -rs -m spark $(ARGS) tests/spark
+	$(SPARK_RUN) scripts/within.py 480 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop" $(ARGS) tests/spark
 
 check: lint types imports gen-check links
 
@@ -105,8 +105,9 @@ interop-all: $(READY)
 docker-test: $(READY)
 	$(WITHIN) 300 $(BIN)/pytest -q -rs -m container $(ARGS) tests/container
 
-interop-spark: $(READY)
+interop-spark: $(READY) $(SPARK_READY)
 	SHAREQ_SPARK=1 $(BIN)/pytest -q -rs tests/interop/test_spark.py $(ARGS)
+	$(SPARK_BIN)/pytest -q -rs --broker=apache tests/spark/test_source_cluster.py $(ARGS)
 
 spark-kill-matrix: $(SPARK_READY)
 	@$(SPARK_RUN) -m tests.spark.kills $(ARGS)

@@ -19,24 +19,16 @@ from shareq.client.fetch import RangeFetcher
 from shareq.client.network import Network
 from shareq.client.share_consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-    ReassignablePartition,
-    ReassignableTopic,
-)
-from shareq.protocol.generated.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.records.batch import batch_headers, decode_records
 from tests.interop.support.admin import produce, read_from_start
 from tests.support import apache_kafka, certificates
-from tests.support.kafka_cluster import LOGIN_MS, NODES, PASSWORD, KafkaCluster
+from tests.support.kafka_cluster import LOGIN_MS, NODES, PASSWORD, PATIENCE_S, KafkaCluster, move_leader, until
 
 pytestmark = pytest.mark.interop
 
 PARTITIONS = range(3)
 RECORDS = 200
-PATIENCE_S = 30
 Place = tuple[int, int]
 """Partition and offset."""
 
@@ -71,14 +63,6 @@ def topic(cluster: KafkaCluster, unique: Callable[[str], str]) -> str:
 
 def value(partition: int, number: int) -> bytes:
     return f"{partition}:{number}".encode()
-
-
-def until(what: str, condition: Callable[[], bool]) -> None:
-    """Try again until it holds; the cluster needs its time to notice things."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def leaders(network: Network, topic_id: bytes) -> list[int | None]:
@@ -131,23 +115,6 @@ def test_a_login_that_runs_out_does_not_cost_the_connection(network: Network) ->
         network.request(1, MetadataRequest([]))
         time.sleep(0.1)
     assert network.connection_epoch(1) == epoch
-
-
-def move_leader(network: Network, topic: str, partition: int, leader: int) -> None:
-    """Make a node the first replica, and hold the election that this calls for."""
-    replicas = [leader, *(node for node in NODES if node != leader)]
-    rows = [ReassignableTopic(topic, [ReassignablePartition(partition, replicas)])]
-    answer = network.request(None, AlterPartitionReassignmentsRequest(topics=rows))
-    assert isinstance(answer, AlterPartitionReassignmentsResponse)
-    assert answer.error_code == answer.responses[0].partitions[0].error_code == ErrorCode.NONE
-
-    def elected() -> bool:
-        answer = network.request(None, ElectLeadersRequest(0, [TopicPartitions(topic, [partition])], 5000))
-        assert isinstance(answer, ElectLeadersResponse)
-        rows = [row for result in answer.replica_election_results for row in result.partition_result]
-        return all(row.error_code in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED) for row in rows)
-
-    until("the election", elected)
 
 
 def test_a_leader_that_moves_is_followed(cluster: KafkaCluster, network: Network, topic: str) -> None:

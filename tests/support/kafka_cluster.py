@@ -7,11 +7,22 @@ the nodes call themselves `localhost`, so what is advertised is not what a clien
 from __future__ import annotations
 
 import contextlib
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from shareq.client.network import Network
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartition,
+    ReassignableTopic,
+)
+from shareq.protocol.generated.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
 from tests.support.apache_kafka import ApacheKafka, free_port, new_cluster_id
 from tests.support.certificates import Authority, Signed
 
@@ -19,7 +30,9 @@ NODES: Final = (1, 2, 3)
 USER, PASSWORD = "carol", "looking-glass"
 LOGIN_MS = 3000
 """How long a login lasts."""
+PATIENCE_S = 30
 _SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _JVM: Final = (
     "-Xms96M",
     "-Xmx256M",
@@ -52,16 +65,23 @@ _SETTINGS: Final = {
     "listener.name.clients.scram-sha-512.connections.max.reauth.ms": str(LOGIN_MS),
     "listener.name.clients.ssl.keystore.type": "PEM",
 }
+_WITH_PLAIN: Final = {
+    "listener.name.clients.sasl.enabled.mechanisms": "SCRAM-SHA-512,PLAIN",
+    "listener.name.clients.plain.sasl.jaas.config": f'{_PLAIN_MODULE} required user_{USER}="{PASSWORD}";',
+}
 
 
 class KafkaCluster:
-    """The nodes by number. Starts all at once, and stops all at the end of a `with`."""
+    """The nodes by number. Starts all at once, and stops all at the end of a `with`.
 
-    def __init__(self, folder: Path, authority: Authority) -> None:
+    With `plain`, CLIENTS takes PLAIN beside SCRAM.
+    """
+
+    def __init__(self, folder: Path, authority: Authority, *, plain: bool = False) -> None:
         self._authority = authority
         self.client_ports = {node: free_port() for node in NODES}
         controllers = {node: free_port() for node in NODES}
-        plain = {node: free_port() for node in NODES}
+        internal = {node: free_port() for node in NODES}
         voters = ",".join(f"{node}@127.0.0.1:{port}" for node, port in controllers.items())
         cluster_id = new_cluster_id()
         signed = authority.sign("broker", "DNS:localhost", "IP:127.0.0.1")
@@ -70,12 +90,13 @@ class KafkaCluster:
                 folder / str(node),
                 {
                     **_SETTINGS,
+                    **(_WITH_PLAIN if plain else {}),
                     "node.id": str(node),
                     "controller.quorum.voters": voters,
-                    **_listeners(plain[node], self.client_ports[node], controllers[node], signed),
+                    **_listeners(internal[node], self.client_ports[node], controllers[node], signed),
                 },
                 _JVM,
-                plain[node],
+                internal[node],
                 ("--add-scram", f"SCRAM-SHA-512=[name={USER},password={PASSWORD}]"),
                 cluster_id,
             )
@@ -126,3 +147,28 @@ def _listeners(plain: int, clients: int, controller: int, signed: Signed) -> dic
         "advertised.listeners": f"PLAINTEXT://127.0.0.1:{plain},CLIENTS://localhost:{clients}",
         "listener.name.clients.ssl.keystore.location": str(signed.both),
     }
+
+
+def until(what: str, condition: Callable[[], bool]) -> None:
+    """Try again until it holds; the cluster needs its time to notice things."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def move_leader(network: Network, topic: str, partition: int, leader: int) -> None:
+    """Make a node the first replica, and hold the election that this calls for."""
+    replicas = [leader, *(node for node in NODES if node != leader)]
+    rows = [ReassignableTopic(topic, [ReassignablePartition(partition, replicas)])]
+    answer = network.request(None, AlterPartitionReassignmentsRequest(topics=rows))
+    assert isinstance(answer, AlterPartitionReassignmentsResponse)
+    assert answer.error_code == answer.responses[0].partitions[0].error_code == ErrorCode.NONE
+
+    def elected() -> bool:
+        answer = network.request(None, ElectLeadersRequest(0, [TopicPartitions(topic, [partition])], 5000))
+        assert isinstance(answer, ElectLeadersResponse)
+        rows = [row for result in answer.replica_election_results for row in result.partition_result]
+        return all(row.error_code in (ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED) for row in rows)
+
+    until("the election", elected)
