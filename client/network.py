@@ -6,6 +6,7 @@ One thread at a time: whoever shares a `Network` between threads holds a lock ar
 from __future__ import annotations
 
 import contextlib
+import logging
 import random
 import selectors
 import ssl
@@ -26,6 +27,10 @@ from shareq.protocol.primitives import Message
 
 __all__ = ["Exchange", "Network", "Tries"]
 
+logger = logging.getLogger(__name__)
+
+TELL_AFTER_S = 5
+"""A restart of a broker is over by then; who waits for longer wants to know what for."""
 _GROUP = 0
 _BY_TOPIC_ID = 12
 """The first version of Metadata that can be asked by topic id."""
@@ -391,6 +396,7 @@ class Tries:
         self._sleep = sleep
         self._failures = 0
         self._last: ClientError | None = None
+        self._tell_at = clock() + TELL_AFTER_S
         self.deadline = clock() + total_ms / 1000
 
     @property
@@ -415,6 +421,9 @@ class Tries:
             self._sleep(min(pause, left))
         if left <= pause:
             raise Unreachable(f"{self._last}; given up after {self._total_ms} ms") from None
+        if self._clock() >= self._tell_at:
+            self._tell_at = self.deadline
+            logger.warning("%s; trying again for %d s", self._last, self.left_ms // 1000)
 
 
 def _backoff_s(first_ms: int, most_ms: int, failures: int) -> float:

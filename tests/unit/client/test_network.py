@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from collections.abc import Callable, Iterator
 
@@ -161,6 +162,17 @@ def test_what_belongs_to_a_connection_is_sent_on_no_other(world: World) -> None:
     with pytest.raises(Disconnected):
         network.submit(1, FetchRequest(), epoch=epoch)
     assert fetches(broker) == 1
+
+
+def test_who_is_waited_for_is_told_after_some_seconds_and_once(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    network = world.network(f"127.0.0.1:{free_port()}")
+    with pytest.raises(Unreachable):
+        network.request(None, FetchRequest(), timeout_ms=4000)
+    assert caplog.messages == []
+    with pytest.raises(Unreachable):
+        network.request(None, FetchRequest())
+    (told,) = caplog.messages
+    assert re.fullmatch(r"127\.0\.0\.1:\d+ cannot be reached: Connection refused; trying again for 5\d s", told)
 
 
 def test_pauses_between_tries_grow_until_the_time_is_over(world: World) -> None:
