@@ -19,11 +19,11 @@ from shareq.spark.report.svg import Bars, Flag, Line, bar_chart, column_ms, line
 MOST_ROWS: Final = 500
 
 MEANINGS: Final = (
-    ("lag", "records that the share group has not finished yet: acknowledged by nobody"),
+    ("lag", "records that the share group has not finished yet, a second or two ago; nobody had acknowledged them"),
     ("locks held", "records that this query has locked now, so that no other member gets them"),
     ("redelivered", "records new to this query that had been delivered before, to whomever"),
     ("swallowed", "records that came again though they were part of an earlier micro-batch: acknowledged, not emitted"),
-    ("accepted", "records acknowledged as processed, after Spark had committed their micro-batch (ack=commit)"),
+    ("accepted", "records acknowledged as processed; the last event does not know yet of its own micro-batch's"),
     ("rejected", "records given up because they had been delivered maxDeliveryCount times"),
     ("renewed", "locks made longer because their micro-batch took its time; each time counts"),
     ("lost", "locks that ended before their records were acknowledged: another member may have got them, too"),
