@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from shareq.client.errors import ClientError
 from shareq.spark import executor
 from shareq.spark.offsets import INITIAL, SourceOffset
 from shareq.spark.options import SourceOptions
 from shareq.spark.planning import TaskRanges, plan
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     import pyarrow
 
     from shareq.spark.driver import Driver
@@ -57,11 +60,13 @@ class ShareGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._running().prepare_available_now()
+        with _BriefTrace():
+            self._running().prepare_available_now()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else None
-        end = self._running().latest(SourceOffset.from_json(start), most)
+        with _BriefTrace():
+            end = self._running().latest(SourceOffset.from_json(start), most)
         return start if end is None else end.to_json()
 
     def reportLatestOffset(self) -> dict[str, Any] | None:
@@ -72,7 +77,8 @@ class ShareGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
             return []
         offset = SourceOffset.from_json(end)
         if self._driver is not None:  # otherwise this is a replay, and its locks are gone
-            self._driver.logged(offset)
+            with _BriefTrace():
+                self._driver.logged(offset)
         return [
             ShareInputPartition(task)
             for task in plan(
@@ -102,6 +108,19 @@ class ShareGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
         return executor.read(
             partition.task, self._options.client, self._columns, fail_on_data_loss=self._options.fail_on_data_loss
         )
+
+
+class _BriefTrace:
+    """What the message of a ClientError says needs no trace of how the client got there. Spark prints traces twice."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, ClientError):
+            raise error.with_traceback(None) from None
 
 
 def _end_on_sigterm() -> None:
