@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import Producer
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.interop
 
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
 PARTITIONS = range(3)
 PAUSE_S = 0.02
 
@@ -174,6 +176,32 @@ def test_every_record_once_while_a_leader_moves_and_a_broker_dies(
     values = Counter(row.value for batch in taken for row in batch.rows)
     assert values == Counter({b"%d" % number: 1 for number in range(len(production.confirmed))})
     print(f"{len(found)} records, each once, in {len(numbers)} micro-batches")
+    files = [path for path in (stream.folder / "checkpoint").rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if PASSWORD.encode() in path.read_bytes()]
+
+
+def test_the_example_of_the_document(
+    stream: ShareStream, cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its code, with this test's names in the place of its own."""
+    values = stream.produce(30)
+    blocks = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
+    (example,) = (block for block in blocks if "SASL_SSL" in block)
+    for there, here in {
+        "broker-1.example.com:9093,broker-2.example.com:9093": stream.options["kafka.bootstrap.servers"],
+        "/etc/kafka/ca.pem": stream.options["kafka.ssl.truststore.location"],
+        'username="spark"': f'username="{USER}"',
+        '"sorting"': f'"{stream.group}"',
+        '"flights"': f'"{stream.topic}"',
+    }.items():
+        assert there in example
+        example = example.replace(there, here)
+    monkeypatch.setenv("KAFKA_PASSWORD", PASSWORD)
+    names: dict[str, Any] = {"spark": stream.spark}
+    exec(compile(example, str(DOCUMENT), "exec"), names)
+    assert sorted(row.value for batch in stream.drain(names["rows"]) for row in batch.rows) == sorted(values)
+    assert stream.lag() == 0
 
 
 def test_plain_over_tls(stream: ShareStream, cluster: KafkaCluster) -> None:
