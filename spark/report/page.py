@@ -19,7 +19,7 @@ from shareq.spark.report.svg import Bars, Flag, Line, bar_chart, column_ms, line
 MOST_ROWS: Final = 500
 
 MEANINGS: Final = (
-    ("lag", "records that the share group has not finished yet, a second or two ago; nobody had acknowledged them"),
+    ("lag", "records that the share group had not finished with, a second or two before the event"),
     ("locks held", "records that this query has locked now, so that no other member gets them"),
     ("redelivered", "records new to this query that had been delivered before, to whomever"),
     ("swallowed", "records that came again though they were part of an earlier micro-batch: acknowledged, not emitted"),
