@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heapreplace
 from typing import Final, NamedTuple
 
 from shareq.spark.offsets import BatchRange, SharePartition
@@ -31,17 +32,16 @@ def plan(
 ) -> list[TaskRanges]:
     """One task per partition; more where either limit asks for it.
 
-    `max_records_per_partition` bounds the offsets of a task. With `min_partitions`, the partitions are cut in
-    proportion to their offsets until there are about that many tasks, as Spark's own Kafka source does.
+    `max_records_per_partition` bounds the offsets of a task. With `min_partitions` there are that many tasks at least,
+    or one for each offset: the partitions are cut in proportion to their offsets.
     """
     whole = [TaskRanges(key, tuple(ranges)) for key, ranges in sorted(batch.items()) if ranges]
     tasks = [part for task in whole for part in _bounded(task, max_records_per_partition)]
-    if min_partitions is None or len(tasks) >= min_partitions:
+    if not tasks or min_partitions is None or len(tasks) >= min_partitions:
         return tasks
-    total = sum(task.records for task in tasks)
     return [
-        part for task in tasks for part in _cut(task, max(1, round(task.records / total * min_partitions)))
-    ]  # rounding may leave one too few, like Spark's
+        part for task, parts in zip(tasks, _shares(tasks, min_partitions), strict=True) for part in _cut(task, parts)
+    ]
 
 
 def runs(ranges: Iterable[BatchRange], near: int = NEAR) -> Iterator[tuple[BatchRange, ...]]:
@@ -58,6 +58,20 @@ def runs(ranges: Iterable[BatchRange], near: int = NEAR) -> Iterator[tuple[Batch
 
 def _bounded(task: TaskRanges, most: int | None) -> Iterator[TaskRanges]:
     return _cut(task, 1 if most is None else -(-task.records // most))
+
+
+def _shares(tasks: Sequence[TaskRanges], wanted: int) -> list[int]:
+    """Into how many parts to cut each task, so that there are `wanted` and the largest part is as small as can be."""
+    total = sum(task.records for task in tasks)
+    shares = [max(1, task.records * wanted // total) for task in tasks]
+    left = wanted - sum(shares)
+    largest = [(-task.records / share, at) for at, (task, share) in enumerate(zip(tasks, shares, strict=True))]
+    heapify(largest)
+    for _ in range(left):
+        at = largest[0][1]
+        shares[at] += 1
+        heapreplace(largest, (-tasks[at].records / shares[at], at))
+    return shares
 
 
 def _cut(task: TaskRanges, parts: int) -> Iterator[TaskRanges]:

@@ -47,6 +47,12 @@ def test_min_partitions_cuts_in_proportion() -> None:
     assert [(task.key.partition, task.records) for task in tasks] == [(0, 10)] * 9 + [(1, 10)]
 
 
+def test_min_partitions_leaves_no_part_out_by_rounding() -> None:
+    ranges = {key(partition): [BatchRange(0, 59, 1)] for partition in range(3)}
+    assert [task.records for task in plan(ranges, min_partitions=4)] == [30, 30, 60, 60]
+    assert len(plan(ranges, min_partitions=4, max_records_per_partition=60)) == 4
+
+
 def test_min_partitions_is_met_already() -> None:
     assert len(plan({key(0): [BatchRange(0, 9, 1)], key(1): [BatchRange(0, 9, 1)]}, min_partitions=2)) == 2
 
@@ -74,6 +80,7 @@ def test_whatever_is_asked_for_each_record_is_in_one_task(
     assert offsets(tasks) == offsets([TaskRanges(found, tuple(ranges)) for found, ranges in sorted(batch.items())])
     assert all(task.ranges for task in tasks)
     assert most is None or all(task.records <= most for task in tasks)
+    assert len(tasks) >= min(min_partitions or 0, sum(task.records for task in tasks))
     assert tasks == plan(batch, min_partitions=min_partitions, max_records_per_partition=most)
 
 
