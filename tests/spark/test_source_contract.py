@@ -315,10 +315,14 @@ def test_a_stopped_query_gives_its_records_back_at_once(stream: ShareStream) -> 
     def sink(rows: DataFrame, number: int) -> None:
         collect_into(taken)(rows, number)
         if taken:
+            joined.append(stream.members())
             query.stop()
 
+    joined: list[int] = []
     query = stream.start(stream.load(), sink, processingTime="0 seconds")
     until(lambda: not query.isActive)
+    assert joined == [1]
+    until(lambda: stream.members() == 0, timeout_s=20)  # its session would last 45
     ledger = take_all(stream, 20)
     assert ledger.finished.keys() == set(taken[0].places)
 

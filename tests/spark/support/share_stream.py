@@ -13,6 +13,7 @@ from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
 from shareq.protocol.generated.delete_records import DeleteRecordsResponse
+from shareq.protocol.generated.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
 from tests.support.administration import delete_records_request
 
@@ -127,6 +128,16 @@ class ShareStream:
             network.close()
         known = [row.lag for row in rows.values() if row.lag is not None]
         return sum(known) if len(known) == self.partitions else -1
+
+    def members(self) -> int:
+        """How many members the group has."""
+        network = Network(ClientConfig.from_properties({"bootstrap.servers": self.bootstrap}))
+        try:
+            answer = network.request(network.coordinator(self.group), ShareGroupDescribeRequest([self.group]))
+        finally:
+            network.close()
+        assert isinstance(answer, ShareGroupDescribeResponse)
+        return len(answer.groups[0].members)
 
     def _log(self, checkpoint: str, name: str) -> dict[int, str]:
         folder = self.folder / checkpoint / name
