@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession  # type: ignore[import-not-found]
+from pyspark.sql import SparkSession
 
 
 def main(bootstrap: str, source: str, target: str, jars: str, checkpoints: str) -> None:
