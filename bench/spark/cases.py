@@ -39,12 +39,15 @@ class Case:
 
 
 def cases(kind: Kind, sizes: dict[int, int], most: int) -> list[Case]:
-    """`sizes`: bytes of a value -> records. With the default window at most `most` records are read: it is slow."""
+    """`sizes`: bytes of a value -> records. With the default window at most `most` records are read: it is slow.
+
+    With a wider one so much more as it is wider.
+    """
     found: list[Case] = []
     for value_bytes, records in sizes.items():
         found += [
             Case("kafka", None, value_bytes, records),
-            Case("kafka-share", WIDEST[kind], value_bytes, records),
+            Case("kafka-share", WIDEST[kind], value_bytes, min(records, most * WIDEST[kind] // DEFAULT_LOCKS)),
             Case("kafka-share", DEFAULT_LOCKS, value_bytes, min(records, most)),
         ]
     return found
