@@ -264,7 +264,7 @@ def test_a_wrong_password_is_one_line_and_in_no_log(
     given.write_text(json.dumps(options))
     job = run_job("tests.spark.support.refused_job", given, tmp_path)
     with pytest.raises(AssertionError, match="the job ended with code 1"):
-        job.wait(150)
+        job.wait(300)
     output = job.log.read_text(errors="replace")
     lines = [line for line in output.splitlines() if line.startswith("shareq.client.errors.AuthenticationFailed: ")]
     assert lines, output[-4000:]
