@@ -77,16 +77,6 @@ class Cluster:
         ):
             del self._ids[name]
 
-    def add_broker(self, node: int, address: Address) -> None:
-        """One that an answer other than Metadata told of."""
-        self._brokers[node] = address
-
-    def set_leader(self, topic_id: bytes, partition: int, leader: int, epoch: int) -> None:
-        """What a fetch's answer says of the leader. Without effect if a later epoch is known."""
-        topic = self._topics.get(topic_id)
-        if topic is not None and epoch > topic.partitions.get(partition, (NO_LEADER, -1))[1]:
-            topic.partitions[partition] = (leader, epoch)
-
     def topic(self, topic_id: bytes) -> Topic | None:
         return self._topics.get(topic_id)
 

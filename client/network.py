@@ -19,7 +19,6 @@ from shareq.client.config import Address, ClientConfig
 from shareq.client.connection import Clock, Connection, Exchange, open_connection
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable
 from shareq.client.tls import tls_context
-from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -118,27 +117,15 @@ class Network:
             connection = known
         return connection.submit(message, deadline, min_version)
 
-    def ready(self, exchanges: Sequence[Exchange], timeout_ms: int) -> list[Exchange]:
-        """Those whose answers have come or begun to come, after waiting for the first of them; [] after the timeout."""
-        return self._ready_by(exchanges, self._deadline(timeout_ms))
-
     def collect(self, exchanges: Sequence[Exchange]) -> None:
         """Wait for the answers of all, and take each when it comes: one that stays out costs no other its deadline."""
         while waiting := [exchange for exchange in exchanges if not exchange.done]:
             first = min(waiting, key=lambda exchange: exchange.deadline)
-            if not self._ready_by(waiting, first.deadline):
-                first.give_up()
-
-    def _ready_by(self, exchanges: Sequence[Exchange], deadline: float) -> list[Exchange]:
-        while True:
-            done = [exchange for exchange in exchanges if exchange.done]
-            if done or not exchanges:
-                return done
-            heard = _heard({exchange.connection for exchange in exchanges}, deadline - self._clock())
-            if not heard:
-                return []
+            heard = _heard({exchange.connection for exchange in waiting}, first.deadline - self._clock())
             for connection in heard:
                 connection.receive_one()
+            if not heard:
+                first.give_up()
 
     def connect(self, node: int, *, timeout_ms: int | None = None) -> int:
         """Make sure there is a connection to a broker, and return its epoch. Raises as `submit`."""
@@ -148,11 +135,6 @@ class Network:
     def connection_epoch(self, node: int) -> int:
         """How many connections to a broker were opened so far: what a session of an earlier one held is lost."""
         return self._epochs.get(node, 0)
-
-    def version(self, node: int, api: ApiKey, *, lowest: int = 0) -> int:
-        """The version an API is asked in at a broker. Raises as `submit`, UnsupportedApi if there is none."""
-        self.connect(node)
-        return self._connections[node].protocol.version(api, lowest)
 
     def tries(self, timeout_ms: int | None = None) -> Tries:
         """For a call that tries several times within a timeout (default.api.timeout.ms)."""
@@ -186,12 +168,6 @@ class Network:
                 raise BrokerError(error, f"topic {name}")
         return found
 
-    def topic_name(self, topic_id: bytes) -> str | None:
-        """The name of a topic, None if there is no such topic."""
-        self._freshen(topic_id)
-        topic = self._cluster.topic(topic_id)
-        return None if topic is None else topic.name
-
     def leader(self, topic_id: bytes, partition: int) -> int | None:
         """Who leads a partition; None if nobody does now, or there is no such partition.
 
@@ -199,12 +175,6 @@ class Network:
         """
         self._freshen(topic_id, partition)
         return self._cluster.leader(topic_id, partition)
-
-    def learn_leader(self, topic_id: bytes, partition: int, leader: int, epoch: int, address: Address | None) -> None:
-        """What an answer to a fetch tells of a partition's leader, and where that is if the answer says so."""
-        if address is not None:
-            self._cluster.add_broker(leader, address)
-        self._cluster.set_leader(topic_id, partition, leader, epoch)
 
     def partitions(self, topic_id: bytes) -> int:
         """How many partitions a topic has. BrokerError if there is no such topic, or it may not be seen."""

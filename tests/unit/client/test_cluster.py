@@ -53,17 +53,6 @@ def test_a_broker_that_is_behind_does_not_bring_back_an_old_leader() -> None:
     assert cluster.leader(OLD, 0) == 1
 
 
-def test_a_fetch_may_tell_of_a_newer_leader() -> None:
-    cluster = Cluster()
-    cluster.add(answer(topic(OLD, (1, 3))), 0.0)
-    cluster.set_leader(OLD, 0, 2, 3)
-    assert cluster.leader(OLD, 0) == 1
-    cluster.set_leader(OLD, 0, 2, 4)
-    assert cluster.leader(OLD, 0) == 2
-    cluster.set_leader(NEW, 0, 2, 4)
-    assert cluster.topic(NEW) is None
-
-
 def test_a_topic_deleted_and_created_again_is_another_one() -> None:
     cluster = Cluster()
     cluster.add(answer(topic(OLD, (1, 5))), 0.0)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from shareq.client.config import Address
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable, UnsupportedApi
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
@@ -206,7 +205,6 @@ def test_an_api_that_is_not_offered_is_not_tried_again(world: World) -> None:
     network = world.network(world.broker(1))
     with pytest.raises(UnsupportedApi, match="Fetch in versions"):
         network.request(1, FetchRequest(), min_version=90)
-    assert network.version(1, ApiKey.FETCH) == 18
     assert world.clock.slept == []
 
 
@@ -228,18 +226,15 @@ def test_a_closed_client_does_nothing_more(world: World) -> None:
 # Several at once
 
 
-def test_whoever_answers_first_is_told(world: World) -> None:
+def test_one_that_hangs_up_is_not_waited_for(world: World) -> None:
     mute, _ = world.broker(1), world.broker(2)
     mute.scripts[ApiKey.FETCH] = lambda _: None
     network = world.network(mute)
     waiting, answered = network.submit(1, FetchRequest()), network.submit(2, FetchRequest())
-    assert network.ready([waiting, answered], 20_000) == [answered]
-    assert answered.result() == FetchResponse(session_id=7)
-    assert network.ready([waiting], 0) == []
-    assert network.ready([], 20_000) == []
     mute.hang_up()
-    assert network.ready([waiting], 20_000) == [waiting]
-    with pytest.raises(Disconnected):
+    network.collect([waiting, answered])
+    assert answered.result() == FetchResponse(session_id=7)
+    with pytest.raises(Disconnected, match="closed the connection"):
         waiting.result()
 
 
@@ -264,7 +259,7 @@ def test_ids_leaders_and_partitions(world: World) -> None:
     network = world.network(broker)
     assert network.topic_ids(["t", "missing"]) == {"t": ID}
     assert [network.leader(ID, number) for number in range(4)] == [1, None, 2, None]
-    assert (network.partitions(ID), network.topic_name(ID)) == (3, "t")
+    assert network.partitions(ID) == 3
 
 
 def test_names_and_ids_are_asked_for_apart(world: World) -> None:
@@ -319,18 +314,6 @@ def test_what_is_known_stands_while_nobody_can_be_asked(world: World) -> None:
         network.leader(b"other topic, 16b", 0)
 
 
-def test_an_answer_may_name_a_leader_that_is_new(world: World) -> None:
-    world.topics = [topic(1)]
-    network = world.network(world.broker(1))
-    assert network.leader(ID, 0) == 1
-    new = world.broker()
-    network.learn_leader(ID, 0, 2, 1, None)
-    assert network.leader(ID, 0) == 2
-    network.learn_leader(ID, 0, 3, 2, Address(new.host, new.port))
-    assert network.request(3, FetchRequest()) == FetchResponse(session_id=7)
-    assert fetches(new) == 1
-
-
 def test_a_topic_that_is_gone_or_hidden(world: World) -> None:
     hidden = MetadataResponseTopic(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "hidden", ZERO_UUID)
     world.topics = [hidden]
@@ -340,7 +323,6 @@ def test_a_topic_that_is_gone_or_hidden(world: World) -> None:
     assert caught.value.code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
     with pytest.raises(BrokerError, match="UNKNOWN_TOPIC_ID"):
         network.partitions(ID)
-    assert network.topic_name(ID) is None
 
 
 def coordinator_says(*rows: Coordinator) -> Callable[[Message], Message]:
