@@ -74,8 +74,8 @@ class World:
         return network
 
     def impatient(self, *bootstrap: ScriptedBroker) -> Network:
-        """A client on the real clock that waits for an answer for a fifth of a second."""
-        network = self.network(*bootstrap, request_timeout_ms="200")
+        """A client on the real clock that waits a second for an answer: time enough for others on a busy machine."""
+        network = self.network(*bootstrap, request_timeout_ms="1000")
         network._clock, network._sleep = time.monotonic, time.sleep
         return network
 
