@@ -132,10 +132,6 @@ class ConsumerGroup:
             for partition in partitions
         )
 
-    def subscribers_of_regex(self, regex: str) -> int:
-        """How many members subscribe by this pattern."""
-        return sum(member.subscribed_topic_regex == regex for member in self.members.values())
-
     def topics_of(self, member: ConsumerMember, resolved: Mapping[str, ResolvedRegex] | None = None) -> frozenset[str]:
         """The names a member subscribes to, by name and by pattern; a pattern without result matches nothing.
 
