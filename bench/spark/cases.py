@@ -12,7 +12,7 @@ Format = Literal["kafka", "kafka-share"]
 PARTITIONS: Final = 4
 DEFAULT_LOCKS: Final = 2_000
 WIDEST: Final[dict[Kind, int]] = {"shareq": 1_000_000, "apache": 10_000}
-"""What a broker lets a group have at most: Apache Kafka's bound is fixed, shareq's is a property without one."""
+"""The most that each broker's group.share.max.partition.max.record.locks may be set to."""
 
 
 @dataclass(frozen=True, slots=True)
