@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-Place = tuple[bytes, int]
-"""Topic id and partition."""
+from shareq.client.share_session import Place
 
 ENOUGH: Final = 10
 """So much emptiness in a row ends a run: two polls in full, as one may have come while another member's fetch had its

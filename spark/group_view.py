@@ -10,8 +10,8 @@ from shareq.client.admin import Admin, LogRange, Partition, ShareOffset
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.network import Network
+from shareq.client.share_session import Place
 from shareq.protocol.errors import ErrorCode
-from shareq.spark.available_now import Place
 from shareq.spark.offsets import SharePartition
 
 _NOT_YET: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})

@@ -12,6 +12,7 @@ from typing import Final, Literal, Self, TypeVar
 
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ConfigError
+from shareq.client.properties import boolean, listed
 from shareq.spark import columns
 
 T = TypeVar("T")
@@ -125,9 +126,9 @@ class SourceOptions:
             "max_records_per_trigger": alias if most is None else most,
             "min_partitions": reader.take("minPartitions", _whole(1, _INT_MAX)),
             "max_records_per_partition": reader.take("maxRecordsPerPartition", _whole(1, _LONG_MAX)),
-            "include_headers": reader.take("includeHeaders", _boolean),
-            "include_delivery_count": reader.take("includeDeliveryCount", _boolean),
-            "fail_on_data_loss": reader.take("failOnDataLoss", _boolean),
+            "include_headers": reader.take("includeHeaders", boolean),
+            "include_delivery_count": reader.take("includeDeliveryCount", boolean),
+            "fail_on_data_loss": reader.take("failOnDataLoss", boolean),
             "max_renew_ms": reader.take("maxRenewMs", _whole(0, _LONG_MAX)),
             # 1 would reject every record at its first delivery
             "max_delivery_count": reader.take("maxDeliveryCount", _whole(2, 32_767)),
@@ -205,7 +206,7 @@ def _nearest(name: str) -> str:
 
 
 def _topics(text: str) -> tuple[str, ...]:
-    topics = tuple(dict.fromkeys(part for part in (part.strip() for part in text.split(",")) if part))
+    topics = tuple(dict.fromkeys(listed(text)))
     if not topics:
         raise ValueError("must name a topic, several with commas in between")
     return topics
@@ -221,12 +222,6 @@ def _ack(text: str) -> str:
     if text.lower() not in ("commit", "log"):
         raise ValueError("must be commit or log")
     return text.lower()
-
-
-def _boolean(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError("must be true or false")
-    return text.lower() == "true"
 
 
 def _whole(lowest: int, highest: int) -> Callable[[str], int]:

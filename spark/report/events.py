@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Final, NamedTuple
 
-# Of shareq.spark.progress, in the order in which they are shown.
-COUNTERS: Final = ("acquired", "redelivered", "swallowed", "accepted", "rejected", "renewed", "lost")
+from shareq.spark.progress import Counters
+
+COUNTERS: Final = tuple(row.name for row in fields(Counters))
+"""In the order in which they are shown."""
 
 
 class Mark(NamedTuple):

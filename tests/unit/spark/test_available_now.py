@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from shareq.spark.available_now import SETTLED_MS, AvailableNow, Place
+from shareq.client.share_session import Place
+from shareq.spark.available_now import SETTLED_MS, AvailableNow
 
 ONE: Place = (b"1" * 16, 0)
 TWO: Place = (b"1" * 16, 1)
