@@ -163,7 +163,7 @@ class Connection:
             pass
         except MalformedMessage as error:
             self._lost(f"sent what is not understood: {error}")
-        except Exception as error:
+        except Exception as error:  # whatever it is, a dialogue cut short leaves nothing to go on with
             self.close(str(error))
             raise
         lifetime_ms = self.protocol.session_lifetime_ms

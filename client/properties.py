@@ -87,6 +87,8 @@ class Properties:
 
 
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
+    """A reader of numbers from `lowest` to `highest`, both included, that raises ValueError for anything else."""
+
     def parse(text: str) -> int:
         try:
             value = int(text)
@@ -100,7 +102,7 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """Case does not matter, as in Java for security.protocol."""
+    """A reader of these words, in capitals, that raises ValueError for others. Case does not matter, as in Java."""
 
     def parse(text: str) -> str:
         if text.upper() not in allowed:
@@ -111,6 +113,7 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 
 
 def boolean(text: str) -> bool:
+    """ValueError for anything but true and false, in any case."""
     if text.lower() not in ("true", "false"):
         raise ValueError("must be true or false")
     return text.lower() == "true"
