@@ -11,16 +11,14 @@ from tests.interop.support.admin import QUIET
 from tests.interop.support.share_ledger import Ledger, members
 from tests.spark.kills.ledger import Place
 
-PARTITIONS = 2
-
 
 class Feeder:
     """Produces numbers, dealt out over the partitions, in small record batches, so that members can share them."""
 
-    def __init__(self, bootstrap: str, topic: str, batch_records: int) -> None:
+    def __init__(self, bootstrap: str, topic: str, partitions: int, batch_records: int) -> None:
         self.produced: dict[Place, int] = {}
         """What the broker has confirmed: where each number is."""
-        self._topic = topic
+        self._topic, self._partitions = topic, partitions
         self._number = 0
         self._failures: list[object] = []
         self._producer = Producer(
@@ -37,7 +35,7 @@ class Feeder:
     def feed(self, records: int) -> None:
         """Returns when all are confirmed. AssertionError when one is not within a minute."""
         for number in range(self._number, self._number + records):
-            partition = number % PARTITIONS
+            partition = number % self._partitions
             self._producer.produce(
                 self._topic, str(number), partition=partition, on_delivery=self._delivered(partition, number)
             )
