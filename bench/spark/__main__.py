@@ -110,10 +110,7 @@ def drain(broker: RunningBroker, session: Session, case: Case, options: dict[str
         "spark_us": spark_s / case.records * 1e6,
         "batches": len(full),
         "batch_ms": median(phases["triggerExecution"] for _, phases in full),
-        **{
-            f"{name}_ms": sum(phases.get(name, 0) for _, phases in told["batches"])
-            for name in ("latestOffset", "addBatch")
-        },
+        **{f"{name}_ms": sum(phases.get(name, 0) for _, phases in told["batches"]) for name in PHASES},
         "elapsed_s": told["elapsed_s"],
     }
 
