@@ -59,8 +59,10 @@ def one_broker(kind: Kind, sizes: dict[int, int], options: argparse.Namespace) -
         broker = _broker(kind, folder)
         stack.callback(broker.stop)
         broker.start()
+        sources = sorted({case.source for case in wanted})
+        configs = dict(options.conf)
         sessions: dict[str, Session] = {
-            source: stack.enter_context(Session(folder / source)) for source in sorted({case.source for case in wanted})
+            source: stack.enter_context(Session(folder / source, configs=configs)) for source in sources
         }
         samples = measure(broker, sessions, wanted, options.repeats, options.seed)
         about = _about(kind, options, next(iter(sessions.values())).version, time.monotonic() - started)
@@ -195,6 +197,11 @@ def _tell(text: str) -> None:
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
+def _config(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name, value
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__)
     parser.add_argument("--broker", nargs="+", choices=["shareq", "apache"], default=["shareq"])
@@ -203,6 +210,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000], help="bytes of a value")
     parser.add_argument("--only", default="", help="cases whose label has this text")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--conf", type=_config, nargs="*", default=[], metavar="NAME=VALUE", help="of both sessions")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", type=Path, metavar="FILE.md", help="put the table between the document's markers")
     return parser.parse_args()

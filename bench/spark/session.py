@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -45,7 +46,7 @@ def environment() -> tuple[Path, Path]:
 class Session:
     """A driver with local[2], in a process of its own."""
 
-    def __init__(self, folder: Path, *, cores: int = 2) -> None:
+    def __init__(self, folder: Path, *, cores: int = 2, configs: Mapping[str, str] | None = None) -> None:
         python, jars = environment()
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
@@ -62,6 +63,7 @@ class Session:
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
             "spark.log.level": "ERROR",
+            **(configs or {}),
         }
         self._log = (folder / "spark.log").open("ab")
         self._process = subprocess.Popen(
