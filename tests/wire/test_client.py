@@ -13,7 +13,6 @@ from shareq.client.admin import Admin, LogRange, ShareOffset
 from shareq.client.config import ClientConfig
 from shareq.client.errors import AuthenticationFailed, BrokerError, Unreachable
 from shareq.client.network import Network
-from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -115,11 +114,6 @@ def test_how_far_a_share_group_is(network: Network) -> None:
     altered = network.request(network.coordinator("g"), AlterShareGroupOffsetsRequest("g", rows))
     assert isinstance(altered, AlterShareGroupOffsetsResponse)
     assert admin.share_offsets("g")["shared", 1] == ShareOffset(topic_id, 2, 3)
-
-
-def test_versions_are_the_highest_of_both(network: Network) -> None:
-    assert network.version(1, ApiKey.SHARE_FETCH, lowest=2) == 2
-    assert network.version(1, ApiKey.METADATA) == 13
 
 
 def test_a_broker_that_goes_and_comes_back(tmp_path: Path) -> None:
