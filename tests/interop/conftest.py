@@ -1,21 +1,18 @@
-"""The broker under test: one process a module, shared by its tests, which use topics and groups of their own.
-
-A module that needs other server properties sets `BROKER_SETTINGS = {"name": "value"}`, and `OUR_SETTINGS` for shareq
-alone.
-"""
+"""The broker under test, clients of it that leak, and the Java client."""
 
 from __future__ import annotations
 
 import gc
 import logging
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_unavailable_here
+from tests.interop.support.fixtures import broker, broker_kind, unique
 from tests.interop.support.java_driver import JavaDriver, why_no_java
+
+__all__ = ["broker", "broker_kind", "unique"]
 
 HERE = Path(__file__).parent
 
@@ -42,28 +39,6 @@ def _collect_leaks_here() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.fixture(scope="session")
-def broker_kind(request: pytest.FixtureRequest) -> Kind:
-    kind: Kind = request.config.getoption("--broker")
-    missing = why_unavailable_here(kind)
-    if missing is not None:
-        pytest.skip(missing)
-    return kind
-
-
-@pytest.fixture(scope="module")
-def broker(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[BrokerUnderTest]:
-    settings = dict(getattr(request.module, "BROKER_SETTINGS", {}))
-    if broker_kind == "ours":
-        settings |= getattr(request.module, "OUR_SETTINGS", {})
-    broker = BrokerUnderTest(broker_kind, settings)
-    try:
-        broker.start()
-        yield broker
-    finally:
-        broker.remove()
-
-
 @pytest.fixture(scope="module")
 def java() -> Iterator[JavaDriver]:
     missing = why_no_java()
@@ -72,10 +47,3 @@ def java() -> Iterator[JavaDriver]:
     driver = JavaDriver()
     yield driver
     driver.close()
-
-
-@pytest.fixture
-def unique() -> Callable[[str], str]:
-    """Names that no other test uses: `unique("topic")` -> `topic-3f9c1b`, the same suffix within a test."""
-    suffix = uuid.uuid4().hex[:6]
-    return lambda name: f"{name}-{suffix}"

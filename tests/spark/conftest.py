@@ -11,19 +11,20 @@ import importlib.util
 import os
 import shutil
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_unavailable_here
+from tests.interop.support.fixtures import broker, broker_kind, unique
 from tests.spark.support.jobs import Job
 from tests.spark.support.session import open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+__all__ = ["broker", "broker_kind", "unique"]
 
 HERE = Path(__file__).parent
 # Without PySpark nothing here can be imported. `make test-spark` then finds no test, which is a failure.
@@ -92,30 +93,3 @@ def run_job(tmp_path: Path) -> Iterator[Callable[..., Job]]:
     yield run
     for job in jobs:
         job.kill()
-
-
-@pytest.fixture(scope="session")
-def broker_kind(request: pytest.FixtureRequest) -> Kind:
-    kind: Kind = request.config.getoption("--broker")
-    missing = why_unavailable_here(kind)
-    if missing is not None:
-        pytest.skip(missing)
-    return kind
-
-
-@pytest.fixture(scope="module")
-def broker(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[BrokerUnderTest]:
-    """One broker a module; a module that needs other properties sets `BROKER_SETTINGS = {"name": "value"}`."""
-    broker = BrokerUnderTest(broker_kind, getattr(request.module, "BROKER_SETTINGS", None))
-    try:
-        broker.start()
-        yield broker
-    finally:
-        broker.remove()
-
-
-@pytest.fixture
-def unique() -> Callable[[str], str]:
-    """Names that no other test uses: `unique("topic")` -> `topic-3f9c1b`, the same suffix within a test."""
-    suffix = uuid.uuid4().hex[:6]
-    return lambda name: f"{name}-{suffix}"

@@ -1,0 +1,45 @@
+"""Fixtures around the broker under test, for the `conftest.py` of each folder that has tests of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_unavailable_here
+
+
+@pytest.fixture(scope="session")
+def broker_kind(request: pytest.FixtureRequest) -> Kind:
+    """By `--broker`; tests are skipped where it cannot be run."""
+    kind: Kind = request.config.getoption("--broker")
+    missing = why_unavailable_here(kind)
+    if missing is not None:
+        pytest.skip(missing)
+    return kind
+
+
+@pytest.fixture(scope="module")
+def broker(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[BrokerUnderTest]:
+    """One process a module, shared by its tests, which use topics and groups of their own.
+
+    A module that needs other server properties sets `BROKER_SETTINGS = {"name": "value"}`, and `OUR_SETTINGS` for
+    shareq alone.
+    """
+    settings = dict(getattr(request.module, "BROKER_SETTINGS", {}))
+    if broker_kind == "ours":
+        settings |= getattr(request.module, "OUR_SETTINGS", {})
+    broker = BrokerUnderTest(broker_kind, settings)
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.remove()
+
+
+@pytest.fixture
+def unique() -> Callable[[str], str]:
+    """Names that no other test uses: `unique("topic")` -> `topic-3f9c1b`, the same suffix within a test."""
+    suffix = uuid.uuid4().hex[:6]
+    return lambda name: f"{name}-{suffix}"
