@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.figure import Row, Sample
+from tests.support.documents import write_between
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
@@ -40,11 +41,7 @@ def as_markdown(run: Run) -> str:
 
 def write_between_markers(document: Path, text: str) -> None:
     """Replace what stands between the two markers of the document. ValueError when it has none."""
-    before, begin, rest = document.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{document} has no {BEGIN} ... {END}")
-    document.write_text(f"{before}{BEGIN}\n{text}{END}{after}")
+    write_between(document, BEGIN, END, text.splitlines())
 
 
 def _line(run: Run, row: Row) -> str:
