@@ -28,9 +28,8 @@ from shareq.spark.java_home import use_java
 from shareq.spark.report import ProgressLog
 
 LOG4J = Path(__file__).with_name("log4j2.properties")
-SMALL = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # soon at work rather than fast in the end: this job is over in a minute
-)
+# Soon at work rather than fast in the end: this job is over in a minute.
+SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def main() -> int:
