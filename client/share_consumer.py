@@ -68,6 +68,7 @@ class ShareRangeConsumer:
         self._turn = _Turn()
         self._closing = threading.Event()
         self._closed = False
+        self._absence: ClientError | None = None
         self._coordinator = _Patience(config.default_api_timeout_ms)
         self._all_leaders = _Patience(config.default_api_timeout_ms)
 
@@ -90,6 +91,14 @@ class ShareRangeConsumer:
     def has_assignment(self) -> bool:
         """Whether partitions are assigned. On Apache Kafka that takes a new member a few heartbeats."""
         return bool(self._member.assignment)
+
+    @property
+    def absence(self) -> ClientError | None:
+        """Why some assigned partitions could not be asked for when the last `poll` ended; None if all could.
+
+        Only then does a poll that brought nothing say that there was nothing to be had.
+        """
+        return self._absence
 
     @property
     def lock_timeout_ms(self) -> int:
@@ -195,11 +204,11 @@ class ShareRangeConsumer:
                 raise
             absence = error
         try:
-            acquired, trouble = self._driver.fetch(limits)
+            acquired, trouble, self._absence = self._driver.fetch(limits)
         except ClientError as error:
             if not may_pass(error):
                 raise
-            acquired, trouble = None, error
+            acquired, trouble, self._absence = None, error, error
         if trouble is not None:
             self._all_leaders.failed(trouble)
         elif acquired is not None:

@@ -75,11 +75,13 @@ def now_ms() -> int:
 class FetchRound(NamedTuple):
     """What all leaders had. `acquired` is None when there was nobody to ask.
 
-    `trouble`: all that were asked failed, for reasons that may pass, and one of these.
+    `trouble`: all that were asked failed, for reasons that may pass, and one of these. `absence`: why not every
+    assigned partition was asked for with success, None if each was.
     """
 
     acquired: list[AcquiredRange] | None
     trouble: ClientError | None = None
+    absence: ClientError | None = None
 
 
 class ShareDriver:
@@ -100,6 +102,7 @@ class ShareDriver:
         self._beat_after_ms = 0
         self._rounds = 0
         self._refusal: ClientError | None = None  # came together with records, which go first
+        self._absence: ClientError | None = None  # the last reason for one, while there is one
         self.lock_timeout_ms = 0
 
     # -- membership
@@ -145,9 +148,14 @@ class ShareDriver:
             raise self._refusal
         self._spread()
         now = now_ms()
-        ready = [leader for leader in self._leaders if leader.session.needs_fetch and leader.ready_ms <= now]
+        waiting = [leader for leader in self._leaders if leader.session.needs_fetch]
+        ready = [leader for leader in waiting if leader.ready_ms <= now]
+        if len(ready) == len(waiting) and not self._stale:
+            self._absence = None
+        elif self._absence is None:
+            self._absence = Unreachable(f"share group {self._member.group_id}: a partition has no known leader")
         if not ready:
-            return FetchRound(None)
+            return FetchRound(None, absence=self._absence)
         if len(ready) > 1:
             limits = limits._replace(max_wait_ms=min(limits.max_wait_ms, SEVERAL_LEADERS_WAIT_MS))
         sent = [
@@ -158,21 +166,26 @@ class ShareDriver:
         acquired: list[AcquiredRange] = []
         troubles: list[ClientError] = []
         for leader, exchange in sent:
-            answer = self._answer(leader, exchange)
-            if not isinstance(answer, ClientError):
-                assert isinstance(answer, ShareFetchResponse)
-                outcome = leader.session.fetched(answer)
-                acquired += self._take_in(leader, outcome)
-                trouble = self._trouble(outcome)
-            elif isinstance(answer, Unreachable):
-                trouble = answer
-            else:
-                trouble = self._refusal = answer
-            if trouble is not None:
+            found, trouble = self._take_answer(leader, self._answer(leader, exchange))
+            acquired += found
+            self._absence = trouble or self._absence
+            if trouble is not None and not found:
                 troubles.append(trouble)
         if self._refusal is not None and not acquired:
             raise self._refusal
-        return FetchRound(acquired, troubles[0] if troubles and len(troubles) == len(sent) else None)
+        return FetchRound(acquired, troubles[0] if troubles and len(troubles) == len(sent) else None, self._absence)
+
+    def _take_answer(
+        self, leader: Leader, answer: Message | ClientError
+    ) -> tuple[list[AcquiredRange], ClientError | None]:
+        """What a leader handed out, and what kept a partition from it. What does not pass is kept in `_refusal`."""
+        if isinstance(answer, ClientError):
+            if not isinstance(answer, Unreachable):
+                self._refusal = answer
+            return [], answer
+        assert isinstance(answer, ShareFetchResponse)
+        outcome = leader.session.fetched(answer)
+        return self._take_in(leader, outcome), self._trouble(outcome)
 
     def _shares(self, ready: Sequence[Leader], max_records: int) -> list[tuple[Leader, int]]:
         """Who may acquire how much, so that all together stay within the limit; in turns where it is small."""
@@ -209,12 +222,12 @@ class ShareDriver:
         return [AcquiredRange(names[one.place[0]], *one.place, *one[1:]) for one in outcome.acquired]
 
     def _trouble(self, outcome: FetchOutcome) -> ClientError | None:
-        """Why a leader had nothing, if not for want of records. What does not pass is kept in `_refusal`."""
+        """Why a partition had nothing, if not for want of records. What does not pass is kept in `_refusal`."""
         failed = [(outcome.error, f"share group {self._member.group_id}")] if outcome.error else []
         failed += [(error, f"partition {self._names[place[0]]}-{place[1]}") for place, error in outcome.errors.items()]
         errors = [BrokerError(error, f"{what}: ShareFetch") for error, what in failed]
         self._refusal = next((error for error in errors if not _passes(error.code)), self._refusal)
-        return errors[0] if errors and not outcome.acquired else None
+        return errors[0] if errors else None
 
     # -- acknowledgements
 

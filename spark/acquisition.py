@@ -14,7 +14,7 @@ All sets are ranges of offsets by share partition; control records and gaps amon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -167,20 +167,22 @@ class Acquisition:
 
     def rejected(self, results: Iterable[Result]) -> None:
         """Answers to REJECTs: confirmed or not, they are not ours any more; what was refused is delivered again."""
-        confirmed, lost = self._told_apart(results)
+        confirmed, lost = self._told_apart(results, still_locked=())
         for key, ranges in confirmed.items():
             self._counters.rejected += ranges.count
             self._release(key, ranges)
         for key, ranges in lost.items():
             self._lose(key, ranges)
 
-    def _told_apart(self, results: Iterable[Result]) -> tuple[Ranges, Ranges]:
-        """What was confirmed, and what is not locked any more."""
+    def _told_apart(
+        self, results: Iterable[Result], still_locked: Collection[int] = _STILL_LOCKED
+    ) -> tuple[Ranges, Ranges]:
+        """What was confirmed, and what is not ours any more: all the rest, but for errors that leave the lock."""
         confirmed: dict[SharePartition, list[tuple[int, int]]] = {}
         lost: dict[SharePartition, list[tuple[int, int]]] = {}
         for ack, code in results:
             key = self._keys.get((ack.topic_id, ack.partition))
-            if key is not None and code not in _STILL_LOCKED:
+            if key is not None and code not in still_locked:
                 books = confirmed if code == ErrorCode.NONE else lost
                 books.setdefault(key, []).append((ack.first, ack.last))
         return (

@@ -24,11 +24,12 @@ SETTLED_MS: Final = 6_000
 class AvailableNow:
     """Ends are log end offsets as they were at first. `left` shrinks to nothing as the run goes on."""
 
-    __slots__ = ("_assignment", "_empty", "_since_ms", "left", "pending")
+    __slots__ = ("_assignment", "_empty", "_ends", "_since_ms", "left", "pending")
 
     def __init__(self, ends: Mapping[Place, int], starts: Mapping[Place, int], now_ms: float) -> None:
         """`ends`: of every partition; `starts`: the group's start offsets, as far as there are any."""
-        self.left = {place: end for place, end in ends.items() if end > max(0, starts.get(place, 0))}
+        self._ends = {place: end for place, end in ends.items() if end > max(0, starts.get(place, 0))}
+        self.left = dict(self._ends)
         self.pending = False
         """Whether something was acquired that belongs to the run and is in no micro-batch yet."""
         self._empty = 0
@@ -46,13 +47,26 @@ class AvailableNow:
         if last >= end - 1:
             del self.left[place]
 
-    def polled(self, assignment: Collection[Place], now_ms: float, *, in_full: bool) -> None:
-        """A poll is over; what it brought was told before. `in_full`: it was not cut short by a limit."""
+    def lost(self) -> None:
+        """Locks were lost, maybe of what is in no micro-batch yet: it comes again, from whichever partition."""
+        self.left = dict(self._ends)
+        self._empty = 0
+
+    def nothing_new(self) -> None:
+        """What was acquired was none of what a micro-batch may have, or is lost again."""
+        self.pending = False
+
+    def polled(self, assignment: Collection[Place], now_ms: float, *, in_full: bool, by_all: bool = True) -> None:
+        """A poll is over; what it brought was told before. `in_full`: it was not cut short by a limit. Without `by_all`
+        a leader had no say, and that nothing came from it says nothing.
+        """
         assignment = frozenset(assignment)
         if assignment != self._assignment:
             self._assignment, self._since_ms, self._empty = assignment, now_ms, 0
         settled = bool(assignment) and (assignment >= self.left.keys() or now_ms - self._since_ms >= SETTLED_MS)
-        if settled and not self.pending:
+        if not by_all:
+            self._empty = 0
+        elif settled and not self.pending:
             self._empty += _IN_FULL if in_full else _CUT_SHORT
 
     def handed_out(self) -> None:

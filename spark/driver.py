@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from shareq.client.errors import ClientError, UnsupportedApi, name_of
+from shareq.client.errors import ClientError, Unreachable, UnsupportedApi, name_of
 from shareq.client.share_consumer import AcquiredRange, ShareRangeConsumer
 from shareq.client.share_session import AcknowledgeType, AckRange
 from shareq.protocol.errors import ErrorCode
@@ -55,6 +55,7 @@ class Driver:
         self._view = GroupView(options.client, options.group_id, options.topics)
         self._lock = threading.Lock()  # of the books; also held over acknowledgements, which change them
         self._available_now: AvailableNow | None = None
+        self._lost = False  # whether locks were, since AvailableNow was told
         self._renews = True
         self._closed = threading.Event()
         self._started = False
@@ -81,18 +82,23 @@ class Driver:
             self._accept(self._books.begin(start))
             self._tidy()
             self._books.below_start_offsets(self._view.below)
-        if self._available_now is None or not self._available_now.finished:
-            self._fill(most)
-        with self._lock:
-            self._tidy()
-            if self._available_now is not None and self._available_now.finished and not self._available_now.pending:
-                return None  # what is in the books came later than the run began
-            end = self._books.next_offset(start)
-            if end is not None:
-                self._progress.handed_out()
-                if self._available_now is not None:
-                    self._available_now.handed_out()
-            return end
+        run = self._available_now
+        while True:
+            if run is None or not run.finished:
+                self._fill(most)
+            with self._lock:
+                self._tidy()
+                if run is not None:
+                    self._tell_of_losses(run)
+                    if run.finished and not run.pending:
+                        return None  # what is in the books came later than the run began
+                end = self._books.next_offset(start)
+                if end is not None:
+                    self._progress.handed_out()
+                    if run is not None:
+                        run.handed_out()
+                if end is not None or run is None:
+                    return end
 
     def logged(self, end: SourceOffset) -> None:
         """Spark's offset log has `end`: with ack=log that is enough to accept its records."""
@@ -120,6 +126,7 @@ class Driver:
         began_ms = now_ms()
         filled_ms: float | None = None
         wait_ms = POLL_MS
+        absent_ms: float | None = None  # since when
         while True:
             room = _NO_LIMIT if most is None else most - self._fresh()
             if room <= 0:
@@ -132,7 +139,9 @@ class Driver:
                 if self._available_now.finished:
                     return
                 if not self._available_now.pending:
-                    self._still_waiting(now - began_ms)
+                    absent_ms = None if self._consumer.absence is None else absent_ms or now
+                    self._still_waiting(now - began_ms, 0 if absent_ms is None else now - absent_ms)
+                    wait_ms = POLL_MS
                     continue
             if self._fresh():
                 filled_ms = filled_ms or now + min(FILL_MS, self._consumer.lock_timeout_ms / 3)
@@ -148,13 +157,19 @@ class Driver:
         with self._lock:
             return self._books.fresh
 
-    def _still_waiting(self, waited_ms: float) -> None:
-        """A run with AvailableNow has got nothing yet; on Apache Kafka a new member gets partitions after a while."""
-        if not self._consumer.has_assignment and waited_ms >= self._options.client.default_api_timeout_ms:
+    def _still_waiting(self, waited_ms: float, absent_ms: float) -> None:
+        """A run with AvailableNow has got nothing yet; on Apache Kafka a new member gets partitions after a while.
+
+        It may not end without what a leader has that has been away for `absent_ms`, nor wait for it for ever.
+        """
+        patience_ms = self._options.client.default_api_timeout_ms
+        if not self._consumer.has_assignment and waited_ms >= patience_ms:
             raise ClientError(
                 f"share group {self._options.group_id} assigned no partitions of {', '.join(self._options.topics)} "
-                f"within {self._options.client.default_api_timeout_ms} ms (kafka.default.api.timeout.ms)"
+                f"within {patience_ms} ms (kafka.default.api.timeout.ms)"
             )
+        if absent_ms >= patience_ms:
+            raise Unreachable(f"{self._consumer.absence}; given up after {patience_ms} ms")
 
     def _take(self, found: Sequence[AcquiredRange]) -> None:
         if not found:
@@ -168,12 +183,16 @@ class Driver:
                 self._books.rejected(self._consumer.acknowledge(verdicts.reject, AcknowledgeType.REJECT))
 
     def _note_for_available_now(self, found: Sequence[AcquiredRange], room: int) -> None:
-        if self._available_now is None:
+        run = self._available_now
+        if run is None:
             return
         for one in found:
-            self._available_now.acquired((one.topic_id, one.partition), one.first, one.last)
+            run.acquired((one.topic_id, one.partition), one.first, one.last)
+        with self._lock:
+            self._tell_of_losses(run)
         count = sum(one.last - one.first + 1 for one in found)
-        self._available_now.polled(self._consumer.assignment, now_ms(), in_full=count < room)
+        by_all = self._consumer.absence is None
+        run.polled(self._consumer.assignment, now_ms(), in_full=count < room, by_all=by_all)
 
     # -- the books; the lock is held
 
@@ -183,8 +202,16 @@ class Driver:
             _tell_refused(results, "accepted")
             self._books.acknowledged(results)
 
+    def _tell_of_losses(self, run: AvailableNow) -> None:
+        if self._lost:
+            self._lost = False
+            run.lost()
+        if not self._books.fresh:
+            run.nothing_new()
+
     def _tidy(self) -> None:
         if lost := self._books.sessions(self._session_of):
+            self._lost = True
             logger.warning(
                 "%s: a connection or its leader was lost, and with it the locks of %d offsets; %s",
                 self._options.group_id,
@@ -192,6 +219,7 @@ class Driver:
                 _BACK,
             )
         if lost := self._books.expire(now_ms()):
+            self._lost = True
             logger.warning(
                 "%s: the locks of %d offsets ran out (maxRenewMs=%d); %s",
                 self._options.group_id,

@@ -198,6 +198,16 @@ def test_max_delivery_count_rejects_what_is_new_and_accepts_what_is_done() -> No
     assert books.held == 3
 
 
+def test_what_could_not_be_rejected_is_renewed_no_more() -> None:
+    """Nobody works on it; its lock is to end, so that it is delivered again and rejected then."""
+    books = Books(max_delivery_count=3)
+    verdicts = books.acquire((0, 9, 3))
+    books.rejected([(one, ErrorCode.COORDINATOR_NOT_AVAILABLE) for one in verdicts.reject])
+    assert (books.held, books.counters.rejected) == (0, 0)
+    assert books.to_renew(LOCK_MS / 2) == []
+    assert books.acquire((0, 9, 4)).reject == verdicts.reject
+
+
 def test_a_topic_that_was_created_again_is_another_topic() -> None:
     """Its offsets are new ones; those of the old one can neither come back nor be mixed with them."""
     books = Books()

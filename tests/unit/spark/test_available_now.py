@@ -64,6 +64,29 @@ def test_a_poll_that_was_cut_short_says_little_and_yet_a_run_ends() -> None:
     assert now.finished
 
 
+def test_a_poll_that_a_leader_took_no_part_in_says_nothing() -> None:
+    now = run({ONE: 10})
+    poll(now)
+    for _ in range(5):
+        now.polled({ONE, TWO}, 0, in_full=True, by_all=False)
+    poll(now)
+    assert not now.finished
+    poll(now)
+    assert now.finished
+
+
+def test_what_was_lost_before_it_was_handed_out_is_waited_for() -> None:
+    now = run({ONE: 10, TWO: 5})
+    poll(now, (ONE, 0, 9), (TWO, 0, 4))
+    now.lost()
+    now.nothing_new()
+    assert not now.finished
+    assert not now.pending
+    poll(now, (ONE, 0, 9), (TWO, 0, 4))
+    assert now.finished
+    assert now.pending
+
+
 def test_without_an_assignment_it_is_waited() -> None:
     now = run({ONE: 10})
     for _ in range(5):

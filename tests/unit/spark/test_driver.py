@@ -14,11 +14,14 @@ from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError
 from shareq.client.network import Network
 from shareq.spark import available_now
+from shareq.spark import driver as driver_module
+from shareq.spark.available_now import AvailableNow
 from shareq.spark.driver import POLL_MS, Driver
 from shareq.spark.offsets import INITIAL, SourceOffset
 from shareq.spark.options import SourceOptions
 from shareq.testing import Broker
 from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
+from tests.support.scripted_share_cluster import TOPIC, ShareCluster, place
 
 TIMEOUT_S = 30.0
 
@@ -204,6 +207,69 @@ def test_available_now_with_nothing_there_ends_at_once(world: World) -> None:
     driver = world.driver()
     driver.prepare_available_now()
     assert driver.latest(INITIAL, None) is None
+
+
+def run_out(driver: Driver, start: SourceOffset, most: int | None = None) -> list[int]:
+    """How many records each micro-batch has until the run ends."""
+    records = []
+    while (end := driver.latest(start, most)) is not None:
+        records.append(end.records)
+        start = end
+    return records
+
+
+def test_available_now_does_not_end_with_what_it_only_recognises(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that goes on from a checkpoint gets what it had, late: that is no reason to leave what is behind it."""
+    world.produce(20)
+    driver = world.driver()
+    first = next_batch(driver, INITIAL)
+    driver.close()
+    world.produce(4)
+    monkeypatch.setattr(driver_module, "POLL_MS", 1)  # everything takes longer
+    driver = world.driver()
+    driver.prepare_available_now()
+    assert sum(run_out(driver, first, 7)) == 4
+    assert driver.report()["swallowed"] == 20
+
+
+def test_available_now_waits_for_a_broker_that_is_started_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.produce(10)
+    driver = world.driver()
+    driver.prepare_available_now()
+    first = next_batch(driver, INITIAL, 4)
+    assert first.records == 4
+    monkeypatch.setattr(driver_module, "POLL_MS", 20)  # many polls pass
+    world.broker.kill()
+    starting = threading.Timer(1, world.broker.start)
+    starting.start()
+    records = sum(run_out(driver, first, 4))
+    starting.join()
+    assert records == 6
+
+
+def test_available_now_fails_when_one_of_two_leaders_stays_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_module, "LOOK_MS", 60_000)  # these brokers do not know of lag
+    with ShareCluster(2) as cluster:
+        cluster.nodes[2].broker.close()
+        driver = Driver(SourceOptions(cluster.config(default_api_timeout_ms="2000"), "g", (TOPIC,)))
+        driver._available_now = AvailableNow({place(0): 10, place(1): 10}, {}, 0)
+        with pytest.raises(ClientError, match=r"broker 2 .*; given up after 2000 ms"):
+            driver.latest(INITIAL, None)
+        driver.close()
+
+
+def test_available_now_gets_again_what_it_lost_before_it_was_in_a_micro_batch(world: World) -> None:
+    configure_group(world.bootstrap, "g", {"share.record.lock.duration.ms": "1000"})
+    world.produce(10)
+    driver = world.driver()
+    driver.prepare_available_now()
+    driver._start_once()
+    driver._fill(None)  # the connection is lost in the midst of `latest`, and a renewal finds out
+    assert driver.report()["locksHeld"] == 10
+    world.broker.kill()
+    world.broker.start()
+    until(lambda: driver.report()["lost"] == 10)
+    assert sum(run_out(driver, INITIAL)) == 10
 
 
 def test_a_topic_that_does_not_exist_is_named(world: World) -> None:
