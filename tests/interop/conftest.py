@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.support.fixtures import broker, broker_kind, unique
+from tests.interop.support.fixtures import both_brokers, broker, broker_kind, unique
 from tests.interop.support.java_driver import JavaDriver, why_no_java
 
-__all__ = ["broker", "broker_kind", "unique"]
+__all__ = ["both_brokers", "broker", "broker_kind", "unique"]
 
 HERE = Path(__file__).parent
 

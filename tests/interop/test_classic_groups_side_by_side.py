@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Iterator
 from random import Random
 from typing import Final, cast
 
@@ -19,17 +18,16 @@ from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, F
 from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.leave_group import MemberIdentity
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_unavailable_here
+from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.test_classic_group_rpcs import Member
 
 pytestmark = pytest.mark.interop
 
-SETTINGS: Final = {
+BROKER_SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "0",
     "group.max.size": "3",
     "offsets.topic.num.partitions": "1",
 }
-KINDS: Final[tuple[Kind, ...]] = ("ours", "apache")
 SEQUENCES, STEPS = 20, 30
 INSTANCES: Final = (None, None, "i", "j")
 OFFERS: Final = ({"a": b"1", "b": b""}, {"b": b"", "a": b""}, {"b": b"x"}, {"c": b""})
@@ -119,21 +117,10 @@ class Side:
 
 
 @pytest.fixture(scope="module")
-def brokers(request: pytest.FixtureRequest) -> Iterator[list[BrokerUnderTest]]:
-    if not request.config.getoption("--side-by-side"):
-        pytest.skip("needs --side-by-side")
-    for kind in KINDS:
-        if missing := why_unavailable_here(kind):
-            pytest.skip(missing)
-    both = [BrokerUnderTest(kind, SETTINGS) for kind in KINDS]
-    try:
-        for broker in both:
-            broker.start()
-            wait_for_coordinator(broker)
-        yield both
-    finally:
-        for broker in both:
-            broker.remove()
+def brokers(both_brokers: list[BrokerUnderTest]) -> list[BrokerUnderTest]:
+    for broker in both_brokers:
+        wait_for_coordinator(broker)
+    return both_brokers
 
 
 def wait_for_coordinator(broker: BrokerUnderTest) -> None:

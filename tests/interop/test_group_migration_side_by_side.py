@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import select
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from random import Random
 from typing import Final, cast
 
@@ -33,14 +33,14 @@ from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from tests.interop.support.admin import create_topic
-from tests.interop.support.broker_under_test import BrokerUnderTest, why_unavailable_here
+from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.test_classic_group_rpcs import Member
-from tests.interop.test_classic_groups_side_by_side import KINDS, wait_for_coordinator
+from tests.interop.test_classic_groups_side_by_side import wait_for_coordinator
 from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 
-SETTINGS: Final = {
+BROKER_SETTINGS: Final = {
     "group.initial.rebalance.delay.ms": "0",
     "group.consumer.assignment.interval.ms": "0",
     "offsets.topic.num.partitions": "1",
@@ -275,23 +275,12 @@ class Side:
 
 
 @pytest.fixture(scope="module")
-def brokers(request: pytest.FixtureRequest) -> Iterator[list[BrokerUnderTest]]:
-    if not request.config.getoption("--side-by-side"):
-        pytest.skip("needs --side-by-side")
-    for kind in KINDS:
-        if missing := why_unavailable_here(kind):
-            pytest.skip(missing)
-    both = [BrokerUnderTest(kind, SETTINGS) for kind in KINDS]
-    try:
-        for broker in both:
-            broker.start()
-            wait_for_coordinator(broker)
-            create_topic(broker.bootstrap, TOPIC, PARTITIONS)
-            _wait_until_assigned(broker)
-        yield both
-    finally:
-        for broker in both:
-            broker.remove()
+def brokers(both_brokers: list[BrokerUnderTest]) -> list[BrokerUnderTest]:
+    for broker in both_brokers:
+        wait_for_coordinator(broker)
+        create_topic(broker.bootstrap, TOPIC, PARTITIONS)
+        _wait_until_assigned(broker)
+    return both_brokers
 
 
 def _wait_until_assigned(broker: BrokerUnderTest) -> None:

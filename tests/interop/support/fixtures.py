@@ -38,6 +38,25 @@ def broker(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[Broker
         broker.remove()
 
 
+@pytest.fixture(scope="module")
+def both_brokers(request: pytest.FixtureRequest) -> Iterator[list[BrokerUnderTest]]:
+    """shareq, then Apache Kafka, each with the module's `BROKER_SETTINGS`; skipped without `--side-by-side`."""
+    if not request.config.getoption("--side-by-side"):
+        pytest.skip("needs --side-by-side")
+    kinds: tuple[Kind, ...] = ("ours", "apache")
+    for kind in kinds:
+        if missing := why_unavailable_here(kind):
+            pytest.skip(missing)
+    both = [BrokerUnderTest(kind, request.module.BROKER_SETTINGS) for kind in kinds]
+    try:
+        for broker in both:
+            broker.start()
+        yield both
+    finally:
+        for broker in both:
+            broker.remove()
+
+
 @pytest.fixture
 def unique() -> Callable[[str], str]:
     """Names that no other test uses: `unique("topic")` -> `topic-3f9c1b`, the same suffix within a test."""
