@@ -11,14 +11,15 @@ SIGTERM makes it leave the group and end.
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import time
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import IO
 
 from confluent_kafka import AcknowledgeType, KafkaException, Message, ShareConsumer, TopicPartition
 
+from examples.flights_demo.membership import consume
 from examples.flights_demo.rules import verdict
 
 # Pretended work, so that all four hold records when the broker is killed; without it the queue is empty in a second.
@@ -46,32 +47,8 @@ class Journal:
         self._file.flush()
 
 
-def consume(bootstrap: str, group: str, topic: str, journal: Journal) -> None:
-    """Poll, note, acknowledge each record by the rule, commit; until SIGTERM."""
-    stopping: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the parent decides
-    consumer = ShareConsumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": group,
-            "share.acknowledgement.mode": "explicit",
-            "reconnect.backoff.max.ms": 250,
-            "log_level": 0,  # the broker is going to be killed: librdkafka need not tell
-        }
-    )
-    consumer.set_acknowledgement_commit_callback(journal.acked)
-    consumer.subscribe([topic])
-    try:
-        while not stopping:
-            messages = [message for message in consumer.poll(0.2) if message.error() is None]
-            if messages:
-                _handle(consumer, messages, journal)
-    finally:
-        consumer.close()
-
-
-def _handle(consumer: ShareConsumer, messages: list[Message], journal: Journal) -> None:
+def handle(journal: Journal, consumer: ShareConsumer, messages: list[Message]) -> None:
+    """Note, acknowledge each record by the rule, commit."""
     deliveries: list[Delivery] = []
     for message in messages:
         row, count = int(message.key() or b""), message.delivery_count() or 0
@@ -97,4 +74,5 @@ def _ranges(numbers: list[int]) -> list[list[int]]:
 
 if __name__ == "__main__":
     with open(sys.argv[4], "w") as journal_file:
-        consume(sys.argv[1], sys.argv[2], sys.argv[3], Journal(journal_file))
+        journal = Journal(journal_file)
+        consume(sys.argv[1], sys.argv[2], sys.argv[3], partial(handle, journal), journal.acked)

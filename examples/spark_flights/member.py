@@ -7,44 +7,22 @@ are acknowledged: what it worked on, as [partition, offset, carrier].
 from __future__ import annotations
 
 import json
-import signal
 import sys
 import time
+from functools import partial
 from typing import IO
 
 from confluent_kafka import AcknowledgeType, Message, ShareConsumer
 
+from examples.flights_demo.membership import consume
 from examples.spark_flights.names import CARRIER
 
 # Pretended work, so that Spark gets its part.
 WORK_S_PER_RECORD = 1e-3
 
 
-def consume(bootstrap: str, group: str, topic: str, journal: IO[str]) -> None:
-    """Poll, note, accept; until SIGTERM."""
-    stopping: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: stopping.append(number))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the parent decides
-    consumer = ShareConsumer(
-        {
-            "bootstrap.servers": bootstrap,
-            "group.id": group,
-            "share.acknowledgement.mode": "explicit",
-            "reconnect.backoff.max.ms": 250,
-            "log_level": 0,  # the broker is going to be killed: librdkafka need not tell
-        }
-    )
-    consumer.subscribe([topic])
-    try:
-        while not stopping:
-            messages = [message for message in consumer.poll(0.2) if message.error() is None]
-            if messages:
-                _handle(consumer, messages, journal)
-    finally:
-        consumer.close()
-
-
-def _handle(consumer: ShareConsumer, messages: list[Message], journal: IO[str]) -> None:
+def handle(journal: IO[str], consumer: ShareConsumer, messages: list[Message]) -> None:
+    """Work, note, accept, commit."""
     time.sleep(WORK_S_PER_RECORD * len(messages))
     worked_on = [
         (message.partition(), message.offset(), (message.value() or b"").split(b",")[CARRIER].decode())
@@ -60,4 +38,4 @@ def _handle(consumer: ShareConsumer, messages: list[Message], journal: IO[str]) 
 
 if __name__ == "__main__":
     with open(sys.argv[4], "w") as journal_file:
-        consume(sys.argv[1], sys.argv[2], sys.argv[3], journal_file)
+        consume(sys.argv[1], sys.argv[2], sys.argv[3], partial(handle, journal_file))
