@@ -255,6 +255,21 @@ def test_trouble_with_one_leader_does_not_stop_the_other(two: ShareCluster) -> N
 # -- membership
 
 
+def test_an_empty_poll_tells_whether_all_leaders_had_their_say(two: ShareCluster, join: Member) -> None:
+    consumer = join(two)
+    poll_until(consumer, lambda: all(node.fetches for node in two.nodes.values()) and consumer.absence is None)
+    two.nodes[2].fetch_errors[1] = ErrorCode.KAFKA_STORAGE_ERROR
+    two.nodes[1].ready[0].append((0, 9))
+    assert ranges(consumer.poll(max_records=100, max_wait_ms=0)) == [(0, 0, 9)]
+    assert "partition t-1: ShareFetch: KAFKA_STORAGE_ERROR" in str(consumer.absence)
+    two.nodes[2].fetch_errors.clear()
+    poll_until(consumer, lambda: consumer.absence is None)
+    two.nodes[2].broker.close()
+    two.hang_up(2)
+    consumer.poll(max_records=100, max_wait_ms=50)
+    assert "broker 2" in str(consumer.absence)
+
+
 def test_the_coordinator_moves(two: ShareCluster, join: Member) -> None:
     consumer = both_filled(two, join)
     two.coordinator = 2
