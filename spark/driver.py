@@ -58,6 +58,7 @@ class Driver:
         self._lost = False  # whether locks were, since AvailableNow was told
         self._renews = True
         self._closed = threading.Event()
+        self._broken_off: Exception | None = None  # what ended a thread of the background
         self._started = False
 
     # -- Spark's calls
@@ -77,6 +78,9 @@ class Driver:
         longer than kafka.default.api.timeout.ms, or refuses.
         """
         self._start_once()
+        if (error := self._broken_off) is not None:
+            what = f"{type(error).__name__}: {error}"
+            raise RuntimeError(f"the thread that renews locks or looks up lag broke off: {what}") from error
         with self._lock:
             self._tidy()
             self._accept(self._books.begin(start))
@@ -250,6 +254,9 @@ class Driver:
                 if not self._closed.is_set() and str(error) != told:
                     told = str(error)
                     logger.warning("%s: %s", self._options.group_id, told)
+            except Exception as error:
+                self._broken_off = error
+                raise
 
     def _keep_alive(self) -> None:
         self._renew()

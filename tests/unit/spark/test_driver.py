@@ -166,6 +166,15 @@ def test_locks_are_renewed_in_the_background(world: World) -> None:
     assert world.lag() == 0
 
 
+def test_a_background_that_broke_off_fails_the_query(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it locks would end one by one, and only other members would tell."""
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    driver = world.driver()
+    monkeypatch.setattr(driver, "_keep_alive", lambda: 1 // 0)
+    with pytest.raises(RuntimeError, match=r"renew.*ZeroDivisionError"):
+        next_batch(driver, INITIAL)
+
+
 def test_available_now_ends_with_what_was_there(world: World) -> None:
     world.produce(20)
     driver = world.driver()
