@@ -11,10 +11,11 @@ WITHIN := $(RUN) scripts/within.py
 SPARK_BIN   := .venv-spark/bin
 SPARK_READY := .venv-spark/.ready
 SPARK_RUN   := $(SPARK_BIN)/python
+CLUSTER := tests/interop/test_client_cluster.py
 SOURCES := tests bench examples scripts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-all interop-spark bench-spark spark-kill-matrix exactly-once docker-test differential differential-few sim bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once docker-test differential differential-few sim bench dist clean
 
 help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
@@ -25,7 +26,8 @@ help:
 	@echo "  make test-spark  the tests of the Spark source (8 minutes at most); fetches half a gigabyte once, needs no Java"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
 	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
-	@echo "  make interop-all the same, with clean restarts where make interop has the kill -9 alone"
+	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
+	@echo "  make interop-all both, with clean restarts where make interop has the kill -9 alone"
 	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches a gigabyte"
 	@echo "  make spark-kill-matrix  Spark's source, each of its processes and the broker killed at each step; ARGS=--help"
 	@echo "  make exactly-once  transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help"
@@ -97,7 +99,10 @@ gen: $(READY)
 	$(RUN) -m shareq.protocol.generator
 
 interop: $(READY)
-	$(WITHIN) 480 $(BIN)/pytest -q -rs -m "interop and not thorough" --ignore=tests/differential $(ARGS)
+	$(WITHIN) 480 $(BIN)/pytest -q -rs -m "interop and not thorough" --ignore=tests/differential --ignore=$(CLUSTER) $(ARGS)
+
+interop-cluster: $(READY)
+	$(WITHIN) 180 $(BIN)/pytest -q -rs -m interop $(CLUSTER) $(ARGS)
 
 interop-all: $(READY)
 	$(BIN)/pytest -q -rs -m interop $(ARGS)
