@@ -71,7 +71,7 @@ demo-spark: $(SPARK_READY)
 	@$(SPARK_RUN) -m examples.spark_flights $(ARGS)
 
 test: $(READY)
-	$(WITHIN) 360 $(BIN)/pytest -q -m "not interop and not container and not spark" --ignore=tests/spark $(ARGS)
+	$(WITHIN) 360 $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile -m "not interop and not container and not spark" --ignore=tests/spark $(ARGS)
 
 test-spark: $(SPARK_READY)
 	$(SPARK_RUN) scripts/within.py 480 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop" $(ARGS) tests/spark

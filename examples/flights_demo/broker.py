@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -41,6 +42,7 @@ class Shareq:
     """`python -m shareq.broker serve` on a free port of this machine."""
 
     folder: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
 
@@ -51,6 +53,7 @@ class Shareq:
     def start(self, timeout_s: float = 20) -> float:
         command = [sys.executable, "-m", "shareq.broker", "serve", "--listen", self.address]
         command += ["--data-dir", str(self.folder / "data")]
+        command += [f"--set={name}={value}" for name, value in self.settings.items()]
         with (self.folder / "broker.log").open("ab") as log:
             started = time.monotonic()
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

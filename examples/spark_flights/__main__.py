@@ -39,6 +39,12 @@ PARTITIONS, BATCH_RECORDS = 4, 500
 DEADLINE_S = 420.0
 BROKER_KILLED_AT, DRIVER_KILLED_AT = 0.2, 0.55  # parts of the flights that are in the table or with the other member
 BROKER_AWAY_S = 1.5  # long enough to be seen in the picture
+SETTINGS = {  # a killed driver's member keeps its partitions until its session times out: 45 s by default
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.heartbeat.interval.ms": "500",
+    "group.share.min.session.timeout.ms": "3000",
+    "group.share.session.timeout.ms": "4000",
+}
 QUIET_S = 2.0  # Spark has ended, and the other member got nothing for this long: nothing comes any more
 REPORT = flights.CACHE.parent / "spark-demo" / "report.html"
 
@@ -143,7 +149,7 @@ class Run:
 def main() -> int:
     options = _options()
     folder = Path(tempfile.mkdtemp(prefix="shareq-spark-demo-"))
-    run = Run(folder, Shareq(folder), Progress(), time.monotonic() + DEADLINE_S)
+    run = Run(folder, Shareq(folder, SETTINGS), Progress(), time.monotonic() + DEADLINE_S)
     try:
         joined = _run(run, options.flights)
     except (flights.FlightsUnavailable, JavaNotFound, DemoFailed, RuntimeError) as error:
