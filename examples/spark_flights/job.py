@@ -19,8 +19,10 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import avg, col, count, split
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 import shareq.spark
 from examples.spark_flights.names import CARRIER, CARRIERS, DEPARTURES, TOPIC
@@ -30,6 +32,9 @@ from shareq.spark.report import ProgressLog
 LOG4J = Path(__file__).with_name("log4j2.properties")
 # Soon at work rather than fast in the end: this job is over in a minute.
 SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Of each query. Two that start at the same moment share Spark's copy of the source's Python function: now and then a task
+# cannot be read (java.io.OptionalDataException) and its query fails. Started again, it goes on from its checkpoint.
+RESTARTS = 3
 
 
 def main() -> int:
@@ -52,14 +57,27 @@ def main() -> int:
             partial(write_counts, options.out / "carriers.json")
         ),
     }
-    queries = []
-    for name, writer in writers.items():
-        writer = writer.queryName(name).option("checkpointLocation", str(options.out / "checkpoints" / name))
-        queries.append((writer.trigger(availableNow=True) if options.drain else writer).start())
-    for query in queries:
-        query.awaitTermination()
+    running = {name: start(writer, name, options) for name, writer in writers.items()}
+    restarts = dict.fromkeys(writers, RESTARTS)
+    while running:
+        for name, query in list(running.items()):
+            try:
+                if query.awaitTermination(1):
+                    del running[name]
+            except StreamingQueryException as error:
+                if restarts[name] == 0:
+                    raise
+                restarts[name] -= 1
+                print(f"{name}: started again after {error}", file=sys.stderr)
+                running[name] = start(writers[name], name, options)
     spark.stop()
     return 0
+
+
+def start(writer: DataStreamWriter, name: str, options: argparse.Namespace) -> StreamingQuery:
+    """From where its checkpoint is."""
+    writer = writer.queryName(name).option("checkpointLocation", str(options.out / "checkpoints" / name))
+    return (writer.trigger(availableNow=True) if options.drain else writer).start()
 
 
 def flights(spark: SparkSession, bootstrap: str, group: str) -> DataFrame:
