@@ -32,8 +32,8 @@ from shareq.spark.report import ProgressLog
 LOG4J = Path(__file__).with_name("log4j2.properties")
 # Soon at work rather than fast in the end: this job is over in a minute.
 SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-# Of each query. Two that start at the same moment share Spark's copy of the source's Python function: now and then a task
-# cannot be read (java.io.OptionalDataException) and its query fails. Started again, it goes on from its checkpoint.
+# Of each query. Two that start at the same moment share Spark's copy of the source's Python function: now and then a
+# task cannot be read (java.io.OptionalDataException) and its query fails. It goes on from its checkpoint.
 RESTARTS = 3
 
 
