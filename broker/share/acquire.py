@@ -29,10 +29,15 @@ def capacity(
 
     At the in-flight limit nothing new is acquired, but what lies inside the window may be delivered again.
     """
-    allowed = min(max_records, limit - window.in_flight())
+    allowed = _allowed(window, limit, max_records)
     if allowed > 0:
         return allowed, last_fetched
     return min(max_records, window.end_offset - fetch_offset + 1), min(last_fetched, window.end_offset)
+
+
+def _allowed(window: InFlightWindow, limit: int, max_records: int) -> int:
+    """How many records may be acquired, new ones among them; zero or less at the in-flight limit."""
+    return min(max_records, limit - window.in_flight())
 
 
 def throttled_from(delivery_count_limit: int) -> int:
@@ -40,14 +45,17 @@ def throttled_from(delivery_count_limit: int) -> int:
     return max(2, (delivery_count_limit + 1) // 2)
 
 
-def read_until(window: InFlightWindow, mode: AcquireMode, max_records: int, delivery_count_limit: int) -> int:
+def read_until(
+    window: InFlightWindow, limit: int, mode: AcquireMode, max_records: int, delivery_count_limit: int
+) -> int:
     """The last offset (inclusive) that matters of a read at the next fetch offset: going on changes nothing.
 
     Only what can be acquired counts against `max_records`. Where a budget is rounded up to what is in flight together,
     that is read to its end, or to its last available record once it is split; so is what may be throttled. New records
     are counted without the holes that the log may have.
     """
-    position, left = next_fetch_offset(window), max_records
+    allowed = _allowed(window, limit, max_records)
+    position, left = next_fetch_offset(window), allowed if allowed > 0 else max_records
     exact, throttled = mode is AcquireMode.RECORD_LIMIT, throttled_from(delivery_count_limit)
     missing = window.active_gap is not None
     for batch in window.batches.from_offset(position) if position <= window.end_offset else ():

@@ -181,10 +181,8 @@ class SharePartition:
 
         Whatever lies behind it would not be acquired, nor change what is.
         """
-        room = self.settings.partition_max_record_locks - self._window.in_flight()
-        if room > 0:  # at the limit only what is in flight already is delivered again
-            max_records = min(max_records, room)
-        return read_until(self._window, mode, max_records, self.settings.delivery_count_limit)
+        limit = self.settings.partition_max_record_locks
+        return read_until(self._window, limit, mode, max_records, self.settings.delivery_count_limit)
 
     def acquire(
         self,
