@@ -1,5 +1,5 @@
 """`python -m tests.exactly_once`: a job with exactly-once, and a broker that is killed under it. Exit code 1 when a
-record was lost or doubled.
+record was lost or doubled, or the job could not go on.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.exactly_once.campaign import SETTINGS, Campaign, Result
+from tests.exactly_once.campaign import SETTINGS, Campaign, HangingTransaction, Result
 from tests.exactly_once.jobs import CLIENTS, Client
 from tests.exactly_once.report import BEGIN, END, Report
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_unavailable_here
@@ -36,7 +36,11 @@ def main(arguments: Sequence[str]) -> int:
         print(f"skipped: {missing[0]}")
         return 0
     records = options.records or 2_000 * (options.kills + 1)
-    results = [_run(options.broker, client, records, options.kills, options.seed) for client in clients]
+    try:
+        results = [_run(options.broker, client, records, options.kills, options.seed) for client in clients]
+    except HangingTransaction as hanging:
+        print(hanging)
+        return 1
     lines = Report(results, BROKERS[options.broker], options.seed).markdown()
     print("\n".join(lines))
     if options.write is not None:

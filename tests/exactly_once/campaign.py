@@ -8,6 +8,7 @@ between the markers of two partitions, are met as well.
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -46,6 +47,10 @@ class Aim(Enum):
     MARKING = Moment.MARKING.value
     MARKED = Moment.MARKED.value
     ENDED = Moment.ENDED.value
+
+
+class HangingTransaction(Exception):
+    """The broker took a transaction for ended and has not written all of its markers: the job cannot go on."""
 
 
 class Kill(NamedTuple):
@@ -101,9 +106,11 @@ def lost_and_doubled(count: int, values: Iterable[int]) -> tuple[list[int], list
     )
 
 
-def aims(kills: int, rng: random.Random) -> list[Aim]:
-    """Every aim equally often, as far as that goes; marker writing, what is hardest to survive, never left out."""
-    rounds = [Aim.MARKING, *rng.sample([aim for aim in Aim if aim is not Aim.MARKING], len(Aim) - 1)]
+def aims(kills: int, rng: random.Random, among: Iterable[Aim] = Aim) -> list[Aim]:
+    """Each of them equally often, as far as that goes; marker writing, what is hardest to survive, never left out."""
+    rounds = list(among)
+    rng.shuffle(rounds)
+    rounds.sort(key=lambda aim: aim is not Aim.MARKING)
     chosen = [rounds[number % len(rounds)] for number in range(kills)]
     rng.shuffle(chosen)
     return chosen
@@ -120,8 +127,11 @@ class Campaign:
         self._records = records
         self._tell = tell
 
-    def run(self, name: str, kills: int, seed: int) -> Result:
-        """`name` must be new to the broker. Raises what the job raised, and RuntimeError when it ended too early."""
+    def run(self, name: str, kills: int, seed: int, among: Iterable[Aim] = Aim) -> Result:
+        """`name` must be new to the broker. `among`: what kills may wait for.
+
+        Raises what the job raised, HangingTransaction, and RuntimeError when the job ended too early.
+        """
         source, target = f"{name}-source", f"{name}-target"
         create_topic(self._broker.bootstrap, source)
         create_topic(self._broker.bootstrap, target, PARTITIONS)
@@ -129,14 +139,18 @@ class Campaign:
         share = self._records // (kills + 1)
         feed = _Feed(self._broker.bootstrap, source, [*[share] * kills, self._records - share * kills])
         timeout_s = 60 + 2 * BACK_WITHIN_S * (kills + 1)
-        work = Work(self._broker.bootstrap, source, target, name, self._records, timeout_s)
+        over = threading.Event()
+        work = Work(self._broker.bootstrap, source, target, name, self._records, timeout_s, over)
         started = time.monotonic()
         feed.more()
         with ThreadPoolExecutor(1) as pool:
             job = pool.submit(self._client.run, work)
             rng = random.Random(f"{self._client.name} {seed}")
-            done = _Killing(self._broker, disk, feed, job, rng, self._tell).all(aims(kills, rng))
-            restarts = job.result()
+            try:
+                done = _Killing(self._broker, disk, feed, job, rng, self._tell).all(aims(kills, rng, among))
+                restarts = job.result()
+            finally:
+                over.set()
         took_s = time.monotonic() - started
         values = list(map(int, read_values(self._broker.bootstrap, target, PARTITIONS, "read_committed")))
         lost, doubled = lost_and_doubled(self._records, values)
@@ -207,9 +221,20 @@ class _Killing:
         while self.disk.look().ended <= before:
             self._check_job()
             if time.monotonic() > deadline:
+                self._stop_and_look()
+                self.broker.resume()
                 return None
             time.sleep(0.002)
         return time.monotonic() - since
+
+    def _stop_and_look(self) -> Look:
+        self.broker.pause()
+        look = self.disk.look()
+        if hanging := self.disk.hanging():
+            self.broker.resume()
+            where = ", ".join(f"{at.topic}-{at.partition}" for at in hanging)
+            raise HangingTransaction(f"the coordinator says that the transaction has ended; no marker in {where}")
+        return look
 
     def _stopped_at(self, aim: Aim) -> Look:
         """Stop the broker at the moment, or wherever it is when the moment does not come in time."""
@@ -218,8 +243,7 @@ class _Killing:
         while True:
             about_to_end = aim is Aim.ENDED and last.is_ending
             time.sleep(self.rng.uniform(0, MOMENT_S if about_to_end else BETWEEN_LOOKS_S))
-            self.broker.pause()
-            look = self.disk.look()
+            look = self._stop_and_look()
             if about_to_end and look.moment is Moment.BETWEEN:
                 look = look._replace(moment=Moment.ENDED)
             too_late = time.monotonic() > deadline or look.records_in > self.feed.produced - RESERVE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -17,7 +18,8 @@ PATIENCE_S: Final = 8.0
 class Work(NamedTuple):
     """Copy partition 0 of `source` to `target` until the group `name` has come to offset `records`.
 
-    The transactional id is `name`, too. TimeoutError when that takes longer than `timeout_s`.
+    The transactional id is `name`, too. TimeoutError when that takes longer than `timeout_s`. Whoever sets `over` ends
+    it early, with whatever error comes of that.
     """
 
     bootstrap: str
@@ -26,6 +28,7 @@ class Work(NamedTuple):
     name: str
     records: int
     timeout_s: float
+    over: threading.Event
 
 
 class Client(NamedTuple):
@@ -43,10 +46,17 @@ def run_java(work: Work) -> int:
     consumer = {**clients, "group.id": work.name, "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
     consumer |= {"isolation.level": "read_committed", "max.poll.records": "10", "session.timeout.ms": "6000"}
     process = JavaProcess(JAVA_SOURCE, work.timeout_s)
+
+    def end_early() -> None:
+        work.over.wait()
+        process.kill()
+
+    threading.Thread(target=end_early, daemon=True).start()
     try:
         arguments = {"from": work.source, "to": work.target, "count": work.records}
         restarts: int = process.call("copy", config=config, consumer=consumer, **arguments)["restarts"]
     finally:
+        work.over.set()
         process.close()
     return restarts
 
@@ -60,7 +70,7 @@ def run_librdkafka(work: Work) -> int:
     deadline = time.monotonic() + work.timeout_s
     patience_s = PATIENCE_S
     restarts = 0
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and not work.over.is_set():
         arguments = [*command, str(patience_s / 2)]
         process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:

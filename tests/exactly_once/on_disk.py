@@ -144,6 +144,15 @@ class JobOnDisk:
         aborting = self._state is TransactionState.PREPARE_ABORT
         return Look(self._moment(), aborting, commits, aborts, self._records_in, self._records_out)
 
+    def hanging(self) -> list[TopicPartition]:
+        """Where the job has written in a transaction that is over, without a marker: nobody will ever read that.
+
+        As of the last look, at a broker that stood still. Kafka calls it a hanging transaction (KIP-664).
+        """
+        if self._state is TransactionState.ONGOING or self._state in PREPARING:
+            return []
+        return [at for at, log in self._logs.items() if log.is_open(self._producer_id)]
+
     def _read_transactions(self) -> None:
         for _, batch in self._transactions.read():
             for record in decode_records(batch):

@@ -9,14 +9,17 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.exactly_once.campaign import SETTINGS, Campaign
+from tests.exactly_once.campaign import SETTINGS, Aim, Campaign, HangingTransaction
 from tests.exactly_once.jobs import CLIENTS, Client
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.support.apache_kafka import KAFKA_VERSION
 
 pytestmark = [pytest.mark.interop, pytest.mark.crash]
 BROKER_SETTINGS = SETTINGS
 KILLS = 3
 RECORDS = 5_000
+AT_APACHE_KAFKA = (Aim.OPEN, Aim.ENDED)
+"""It often loses the markers of a transaction that was ending when it was killed: see docs/exactly-once.md."""
 
 
 @pytest.mark.parametrize("client", [pytest.param(each, id=each.name) for each in CLIENTS])
@@ -24,7 +27,13 @@ def test_exactly_once_over_kills(broker: BrokerUnderTest, unique: Callable[[str]
     missing = client.why_not_here()
     if missing is not None:
         pytest.skip(missing)
-    result = Campaign(broker, client, RECORDS, print).run(unique("job"), KILLS, seed=1)
+    among = AT_APACHE_KAFKA if broker.kind == "apache" else Aim
+    try:
+        result = Campaign(broker, client, RECORDS, print).run(unique("job"), KILLS, seed=1, among=among)
+    except HangingTransaction as hanging:
+        if broker.kind == "apache":
+            pytest.xfail(f"as {KAFKA_VERSION} does, when a kill came too late for its aim: {hanging}")
+        raise
     assert result.exactly_once, result
     assert result.records_out == RECORDS
     assert len(result.kills) == KILLS

@@ -41,6 +41,10 @@ class JsonProcess:
             raise self.error(f"{answer['error']}: {answer['message']}")
         return answer
 
+    def kill(self) -> None:
+        """At once, from any thread: a `call` that is under way raises `error`."""
+        self._process.kill()
+
     def close(self) -> None:
         """End the process, politely first."""
         assert self._process.stdin is not None

@@ -120,6 +120,24 @@ def test_what_is_aborted_does_not_count(files: Files, disk: JobOnDisk) -> None:
     assert disk.look() == Look(Moment.BETWEEN, False, commits=0, aborts=1, records_in=0, records_out=0)
 
 
+def test_a_transaction_that_ended_without_a_marker_hangs(files: Files, disk: JobOnDisk) -> None:
+    files.state(TransactionState.ONGOING)
+    files.records(b"1")
+    files.offset(1)
+    disk.look()
+    assert disk.hanging() == []
+    files.state(TransactionState.PREPARE_COMMIT)
+    files.mark(OFFSETS)
+    disk.look()
+    assert disk.hanging() == []
+    files.state(TransactionState.COMPLETE_COMMIT)
+    disk.look()
+    assert disk.hanging() == [TARGET]
+    files.mark(TARGET)
+    disk.look()
+    assert disk.hanging() == []
+
+
 def test_others_do_not_count(files: Files, disk: JobOnDisk) -> None:
     files.state(TransactionState.ONGOING, name="other", producer_id=8)
     files.offset(5, group="other")
