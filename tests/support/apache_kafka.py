@@ -19,6 +19,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.made_once import made_once
+
 KAFKA_VERSION = "4.3.1"
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("SHAREQ_CACHE", ROOT / ".cache"))
@@ -51,15 +53,17 @@ def why_unavailable() -> str | None:
 
 def class_path() -> str:
     """The class path of broker and tools, fetched by Maven on the first call. RuntimeError with Maven's output."""
-    if not _stamp().exists():
-        JARS.mkdir(parents=True, exist_ok=True)
-        command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime"]
-        command.append(f"-DoutputDirectory={JARS}")
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=480)
-        if done.returncode:
-            raise RuntimeError(f"Maven could not fetch Apache Kafka {KAFKA_VERSION}:\n{done.stdout}{done.stderr}")
-        _stamp().touch()
+    made_once(_stamp().exists, _fetch, JARS / "lock")
     return f"{JARS}/*"
+
+
+def _fetch() -> None:
+    command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime"]
+    command.append(f"-DoutputDirectory={JARS}")
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=480)
+    if done.returncode:
+        raise RuntimeError(f"Maven could not fetch Apache Kafka {KAFKA_VERSION}:\n{done.stdout}{done.stderr}")
+    _stamp().touch()
 
 
 def java_tool(main_class: str, *arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:

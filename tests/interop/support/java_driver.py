@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from tests.interop.support.json_process import JsonProcess, ProgramError
 from tests.support.apache_kafka import CACHE, class_path, why_unavailable
+from tests.support.made_once import made_once
 
 SOURCE = Path(__file__).resolve().parents[1] / "java" / "src" / "Driver.java"
 
@@ -53,11 +54,14 @@ def why_no_java() -> str | None:
 def compiled(source: Path) -> Path:
     """The folder with a driver's classes; javac runs when the source has changed."""
     folder = CACHE / "interop-driver" / hashlib.sha256(source.read_bytes()).hexdigest()[:12]
-    if not folder.exists():
+
+    def compile_it() -> None:
         fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")
         command = ["javac", "-Xlint:all", "-Xlint:-classfile", "-Xlint:-path", "-d", str(fresh), "-cp", class_path()]
         subprocess.run([*command, str(source)], check=True)
         fresh.rename(folder)
+
+    made_once(folder.exists, compile_it, folder.with_suffix(".lock"))
     return folder
 
 

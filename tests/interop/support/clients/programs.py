@@ -19,6 +19,7 @@ from tests.interop.support.clients.commands import Unavailable
 from tests.interop.support.java_driver import JavaProcess, why_no_java
 from tests.interop.support.json_process import JsonProcess
 from tests.support.apache_kafka import CACHE
+from tests.support.made_once import made_once
 
 HERE: Final = Path(__file__).parents[2]
 TIMEOUT_S: Final = 60
@@ -65,13 +66,16 @@ def _built(source: Path, build: Callable[[Path], None]) -> Path:
     files = sorted(path for path in source.iterdir() if path.is_file())
     digest = hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files))
     folder = CACHE / f"interop-{source.name}" / digest.hexdigest()[:12]
-    if not folder.exists():
+
+    def make() -> None:
         fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")
         fresh.mkdir(parents=True)
         for file in files:
             shutil.copy(file, fresh)
         build(fresh)
         fresh.rename(folder)
+
+    made_once(folder.exists, make, folder.with_suffix(".lock"))
     return folder
 
 

@@ -1,0 +1,42 @@
+"""Two who want the same thing at once get it from one of them."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.support.made_once import made_once
+
+
+def test_who_comes_meanwhile_waits_and_does_not_make_it_again(tmp_path: Path) -> None:
+    thing, lock = tmp_path / "thing", tmp_path / "folder" / "thing.lock"
+    made: list[str] = []
+    making, finish = threading.Event(), threading.Event()
+
+    def make(name: str) -> None:
+        made.append(name)
+        making.set()
+        assert finish.wait(10)
+        thing.touch()
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(made_once, thing.exists, lambda: make("first"), lock)
+        assert making.wait(10)
+        second = pool.submit(made_once, thing.exists, lambda: make("second"), lock)
+        finish.set()
+        first.result()
+        second.result()
+    assert made == ["first"]
+
+
+def test_after_a_failure_the_next_one_tries(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise RuntimeError("no network")
+
+    with pytest.raises(RuntimeError, match="no network"):
+        made_once((tmp_path / "thing").exists, fail, tmp_path / "lock")
+    made_once((tmp_path / "thing").exists, (tmp_path / "thing").touch, tmp_path / "lock")
+    assert (tmp_path / "thing").exists()
