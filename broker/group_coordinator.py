@@ -16,6 +16,7 @@ from shareq.broker.persister import Persister
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits
+from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.describe import not_described
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.heartbeat import HeartbeatPlan, refusal
@@ -73,20 +74,27 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
 class GroupCoordinatorService:
     """Everything asked of groups. Answers come when what they tell is durable.
 
-    `rebalances` counts the group epochs that heartbeats have raised, but for those with which members left.
+    `rebalances` counts the epochs of share groups that heartbeats have raised, but for those with which members left;
+    `counters` what happens to groups of the other kinds, and to offsets.
     """
 
     def __init__(self, broker: Broker, persister: Persister, settings: GroupCoordinatorSettings) -> None:
         self._broker = broker
         self._persister = persister
         self.rebalances = 0
+        self.counters = GroupCounters()
         self._initializing: dict[str, int] = {}  # group id -> heartbeats between their two phases
         self._waiting: dict[str, list[Callable[[], None]]] = {}  # heartbeats that wait for those
         self.partitions: CoordinatorPartitions[GroupCoordinatorShard] = CoordinatorPartitions(
             broker,
             CONSUMER_OFFSETS,
             lambda: GroupCoordinatorShard(
-                broker.metadata, broker.configs, broker.env.clock.wall_ms, settings, self._count_share_groups
+                broker.metadata,
+                broker.configs,
+                broker.env.clock.wall_ms,
+                settings,
+                self._count_share_groups,
+                self.counters,
             ),
             GROUP_SERDE,
             CoordinatorLogSettings(Compression(broker.config.offsets_topic_compression_codec)),

@@ -44,11 +44,14 @@ class TransactionCoordinatorService:
 
     The end of a transaction is answered when its markers are written, or could not be at the first attempt: whoever
     commits and then reads sees what was committed, and a producer that begins the next one is not told to wait.
+
+    `timed_out` counts the transactions that were aborted because they lasted too long; `markers` what has ended.
     """
 
     def __init__(self, broker: Broker, settings: TransactionCoordinatorSettings) -> None:
         self._broker = broker
-        self._markers = MarkerWriter(broker)
+        self.markers = MarkerWriter(broker)
+        self.timed_out = 0
         self._timeouts: TimerHandle | None = None
         self._expiry: TimerHandle | None = None
         self.partitions: CoordinatorPartitions[TransactionCoordinatorShard] = CoordinatorPartitions(
@@ -138,7 +141,7 @@ class TransactionCoordinatorService:
         """After a start: end what was decided before it, and look after what was under way."""
         for partition in self.partitions:
             for markers in partition.shard.unfinished():
-                self._markers.carry_out(partition, markers, again=True)
+                self.markers.carry_out(partition, markers, again=True)
         self._watch_timeouts()
         self._watch_expiry()
 
@@ -149,7 +152,7 @@ class TransactionCoordinatorService:
 
     def close(self) -> None:
         """Stop all timers."""
-        self._markers.stop()
+        self.markers.stop()
         for timer in (self._timeouts, self._expiry):
             if timer is not None:
                 timer.cancel()
@@ -175,8 +178,9 @@ class TransactionCoordinatorService:
 
     def _abort_timed_out_of(self, partition: Partition) -> None:
         def carry_out(decided: list[WriteMarkers]) -> None:
+            self.timed_out += len(decided)
             for markers in decided:
-                self._markers.carry_out(partition, markers)
+                self.markers.carry_out(partition, markers)
 
         nothing: list[WriteMarkers] = []
         partition.schedule(partition.shard.abort_timed_out, lambda _error: nothing).on_complete(carry_out)
@@ -209,7 +213,7 @@ class TransactionCoordinatorService:
             if result.markers is None:
                 return completed(result)
             partition = self._partition(transactional_id)
-            return self._markers.carry_out(partition, result.markers).then(lambda _none: result)
+            return self.markers.carry_out(partition, result.markers).then(lambda _none: result)
 
         return decided.chain(carry_out)
 

@@ -62,11 +62,20 @@ def write_marker(broker: Broker, at: TopicPartition, marker: TransactionMarker) 
 
 
 class MarkerWriter:
-    """Carries decided transactions to their ends. Everything runs on the loop's thread."""
+    """Carries decided transactions to their ends. Everything runs on the loop's thread.
+
+    `commits` and `aborts` count the transactions that came there, those without a partition not: there was nothing in
+    them. `markers_to_retry` could not be written and are tried again; `ends_to_retry`: transactions whose last record
+    could not.
+    """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._stopped = False
+        self.commits = 0
+        self.aborts = 0
+        self.markers_to_retry = 0
+        self.ends_to_retry = 0
 
     def stop(self) -> None:
         """Try nothing again: what is left is found at the next start."""
@@ -104,21 +113,44 @@ class MarkerWriter:
             failed = [at for at, error in zip(order, errors, strict=True) if error not in _NOTHING_TO_END]
             self._report(markers, order, errors)
             if failed:
-                self._later(lambda: self._write(partition, markers, failed, attempt), attempt)
+                self.markers_to_retry += len(failed)
+                self._later(lambda: self._write_again(partition, markers, failed, attempt), attempt)
             else:
                 self._complete(partition, markers, attempt)
 
         outcomes.on_complete(written)
 
+    def _write_again(
+        self, partition: Partition, markers: WriteMarkers, left: list[TopicPartition], attempt: Pending[None]
+    ) -> None:
+        self.markers_to_retry -= len(left)
+        self._write(partition, markers, left, attempt)
+
     def _complete(self, partition: Partition, markers: WriteMarkers, attempt: Pending[None]) -> None:
         def completed_(error: ErrorCode) -> None:
             # INVALID_TXN_STATE: that it is complete was noted, and the answer got lost.
-            if error not in (ErrorCode.NONE, ErrorCode.INVALID_TXN_STATE) and not partition.is_lost:
-                self._later(lambda: self._complete(partition, markers, attempt), attempt)
-            elif not attempt.done:
+            if error in (ErrorCode.NONE, ErrorCode.INVALID_TXN_STATE):
+                self._count(markers)
+            elif not partition.is_lost:
+                self.ends_to_retry += 1
+                self._later(lambda: self._complete_again(partition, markers, attempt), attempt)
+                return
+            if not attempt.done:
                 attempt.complete(None)
 
         partition.schedule(lambda: partition.shard.complete(markers), lambda error: error).on_complete(completed_)
+
+    def _complete_again(self, partition: Partition, markers: WriteMarkers, attempt: Pending[None]) -> None:
+        self.ends_to_retry -= 1
+        self._complete(partition, markers, attempt)
+
+    def _count(self, markers: WriteMarkers) -> None:
+        if not markers.partitions:
+            return
+        if markers.commit:
+            self.commits += 1
+        else:
+            self.aborts += 1
 
     def _later(self, retry: Callable[[], None], attempt: Pending[None]) -> None:
         if not attempt.done:

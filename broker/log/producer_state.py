@@ -245,6 +245,14 @@ class ProducerStates:
         self._ending = [ending for ending in self._ending if ending[0] >= high_watermark]
         return min([high_watermark, *self._open.values(), *(first for _, first in self._ending)])
 
+    def oldest_open_timestamp(self) -> int | None:
+        """When the producer of the transaction that began first, of those under way, was last heard of (ms since the
+        epoch).
+        """
+        if not self._open:
+            return None
+        return self._producers[min(self._open, key=self._open.__getitem__)].last_timestamp
+
     def remove_expired(self, now_wall_ms: int, expiration_ms: int) -> None:
         """Forget producers that were silent for `expiration_ms` and have no open transaction."""
         expired = [

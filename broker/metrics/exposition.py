@@ -16,7 +16,8 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
-from shareq.broker.metrics.families import BOUNDS, FAMILIES, Distribution, Family, Kind, Value
+from shareq.broker.metrics.families import FAMILIES
+from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind, Value
 from shareq.broker.metrics.rows import Snapshot
 from shareq.broker.metrics.snapshot import take
 

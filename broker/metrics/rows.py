@@ -11,6 +11,7 @@ from shareq import __version__
 from shareq.broker.metrics.counters import Durations
 from shareq.broker.share.counters import SharePartitionCounters
 from shareq.coordinator.group.groups import GroupKind
+from shareq.coordinator.transaction.metadata import TransactionState
 
 
 class Timings(NamedTuple):
@@ -48,7 +49,9 @@ class RequestRow(NamedTuple):
 
 
 class LogRow(NamedTuple):
-    """One partition's log. `cleaned_offset` is None when it was never cleaned."""
+    """One partition's log. `cleaned_offset` is None when it was never cleaned. `unstable`: offsets from where the first
+    transaction begins that has not ended.
+    """
 
     topic: str
     partition: str
@@ -57,6 +60,7 @@ class LogRow(NamedTuple):
     start_offset: int
     end_offset: int
     cleaned_offset: int | None
+    unstable: int
 
 
 class TopicRow(NamedTuple):
@@ -115,6 +119,52 @@ class CoordinatorState:
     longest_load_ns: int = 0
 
 
+class CommittedOffsetRow(NamedTuple):
+    """How far a classic or consumer group has come. `lag` is None where it cannot be told."""
+
+    group: str
+    topic: str
+    partition: str
+    offset: int
+    lag: int | None
+
+
+@dataclass(slots=True)
+class GroupTotals:
+    """Groups of all kinds by kind and state, rebalances and offsets; members by group. `consumer_members` are those of
+    classic groups, too.
+    """
+
+    kinds: Counter[GroupKind] = field(default_factory=Counter)
+    share_states: Counter[str] = field(default_factory=Counter)
+    classic_states: Counter[str] = field(default_factory=Counter)
+    consumer_states: Counter[str] = field(default_factory=Counter)
+    share_members: list[tuple[str, int]] = field(default_factory=list)
+    consumer_members: list[tuple[str, int]] = field(default_factory=list)
+    share_rebalances: int = 0
+    classic_rebalances: int = 0
+    consumer_rebalances: int = 0
+    offset_commits: int = 0
+    offset_expirations: int = 0
+    offset_deletions: int = 0
+    offsets: list[CommittedOffsetRow] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class TransactionTotals:
+    """Transactional ids by state, and what has become of transactions. `oldest_age_ms` is of those that have not ended,
+    0 without one.
+    """
+
+    states: Counter[TransactionState] = field(default_factory=Counter)
+    oldest_age_ms: int = 0
+    commits: int = 0
+    aborts: int = 0
+    timed_out: int = 0
+    markers_to_retry: int = 0
+    ends_to_retry: int = 0
+
+
 @dataclass(slots=True)
 class Snapshot:
     """Everything that is exposed."""
@@ -123,6 +173,8 @@ class Snapshot:
     uptime_ns: int = 0
     held_bytes: int = 0
     offline_logs: int = 0
+    producer_ids: int = 0
+    late_logs: int = 0
     uncleanable_logs: int = 0
     cleaner_passes: int = 0
     listeners: list[ListenerRow] = field(default_factory=list)
@@ -130,11 +182,10 @@ class Snapshot:
     logs: list[LogRow] = field(default_factory=list)
     topics: list[TopicRow] = field(default_factory=list)
     topic_shares: list[TopicShareRow] = field(default_factory=list)
-    group_kinds: Counter[GroupKind] = field(default_factory=Counter)
-    group_states: Counter[str] = field(default_factory=Counter)
-    group_members: list[tuple[str, int]] = field(default_factory=list)
+    groups: GroupTotals = field(default_factory=GroupTotals)
     group_coordinator: CoordinatorState = field(default_factory=CoordinatorState)
-    rebalances: int = 0
+    transactions: TransactionTotals = field(default_factory=TransactionTotals)
+    transaction_coordinator: CoordinatorState = field(default_factory=CoordinatorState)
     share_coordinator: CoordinatorState = field(default_factory=CoordinatorState)
     state_writes: Timings = NO_TIMINGS
     longest_state_write_ns: int = 0

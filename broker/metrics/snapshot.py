@@ -5,11 +5,11 @@ Each row is of one moment, different rows need not be of the same. Services that
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
+from shareq.broker.metrics.coordinator_snapshot import coordinator_state, take_groups, take_offsets, take_transactions
 from shareq.broker.metrics.rows import (
-    CoordinatorState,
     GroupFetchRow,
     ListenerRow,
     LogRow,
@@ -20,6 +20,7 @@ from shareq.broker.metrics.rows import (
     TopicRow,
     TopicShareRow,
 )
+from shareq.broker.metrics.slices import Logs, Steps, slices
 from shareq.broker.share.counters import SharePartitionCounters
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import ShareCoordinatorShard
@@ -29,17 +30,12 @@ from shareq.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
     from shareq.broker.connection import Listener
-    from shareq.broker.coordinator_partitions import CoordinatorPartitions
-    from shareq.broker.group_coordinator import GroupCoordinatorService
     from shareq.broker.log.partition_log import PartitionLog
     from shareq.broker.share_coordinator import ShareCoordinatorService
     from shareq.broker.share_partitions import SharePartitionLeader, SharePartitionManager
 
-T = TypeVar("T")
-Steps = Generator[None, None, None]
-Logs = dict[tuple[str, int], "PartitionLog"]
-
-SLICE: Final = 100  # rows between two pauses: well below a millisecond
+LATE_MS: Final = 300_000
+"""So much longer than `transaction.max.timeout.ms` a transaction may be under way that nobody takes for forgotten."""
 
 
 def take(into: Snapshot, broker: Broker, listeners: Sequence[Listener], started_ns: int) -> Steps:
@@ -64,11 +60,14 @@ def take(into: Snapshot, broker: Broker, listeners: Sequence[Listener], started_
     yield from _take_logs(into, broker, logs)
     made, now_ns = vars(broker), broker.env.clock.now_ns()
     if "group_coordinator" in made:
-        into.rebalances = broker.group_coordinator.rebalances
-        into.group_coordinator = _coordinator(broker.group_coordinator.partitions, now_ns)
-        yield from _take_groups(into, broker.group_coordinator)
+        into.group_coordinator = coordinator_state(broker.group_coordinator.partitions, now_ns)
+        yield from take_groups(into.groups, broker.group_coordinator)
+        yield from take_offsets(into.groups, broker, broker.group_coordinator, logs)
+    if "transaction_coordinator" in made:
+        into.transaction_coordinator = coordinator_state(broker.transaction_coordinator.partitions, now_ns)
+        yield from take_transactions(into.transactions, broker.transaction_coordinator, broker.env.clock.wall_ms())
     if "share_coordinator" in made:
-        into.share_coordinator = _coordinator(broker.share_coordinator.partitions, now_ns)
+        into.share_coordinator = coordinator_state(broker.share_coordinator.partitions, now_ns)
         into.state_writes = Timings.of(broker.share_coordinator.writes)
         into.longest_state_write_ns = broker.share_coordinator.longest_write.of(now_ns)
     if "share_sessions" in made:
@@ -87,7 +86,8 @@ def _take_logs(into: Snapshot, broker: Broker, by_name: Logs) -> Steps:
     topics: dict[str, list[int]] = {}
     cleaner = broker.logs.cleaner
     into.uncleanable_logs, into.cleaner_passes = len(cleaner.uncleanable), cleaner.passes
-    for logs in _slices(list(broker.logs.logs())):
+    late_before_ms = broker.env.clock.wall_ms() - broker.config.transaction_max_timeout_ms - LATE_MS
+    for logs in slices(list(broker.logs.logs())):
         for log in logs:
             cleaned_offset = cleaner.clean_until(log)
             by_name[log.topic, log.partition] = log
@@ -100,36 +100,19 @@ def _take_logs(into: Snapshot, broker: Broker, by_name: Logs) -> Steps:
                     log.log_start_offset,
                     log.log_end_offset,
                     cleaned_offset if cleaned_offset >= 0 else None,
+                    log.high_watermark - log.last_stable_offset,
                 )
             )
             into.offline_logs += log.refusal is ErrorCode.KAFKA_STORAGE_ERROR
+            into.producer_ids += len(log.producers)
+            heard_of_ms = log.producers.oldest_open_timestamp()
+            into.late_logs += heard_of_ms is not None and 0 < heard_of_ms < late_before_ms
             sums = topics.setdefault(log.topic, [0, 0, 0])
             sums[0] += log.traffic.records_in
             sums[1] += log.traffic.bytes_in
             sums[2] += log.traffic.bytes_out
         yield
     into.topics = [TopicRow(topic, *sums) for topic, sums in topics.items()]
-
-
-def _take_groups(into: Snapshot, coordinator: GroupCoordinatorService) -> Steps:
-    for partition in coordinator.partitions:
-        into.group_kinds.update(partition.shard.kinds())
-        for groups in _slices(partition.shard.share.all()):
-            into.group_states.update(group.state_name for group in groups)
-            into.group_members += ((group.group_id, len(group.members)) for group in groups)
-            yield
-
-
-def _coordinator(partitions: CoordinatorPartitions[Any], now_ns: int) -> CoordinatorState:  # Any: either shard
-    used = list(partitions)
-    failed = sum(each.is_lost for each in used)
-    return CoordinatorState(
-        partitions.count - failed,
-        failed,
-        sum(each.waiting for each in used),
-        Timings.of(partitions.loads),
-        partitions.longest_load.of(now_ns),
-    )
 
 
 def _take_shares(into: Snapshot, broker: Broker, leaders: SharePartitionManager) -> None:
@@ -166,7 +149,7 @@ def _take_share_partitions(
     for partition in states.partitions if states is not None else ():
         shards.update(dict.fromkeys(partition.shard.share_partitions(), partition.shard))
         yield
-    for some in _slices(list(shards.items())):
+    for some in slices(list(shards.items())):
         for key, shard in some:
             counters = leaders.counters.partitions.get(key, _NOTHING) if leaders is not None else _NOTHING
             into.share_totals.add(counters)
@@ -214,10 +197,6 @@ def _share_partition(
         # KIP-1226: what is finished with beyond the start offset is no lag.
         max(0, end_offset - start_offset - finished) if known else None,
     )
-
-
-def _slices(rows: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (rows[at : at + SLICE] for at in range(0, len(rows), SLICE))
 
 
 def _rpc_name(name: str) -> str:

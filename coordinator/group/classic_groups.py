@@ -16,6 +16,7 @@ from shareq.coordinator.group.classic.sync import sync
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings, TimerKey, Turn, join_refusal, sync_refusal
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.records import group_tombstones
+from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.shard import CoordinatorResult, InconsistentRecords
@@ -35,8 +36,15 @@ class ClassicGroups:
     has a timer.
     """
 
-    def __init__(self, groups: dict[str, Group], wall_ms: Callable[[], int], settings: ClassicGroupSettings) -> None:
+    def __init__(
+        self,
+        groups: dict[str, Group],
+        wall_ms: Callable[[], int],
+        settings: ClassicGroupSettings,
+        counters: GroupCounters,
+    ) -> None:
         self.settings = settings
+        self._counters = counters
         self._groups = groups
         self._wall_ms = wall_ms
         self._timers: Deadlines[TimerKey] = Deadlines()
@@ -203,7 +211,7 @@ class ClassicGroups:
 
     def turn(self, now_ms: int) -> Turn:
         """One operation at that time (monotonic)."""
-        return Turn(self.settings, self._timers, now_ms, self._wall_ms())
+        return Turn(self.settings, self._timers, self._counters, now_ms, self._wall_ms())
 
 
 def _is_empty_consumer_group(group: Group) -> bool:

@@ -17,6 +17,7 @@ from shareq.coordinator.group.consumer.leaving import left_for_a_while, member_o
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_STATIC_EPOCH, ConsumerMember, MemberState
 from shareq.coordinator.group.consumer.requests import Refused
 from shareq.coordinator.group.consumer.timers import JOIN, REBALANCE, SESSION, MemberTimers
+from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Client, Group
 from shareq.coordinator.group.migration.conversions import Conversions
 from shareq.coordinator.group.migration.policy import MigrationPolicy
@@ -60,8 +61,10 @@ class ConsumerGroups:
         settings_of: GroupSettingsSource,
         wall_ms: Callable[[], int],
         settings: ConsumerGroupLimits,
+        counters: GroupCounters,
     ) -> None:
         self.settings = settings
+        self.counters = counters
         self._groups = groups
         self._metadata = metadata
         self._settings_of = settings_of
@@ -118,6 +121,7 @@ class ConsumerGroups:
         beat = heartbeat.heartbeat(group, self.activity(group_id), request, client, around)
         answers = self.conversions.upgrade(known, now_ms) if isinstance(known, ClassicGroup) else ()
         self._set_timers(group_id, beat, around.settings.session_timeout_ms, now_ms)
+        self.counters.consumer_rebalances += beat.bumped
         return CoordinatorResult(beat.response, converted + beat.records, answers)
 
     def _set_timers(self, group_id: str, beat: Beat, session_timeout_ms: int, now_ms: int) -> None:

@@ -17,6 +17,7 @@ from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.classic_protocol import ClassicProtocol
 from shareq.coordinator.group.consumer.records import replay_consumer_group_record
 from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits, ConsumerGroups
+from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.describe import listed
 from shareq.coordinator.group.groups import Group, GroupKind
 from shareq.coordinator.group.migration.classic_members import ClassicMembers
@@ -51,7 +52,7 @@ class GroupCoordinatorShard:
 
     `share`, `classic`, `consumer`: the groups of these kinds; `classic_protocol`: what members ask that speak it, of
     whichever kind their group is; `offsets`: what groups have committed.
-    `wall_ms` gives the time of day; for `share_group_count` see `ShareGroups`.
+    `wall_ms` gives the time of day; for `share_group_count` see `ShareGroups`. `counters` are those of the coordinator.
     """
 
     def __init__(
@@ -61,13 +62,17 @@ class GroupCoordinatorShard:
         wall_ms: Callable[[], int],
         settings: GroupCoordinatorSettings,
         share_group_count: Callable[[], int] | None = None,
+        counters: GroupCounters | None = None,
     ) -> None:
+        counters = counters or GroupCounters()
         self._groups: dict[str, Group] = {}
         self.share = ShareGroups(self._groups, metadata, group_settings, wall_ms, settings.share, share_group_count)
-        self.classic = ClassicGroups(self._groups, wall_ms, settings.classic)
-        self.consumer = ConsumerGroups(self._groups, self.classic, metadata, group_settings, wall_ms, settings.consumer)
+        self.classic = ClassicGroups(self._groups, wall_ms, settings.classic, counters)
+        self.consumer = ConsumerGroups(
+            self._groups, self.classic, metadata, group_settings, wall_ms, settings.consumer, counters
+        )
         self.classic_protocol = ClassicProtocol(self._groups, self.classic, ClassicMembers(self.consumer))
-        self.offsets = GroupOffsets(self._groups, self.classic, wall_ms, settings.offsets)
+        self.offsets = GroupOffsets(self._groups, self.classic, wall_ms, settings.offsets, counters)
 
     # Groups of every kind
 

@@ -79,6 +79,10 @@ class TransactionCoordinatorShard:
         """The replayed state."""
         return self._transactions.get(transactional_id)
 
+    def all(self) -> list[Transaction]:
+        """The replayed state of every transactional id."""
+        return list(self._transactions.values())
+
     # Requests.
 
     def init_producer_id(

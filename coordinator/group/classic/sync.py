@@ -64,6 +64,7 @@ def _assign(group: ClassicGroup, request: SyncGroupRequest, turn: Turn) -> None:
         )
     turn.records.append(group_record(group, assignments))
     group.move_to(ClassicState.STABLE, turn.wall_ms)
+    turn.counters.classic_rebalances += 1
     for member in list(group.members.values()):
         member.assignment = assignments.get(member.member_id, NO_ASSIGNMENT)
         if turn.answer_sync(group, member.member_id, _assigned(group, member.member_id)):

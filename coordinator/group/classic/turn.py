@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicMember
+from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LateAnswer
 from shareq.protocol.errors import ErrorCode
@@ -40,12 +41,13 @@ class ClassicGroupSettings:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`now_ms` is monotonic, `wall_ms` the time of day. `timers` belong to all classic groups of the shard; `records`
-    and `answers` are this operation's.
+    """`now_ms` is monotonic, `wall_ms` the time of day. `timers` belong to all classic groups of the shard, `counters`
+    to all groups of the coordinator; `records` and `answers` are this operation's.
     """
 
     settings: ClassicGroupSettings
     timers: Deadlines[TimerKey]
+    counters: GroupCounters
     now_ms: int
     wall_ms: int
     records: list[CoordinatorRecord] = field(default_factory=list)

@@ -82,6 +82,11 @@ class Draft:
             self.records.append(member_record(group.group_id, member))
 
     @property
+    def bumped(self) -> bool:
+        """Whether it raises the group epoch."""
+        return self.epoch > self.group.group_epoch
+
+    @property
     def names_changed(self) -> bool:
         return self.member.subscribed_topic_names != self.sender.member.subscribed_topic_names
 

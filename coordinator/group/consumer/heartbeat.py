@@ -33,8 +33,8 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What a heartbeat came to. `current`: where the member stands then; `moved`: that was written anew. `replaces`:
-    the id of the member that is gone by it.
+    """What a heartbeat came to. `current`: where the member stands then; `moved`: that was written anew. `bumped`: the
+    group has a new epoch. `replaces`: the id of the member that is gone by it.
     """
 
     response: ConsumerGroupHeartbeatResponse
@@ -42,6 +42,7 @@ class Beat:
     member: ConsumerMember
     current: CurrentAssignment
     moved: bool
+    bumped: bool
     replaces: str | None
 
 
@@ -67,7 +68,7 @@ def heartbeat(
     )
     if request.member_epoch == JOIN_EPOCH or _is_full(request) or after.assigned != before.assigned:
         response.assignment = WireAssignment(_wire(after.assigned))
-    return Beat(response, tuple(draft.records), draft.member, after, after != before, sender.replaces)
+    return Beat(response, tuple(draft.records), draft.member, after, after != before, draft.bumped, sender.replaces)
 
 
 def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:

@@ -77,6 +77,7 @@ class ClassicMembers:
             after = draft.step(*draft.retarget(), owned)
             records, response = tuple(draft.records), _joined(member, after)
             self._set_timers(draft, joining, now_ms)
+            self._consumer.counters.consumer_rebalances += draft.bumped
         return _answer(joining.token, response, records)
 
     def _set_timers(self, draft: Draft, joining: Joining, now_ms: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from shareq.coordinator.group.classic_groups import ClassicGroups
+from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.offsets import commit, fetch, rules
 from shareq.coordinator.group.offsets.expiry import expired
@@ -53,8 +54,10 @@ class GroupOffsets:
         classic: ClassicGroups,
         wall_ms: Callable[[], int],
         settings: OffsetSettings,
+        counters: GroupCounters,
     ) -> None:
         self.settings = settings
+        self._counters = counters
         self.store = OffsetStore()
         self._groups = groups
         self._classic = classic
@@ -74,7 +77,7 @@ class GroupOffsets:
         if error is not ErrorCode.NONE:
             return CoordinatorResult(commit.refused(request, error))
         self._classic.committed(request.group_id, request.member_id, now_ms)
-        return commit.accepted(request, self._wall_ms(), self.settings.longest_metadata)
+        return self._accepted(request)
 
     def commit_transactional(self, request: OffsetCommitRequest) -> CoordinatorResult[OffsetCommitResponse]:
         """One TxnOffsetCommit, in the form of an OffsetCommit; its topics exist. The records belong to the producer's
@@ -83,7 +86,12 @@ class GroupOffsets:
         error = rules.transactional_commit_error(self._groups.get(request.group_id), request)
         if error is not ErrorCode.NONE:
             return CoordinatorResult(commit.refused(request, error))
-        return commit.accepted(request, self._wall_ms(), self.settings.longest_metadata)
+        return self._accepted(request)
+
+    def _accepted(self, request: OffsetCommitRequest) -> CoordinatorResult[OffsetCommitResponse]:
+        result = commit.accepted(request, self._wall_ms(), self.settings.longest_metadata)
+        self._counters.offset_commits += len(result.records)
+        return result
 
     def fetch(
         self, group: OffsetFetchRequestGroup, *, require_stable: bool
@@ -119,6 +127,7 @@ class GroupOffsets:
                     for each in topic.partitions
                     if (topic.name, each.partition_index) in known
                 ]
+        self._counters.offset_deletions += len(records)
         return CoordinatorResult(OffsetDeleteResponse(topics=topics), tuple(records))
 
     def tombstones(self, group_id: str) -> tuple[CoordinatorRecord, ...]:
@@ -178,6 +187,7 @@ class GroupOffsets:
         for group in filter(rules.has_offsets, self._groups.values()):
             gone = list(expired(group, self.store, wall_ms, self.settings.retention_ms))
             records += [offset_tombstone(group.group_id, topic, partition) for topic, partition in gone]
+            self._counters.offset_expirations += len(gone)
             if group.is_empty and len(gone) == sum(1 for _ in self.store.known(group.group_id)):
                 records += rules.group_tombstones(group)
             if len(records) >= TOMBSTONES_AT_ONCE:

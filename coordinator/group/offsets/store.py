@@ -35,6 +35,10 @@ class OffsetStore:
         """A group's offsets by topic name and partition; to be read at once, not kept."""
         return self._committed.get(group_id, _NONE)
 
+    def group_ids(self) -> list[str]:
+        """The groups that have offsets."""
+        return list(self._committed)
+
     def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
         return self.of(group_id).get(topic, {}).get(partition)
 

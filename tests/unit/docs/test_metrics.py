@@ -1,4 +1,4 @@
-"""docs/metrics.md and the metrics say the same, and leave out nothing that Apache Kafka has of share groups."""
+"""docs/metrics.md and the metrics say the same, and leave out nothing Apache Kafka has of groups and transactions."""
 
 from __future__ import annotations
 
@@ -8,15 +8,25 @@ from typing import NamedTuple
 
 import pytest
 
-from shareq.broker.metrics.families import FAMILIES, Family, Kind
+from shareq.broker.metrics.families import FAMILIES
+from shareq.broker.metrics.family import Family, Kind
 
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
 
-# Apache Kafka 4.3.1: the metrics that came with share groups, and those of the coordinators' runtime.
+# Apache Kafka 4.3.1: the metrics that came with share groups, those of the coordinators and of their runtime.
 KAFKA_METRICS = re.findall(
     r"\S+",
     """
     group-count share-group-count share-group-rebalance-rate share-group-rebalance-count
+    consumer-group-count consumer-group-rebalance-rate consumer-group-rebalance-count
+    group-completed-rebalance-rate group-completed-rebalance-count
+    streams-group-count streams-group-rebalance-rate streams-group-rebalance-count
+    offset-commit-rate offset-commit-count offset-expiration-rate offset-expiration-count
+    offset-deletion-rate offset-deletion-count
+    NumGroups NumOffsets NumGroupsPreparingRebalance NumGroupsCompletingRebalance NumGroupsStable NumGroupsDead
+    NumGroupsEmpty
+    UnknownDestinationQueueSize LogAppendRetryQueueSize
+    ProducerIdCount PartitionsWithLateTransactionsCount LastStableOffsetLag
     write-rate write-total write-latency-avg write-latency-max last-pruned-offset
     num-partitions partition-load-time-max partition-load-time-avg thread-idle-ratio-avg
     event-queue-size event-queue-time-ms event-processing-time-ms event-purgatory-time-ms
@@ -66,7 +76,7 @@ def test_every_row_says_what_it_means_and_where_it_comes_from() -> None:
 
 
 @pytest.mark.parametrize("name", KAFKA_METRICS)
-def test_every_metric_of_share_groups_is_there_or_the_reason_why_not(name: str) -> None:
+def test_every_metric_of_groups_and_transactions_is_there_or_the_reason_why_not(name: str) -> None:
     kafka_columns = [line.split("|")[4] for line in TEXT.splitlines() if line.count("|") == 6]
     reasons = [line.split("|")[1] for line in TEXT.splitlines() if line.count("|") == 3]
     pattern = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")

@@ -12,8 +12,10 @@ from shareq import __version__
 from shareq.broker.connection import Listener, ListenerLimits
 from shareq.broker.metrics import exposition, snapshot
 from shareq.broker.metrics.exposition import metric, scrape, text_of
-from shareq.broker.metrics.families import BOUNDS, FAMILIES, Distribution, Family, Kind
+from shareq.broker.metrics.families import FAMILIES
+from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind
 from shareq.broker.metrics.rows import SharePartitionRow, Snapshot
+from shareq.broker.metrics.slices import SLICE
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.produce import ProduceResponse
@@ -194,17 +196,17 @@ def test_many_rows_come_in_slices_under_one_head(number: int) -> None:
 
 def test_the_snapshot_pauses_after_some_rows() -> None:
     world = BrokerWorld()
-    world.create_topic("t", 3 * snapshot.SLICE)
+    world.create_topic("t", 3 * SLICE)
     ShareClient(world).join("t")
     taken = Snapshot()
     lengths = [0, *(len(taken.share_partitions) for _ in snapshot.take(taken, world.broker, [], 0))]
-    assert lengths[-1] == 3 * snapshot.SLICE
-    assert max(after - before for before, after in pairwise(lengths)) == snapshot.SLICE
+    assert lengths[-1] == 3 * SLICE
+    assert max(after - before for before, after in pairwise(lengths)) == SLICE
 
 
 def test_the_broker_may_change_between_two_slices() -> None:
     world = BrokerWorld()
-    world.create_topic("t", 3 * snapshot.SLICE)
+    world.create_topic("t", 3 * SLICE)
     world.create_topic("u")
     append(world, "u", 1)
     member = ShareClient(world)

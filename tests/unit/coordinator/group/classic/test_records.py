@@ -8,6 +8,7 @@ from shareq.coordinator.group.classic.group import ClassicGroup, ClassicMember, 
 from shareq.coordinator.group.classic.records import group_record, group_tombstone, new_group_record, restored
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.classic_groups import ClassicGroups
+from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.share_group import ShareGroup
@@ -96,7 +97,7 @@ def test_a_simple_group_has_no_type() -> None:
 
 def test_a_group_of_another_kind_has_no_classic_record() -> None:
     groups: dict[str, Group] = {"g": ShareGroup("g")}
-    classic = ClassicGroups(groups, lambda: 0, ClassicGroupSettings())
+    classic = ClassicGroups(groups, lambda: 0, ClassicGroupSettings(), GroupCounters())
     classic.replay(GroupMetadataKey("g"), None)
     assert "g" in groups
     with pytest.raises(InconsistentRecords):
