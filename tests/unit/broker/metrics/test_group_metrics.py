@@ -1,0 +1,279 @@
+"""What a scrape tells of classic and consumer groups, and of committed offsets, after things that clients did."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from shareq.broker.endpoint import Endpoint
+from shareq.broker.leaders import Leader
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from tests.support.classic_client import INITIAL_DELAY_MS, ClassicClient, form, settle
+from tests.support.metrics import Scraped, scraped
+from tests.support.mock_transport import BrokerWorld
+from tests.support.offsets_client import OffsetsClient
+from tests.support.share_client import ShareClient, append
+from tests.support.transactor import Transactor
+from tests.unit.broker.handlers.test_consumer_groups import heartbeat
+from tests.unit.broker.handlers.test_group_migration import begin, classic_group, rejoin
+
+NONE = ErrorCode.NONE
+GROUPS = "kafka_server_group_coordinator_metrics"
+MANAGER = "kafka_coordinator_group_group_metadata_manager"
+OFFSET = "shareq_consumer_group_committed_offset"
+LAG = "shareq_consumer_group_lag"
+MEMBERS = "shareq_consumer_group_members"
+ELSEWHERE = Leader(Endpoint(2, "elsewhere", 9092), 1)
+
+
+def classic_counts(told: Scraped) -> dict[str, float]:
+    """The states in which there are classic groups."""
+    states = ("preparing_rebalance", "completing_rebalance", "stable", "dead", "empty")
+    counts = {state: told.value(f"{MANAGER}_num_groups_{state}") for state in states}
+    return {state: count for state, count in counts.items() if count}
+
+
+def consumer_counts(told: Scraped) -> dict[str, float]:
+    """The states in which there are consumer groups."""
+    states = ("empty", "assigning", "reconciling", "stable", "dead")
+    counts = {state: told.value(f"{GROUPS}_consumer_group_count", state=state) for state in states}
+    return {state: count for state, count in counts.items() if count}
+
+
+class Offsets:
+    """Topic t of two partitions, ten records in the first; a client that commits."""
+
+    def __init__(self, **properties: str) -> None:
+        self.world = BrokerWorld({name.replace("_", "."): value for name, value in properties.items()})
+        ids = {"t": self.world.create_topic("t", 2).topic_id}
+        append(self.world, "t", 10)
+        self.client = OffsetsClient(self.world.connect(), ids)
+
+    def scrape(self) -> Scraped:
+        return scraped(self.world)
+
+
+# Groups
+
+
+def test_a_classic_group_from_its_first_member_to_its_last() -> None:
+    world = BrokerWorld()
+    world.create_topic("t")
+    member = ClassicClient(world)
+    assert classic_counts(scraped(world)) == {}
+    member.begin()
+    world.clock.run_until_idle()
+    assert classic_counts(scraped(world)) == {"preparing_rebalance": 1}
+    world.clock.advance(2 * INITIAL_DELAY_MS)
+    member.joined()
+    joined = scraped(world)
+    assert classic_counts(joined) == {"completing_rebalance": 1}
+    assert joined.value(f"{GROUPS}_group_completed_rebalance_total") == 0
+    settle([member])
+    stable = scraped(world)
+    assert classic_counts(stable) == {"stable": 1}
+    assert stable.value(f"{GROUPS}_group_completed_rebalance_total") == 1
+    assert stable.value(MEMBERS, group="g") == 1
+    assert stable.value(f"{GROUPS}_group_count", protocol="classic") == 1
+    member.leave()
+    left = scraped(world)
+    assert classic_counts(left) == {"empty": 1}
+    assert left.value(MEMBERS, group="g") == 0
+    assert left.value(f"{GROUPS}_group_completed_rebalance_total") == 1
+
+
+def test_rebalances_of_classic_groups_are_not_counted_again_when_they_are_loaded() -> None:
+    world = BrokerWorld()
+    form([ClassicClient(world), ClassicClient(world)])
+    form([ClassicClient(world, "h")])
+    told = scraped(world)
+    assert told.value(f"{GROUPS}_group_completed_rebalance_total") == 2
+    assert (told.value(MEMBERS, group="g"), told.value(MEMBERS, group="h")) == (2, 1)
+    world.restart()
+    told = scraped(world)
+    assert classic_counts(told) == {"stable": 2}
+    assert told.value(f"{GROUPS}_group_completed_rebalance_total") == 0
+
+
+def test_a_consumer_group_from_its_first_member_to_its_last() -> None:
+    """Those who join or subscribe anew raise the epoch and count, those who leave only raise it."""
+    world = BrokerWorld()
+    world.create_topic("t", 2)
+    epoch = heartbeat(world, "one", topics=["t"]).member_epoch
+    joined = scraped(world)
+    assert consumer_counts(joined) == {"stable": 1}
+    assert joined.value(f"{GROUPS}_consumer_group_rebalance_total") == 1
+    heartbeat(world, "one", epoch)
+    assert scraped(world).value(f"{GROUPS}_consumer_group_rebalance_total") == 1
+    heartbeat(world, "two", topics=["t"])
+    assert consumer_counts(scraped(world)) == {"assigning": 1}, "the last assignment is too recent for another one"
+    world.clock.advance(1_000)
+    heartbeat(world, "one", epoch)
+    both = scraped(world)
+    assert consumer_counts(both) == {"reconciling": 1}
+    assert both.value(f"{GROUPS}_consumer_group_rebalance_total") == 2
+    assert both.value(MEMBERS, group="g") == 2
+    heartbeat(world, "two", -1)
+    heartbeat(world, "one", -1)
+    told = scraped(world)
+    assert consumer_counts(told) == {"empty": 1}
+    assert told.value(f"{GROUPS}_consumer_group_rebalance_total") == 2
+    assert told.value(MEMBERS, group="g") == 0
+
+
+def test_a_group_that_changes_its_protocol() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", 4)
+    old = ClassicClient(world)
+    classic_group(world, old)
+    heartbeat(world, topics=["t"])
+    upgraded = scraped(world)
+    assert (classic_counts(upgraded), consumer_counts(upgraded)) == ({}, {"reconciling": 1})
+    assert upgraded.value(f"{GROUPS}_consumer_group_rebalance_total") == 1
+    rejoin(old, {0, 1, 2, 3})
+    assert scraped(world).value(f"{GROUPS}_consumer_group_rebalance_total") == 1, "its subscription is what it was"
+    second = ClassicClient(world)
+    begin(second)
+    assert second.joined().error_code == NONE
+    three = scraped(world)
+    assert three.value(f"{GROUPS}_consumer_group_rebalance_total") == 2
+    assert three.value(MEMBERS, group="g") == 3
+
+
+def test_states_of_many_groups_are_taken_in_slices() -> None:
+    world = BrokerWorld({"offsets.topic.num.partitions": "1"})
+    world.create_topic("t")
+    client = OffsetsClient(world.connect(), {})
+    for number in range(250):
+        client.committed({("t", 0): number}, group=f"g{number}")
+    told = scraped(world)
+    assert classic_counts(told) == {"empty": 250}
+    assert len(told.labels_of(MEMBERS)) == len(told.labels_of(LAG)) == 250
+
+
+# Offsets
+
+
+def test_committed_offsets_and_lag() -> None:
+    """As kafka-consumer-groups.sh --describe: the end of the partition less the committed offset."""
+    offsets = Offsets()
+    offsets.client.committed({("t", 0): 4, ("t", 1): 0})
+    told = offsets.scrape()
+    assert told.value(OFFSET, group="g", topic="t", partition="0") == 4
+    assert told.value(LAG, group="g", topic="t", partition="0") == 6
+    assert told.value(LAG, group="g", topic="t", partition="1") == 0, "nobody has written to it yet"
+    assert told.value(f"{MANAGER}_num_offsets") == 2
+    assert told.value(f"{GROUPS}_offset_commit_total") == 2
+    assert told.value(MEMBERS, group="g") == 0
+    offsets.client.committed({("t", 0): 10})
+    append(offsets.world, "t", 5)
+    told = offsets.scrape()
+    assert told.value(LAG, group="g", topic="t", partition="0") == 5
+    assert told.value(f"{MANAGER}_num_offsets") == 2
+    assert told.value(f"{GROUPS}_offset_commit_total") == 3
+
+
+def test_lag_is_never_below_0_and_unknown_without_an_offset() -> None:
+    offsets = Offsets()
+    offsets.client.committed({("t", 0): 99, ("t", 1): -1})
+    told = offsets.scrape()
+    assert told.value(LAG, group="g", topic="t", partition="0") == 0
+    assert told.labels_of(LAG) == [{"group": "g", "topic": "t", "partition": "0"}]
+
+
+def test_lag_of_a_partition_that_is_led_elsewhere_is_not_told() -> None:
+    offsets = Offsets()
+    offsets.client.committed({("t", 0): 1})
+    offsets.world.broker.leaders.move("t", 0, ELSEWHERE)
+    told = offsets.scrape()
+    assert told.labels_of(LAG) == []
+    assert told.value(OFFSET, group="g", topic="t", partition="0") == 1
+
+
+def test_lag_is_told_after_a_restart_and_commits_begin_at_zero() -> None:
+    offsets = Offsets()
+    offsets.client.committed({("t", 0): 4})
+    offsets.world.restart()
+    told = offsets.scrape()
+    assert told.value(LAG, group="g", topic="t", partition="0") == 6
+    assert told.value(f"{GROUPS}_offset_commit_total") == 0
+
+
+def test_share_groups_have_no_offsets_of_this_sort() -> None:
+    offsets = Offsets()
+    ShareClient(offsets.world, group="s").join("t")
+    told = offsets.scrape()
+    assert (told.labels_of(LAG), told.labels_of(MEMBERS)) == ([], [])
+
+
+def test_offsets_of_a_transaction_count_when_it_is_committed() -> None:
+    offsets = Offsets()
+    producer = Transactor(offsets.world.connect())
+    producer.init()
+    assert producer.commit_offsets("g", {("t", 0): 7}) == [NONE]
+    pending = offsets.scrape()
+    assert (pending.labels_of(LAG), pending.value(f"{MANAGER}_num_offsets")) == ([], 0)
+    assert pending.value(f"{GROUPS}_offset_commit_total") == 1
+    assert producer.commit() is NONE
+    told = offsets.scrape()
+    assert told.value(LAG, group="g", topic="t", partition="0") == 3
+    assert told.value(f"{MANAGER}_num_offsets") == 1
+
+
+def test_a_commit_that_is_refused_does_not_count() -> None:
+    offsets = Offsets(offset_metadata_max_bytes="0")
+    assert offsets.client.commit({("t", 0): 4}, generation=3) == {("t", 0): ErrorCode.GROUP_ID_NOT_FOUND}
+    assert offsets.scrape().value(f"{GROUPS}_offset_commit_total") == 0
+
+
+def test_counters_go_on_when_a_shard_is_thrown_away() -> None:
+    """An append that fails has the log replayed; what is counted never goes down."""
+    offsets = Offsets(offsets_topic_num_partitions="1")
+    offsets.client.committed({("t", 0): 4})
+    offsets.world.fs.fail = lambda kind, path: OSError(errno.EIO, "broken", path) if kind == "write" else None
+    assert offsets.client.commit({("t", 0): 5}) != {("t", 0): NONE}
+    offsets.world.fs.fail = None
+    offsets.client.committed({("t", 0): 6})
+    told = offsets.scrape()
+    assert told.value(f"{GROUPS}_offset_commit_total") == 3, "counted when it is decided, as in Apache Kafka"
+    assert told.value(OFFSET, group="g", topic="t", partition="0") == 6
+
+
+def test_offsets_that_administrators_delete() -> None:
+    offsets = Offsets()
+    offsets.client.committed({("t", 0): 4, ("t", 1): 0})
+    assert offsets.client.delete(("t", 0)) == {("t", 0): NONE}
+    assert offsets.client.delete(("t", 0)) == {("t", 0): NONE}, "there is nothing to delete any more"
+    told = offsets.scrape()
+    assert told.value(f"{GROUPS}_offset_deletion_total") == 1
+    assert told.labels_of(LAG) == [{"group": "g", "topic": "t", "partition": "1"}]
+
+
+@pytest.mark.parametrize("what", ["group", "topic"])
+def test_offsets_that_go_with_their_group_or_topic(what: str) -> None:
+    offsets = Offsets()
+    offsets.client.committed({("t", 0): 4})
+    if what == "group":
+        offsets.world.connect().call(DeleteGroupsRequest(["g"]), 2, DeleteGroupsResponse)
+    else:
+        offsets.world.broker.metadata.delete_topics(["t"])
+        offsets.world.clock.run_until_idle()
+    told = offsets.scrape()
+    assert (told.labels_of(LAG), told.labels_of(OFFSET)) == ([], [])
+    assert told.value(f"{MANAGER}_num_offsets") == 0
+    assert told.value(f"{GROUPS}_offset_deletion_total") == 0
+    assert told.value(f"{GROUPS}_offset_expiration_total") == 0
+
+
+def test_offsets_that_expire() -> None:
+    offsets = Offsets(offsets_retention_minutes="2", offsets_retention_check_interval_ms="1000")
+    offsets.client.committed({("t", 0): 4})
+    offsets.client.committed({("t", 0): 4, ("t", 1): 0}, group="h")
+    offsets.world.clock.advance(60_000)
+    offsets.client.committed({("t", 0): 5})
+    offsets.world.clock.advance(61_000)
+    told = offsets.scrape()
+    assert told.value(f"{GROUPS}_offset_expiration_total") == 2
+    assert told.labels_of(MEMBERS) == [{"group": "g"}]
