@@ -18,15 +18,25 @@ import shareq
 from shareq.broker.broker import Broker as RunningBroker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.server import ServeError, Server, new_event_loop
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from shareq.testing import Broker
 from shareq.testing.broker import Mode, child_environment
 from tests.support.apache_kafka import free_port
 from tests.support.metrics import Scraped
+from tests.support.offsets_client import OffsetsClient
 from tests.support.requests import batch, create_topic, fetch, fetch_request, produce
+from tests.support.transactor import Transactor
 from tests.support.wire import WireClient
 
 LISTENER = "kafka_server_socket_server_metrics"
+GROUPS = "kafka_server_group_coordinator_metrics"
 
 
 def get(url: str | None) -> tuple[str, str]:
@@ -69,6 +79,66 @@ def test_a_scrape(broker: Broker) -> None:
         assert 0 < told.value(f"{LISTENER}_incoming_byte_total", listener="PLAINTEXT") - before < 100
         assert 50 < told.value(f"{LISTENER}_outgoing_byte_total", listener="PLAINTEXT") - sent < 500
     assert told.value("shareq_uptime_seconds") > 0
+
+
+def join_classic_group(client: WireClient, group: str) -> None:
+    """Its only member, with an assignment."""
+    protocols = [JoinGroupRequestProtocol("range", b"")]
+    request = JoinGroupRequest(group, 10_000, 30_000, protocol_type="consumer", protocols=protocols)
+    joined = client.call(request, 3, JoinGroupResponse)
+    assert joined.error_code == ErrorCode.NONE
+    assignments = [SyncGroupRequestAssignment(joined.member_id, b"all")]
+    sync = SyncGroupRequest(group, joined.generation_id, joined.member_id, assignments=assignments)
+    assert client.call(sync, 3, SyncGroupResponse).error_code == ErrorCode.NONE
+
+
+def join_consumer_group(client: WireClient, group: str, topic: str) -> None:
+    """Its only member."""
+    request = ConsumerGroupHeartbeatRequest(
+        group, "m", 0, rebalance_timeout_ms=30_000, subscribed_topic_names=[topic], topic_partitions=[]
+    )
+    assert client.call(request, 1, ConsumerGroupHeartbeatResponse).error_code == ErrorCode.NONE
+
+
+def test_groups_offsets_and_transactions() -> None:
+    config = {"group.initial.rebalance.delay.ms": "0"}
+    with Broker(config=config, metrics="127.0.0.1:0") as broker, WireClient(broker.address) as client:
+        ids = {"t": create_topic(client, "t")}
+        produce(client, "t", batch(b"a", b"b", b"c"))
+        join_classic_group(client, "old")
+        join_consumer_group(client, "new", "t")
+        OffsetsClient(client, ids).committed({("t", 0): 1}, group="job")
+        producer = Transactor(client)
+        assert producer.init() is ErrorCode.NONE
+        for ends in (producer.commit, producer.abort):
+            assert producer.write("t", b"x") is ErrorCode.NONE
+            assert producer.commit_offsets("job", {("t", 0): 2}) == [ErrorCode.NONE]
+            assert ends() is ErrorCode.NONE
+        assert producer.write("t", b"open") is ErrorCode.NONE
+        told = scrape(broker)
+        while told.value("shareq_oldest_open_transaction_age_seconds") == 0:  # not yet a millisecond old
+            told = scrape(broker)
+    assert told.value(f"{GROUPS}_group_count", protocol="classic") == 2
+    assert told.value("kafka_coordinator_group_group_metadata_manager_num_groups_stable") == 1
+    assert told.value("kafka_coordinator_group_group_metadata_manager_num_groups_empty") == 1
+    assert told.value(f"{GROUPS}_consumer_group_count", state="stable") == 1
+    assert told.value(f"{GROUPS}_group_completed_rebalance_total") == 1
+    assert told.value(f"{GROUPS}_consumer_group_rebalance_total") == 1
+    members = {group: told.value("shareq_consumer_group_members", group=group) for group in ("old", "new", "job")}
+    assert members == {"old": 1, "new": 1, "job": 0}
+    place = {"group": "job", "topic": "t", "partition": "0"}
+    assert told.value("shareq_consumer_group_committed_offset", **place) == 2
+    end = told.value("kafka_log_log_log_end_offset", topic="t", partition="0")
+    assert end == 3 + 2 * 2 + 1, "markers are records, too"
+    assert told.value("shareq_consumer_group_lag", **place) == end - 2
+    assert told.value("kafka_coordinator_group_group_metadata_manager_num_offsets") == 1
+    assert told.value(f"{GROUPS}_offset_commit_total") == 3
+    assert told.value("shareq_transactional_ids", state="ongoing") == 1
+    assert told.value("shareq_oldest_open_transaction_age_seconds") < 60
+    assert told.value("shareq_transactions_ended_total", result="commit") == 1
+    assert told.value("shareq_transactions_ended_total", result="abort") == 1
+    assert told.value("kafka_cluster_partition_last_stable_offset_lag", topic="t", partition="0") == 1
+    assert told.value("kafka_server_replica_manager_partitions_with_late_transactions_count") == 0
 
 
 def test_connections_come_and_go(broker: Broker) -> None:

@@ -172,6 +172,20 @@ def test_a_marker_with_a_bumped_epoch_starts_sequences_anew() -> None:
     assert log.check(0, 3, epoch=3, txn=True) is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
+def test_when_the_producer_of_the_first_open_transaction_was_last_heard_of() -> None:
+    states = ProducerStates()
+    assert states.oldest_open_timestamp() is None
+    states.append(header_of(0, producer=9), 0, 1_000)
+    assert states.oldest_open_timestamp() is None
+    states.append(header_of(0, producer=5, txn=True), 1, 2_000)
+    states.append(header_of(0, producer=1, txn=True), 2, 3_000)
+    assert states.oldest_open_timestamp() == 2_000
+    states.append(header_of(1, producer=5, txn=True), 3, 4_000)
+    assert states.oldest_open_timestamp() == 4_000
+    states.end_transaction(marker(producer=5), 4, ControlRecord(0, ControlType.COMMIT, 0), 5_000)
+    assert states.oldest_open_timestamp() == 3_000
+
+
 def test_silent_producers_are_forgotten_but_not_those_with_an_open_transaction() -> None:
     log = Appended()
     log.append(header_of(0, producer=1))
