@@ -1,8 +1,9 @@
 """What one scrape of the metrics costs, and how long it holds up the broker: `python -m bench.metrics [PARTITIONS]`.
 
-A broker without sockets leads so many share partitions (default 10,000) of one group, each with records in flight. The
-text is made in slices; between two of them everything else has its turn, so the longest slice is what a client waits.
-CPU time, so that whatever else runs on the machine does not show. And what it costs to count one answer.
+A broker without sockets leads so many share partitions (default 10,000) of one group, each with records in flight. With
+`--groups` so many groups have committed ten offsets each, with `--transactions` so many transactions are open. The text
+is made in slices; between two of them everything else has its turn, so the longest slice is what a client waits. CPU
+time, so that whatever else runs on the machine does not show. And what it costs to count one answer.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ from shareq.broker.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchableTopicResponse, ShareFetchResponse
 from tests.support.mock_transport import BrokerWorld
+from tests.support.offsets_client import OffsetsClient
 from tests.support.share_partition import spans
+from tests.support.transactor import Transactor
 
 GROUP = "flights-workers"
+OFFSETS = 10  # of each group
 REPEATS = 5
 COUNTED = 200_000
 
@@ -33,6 +37,8 @@ def world_with(share_partitions: int) -> BrokerWorld:
     """A broker that leads them all."""
     world = BrokerWorld()
     broker = world.broker
+    if not share_partitions:
+        return world
     topic = world.create_topic("flights", share_partitions)
     ensure(broker.metadata, broker.config, SHARE_GROUP_STATE)
     read: list[BatchSpan] = list(spans((0, 9)))
@@ -47,12 +53,38 @@ def world_with(share_partitions: int) -> BrokerWorld:
     return world
 
 
+def add_groups(world: BrokerWorld, number: int) -> None:
+    """Groups that have committed offsets."""
+    topic = world.create_topic("rides", OFFSETS)
+    client = OffsetsClient(world.connect(), {topic.name: topic.topic_id})
+    for group in range(number):
+        client.committed({(topic.name, partition): group for partition in range(OFFSETS)}, group=f"rides-{group}")
+
+
+def add_transactions(world: BrokerWorld, number: int) -> None:
+    """Open transactions in one partition."""
+    topic = world.create_topic("payments")
+    for each in range(number):
+        producer = Transactor(world.connect(), transactional_id=f"payments-{each}")
+        assert not producer.init()
+        assert not producer.write(topic.name, b"x")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("partitions", nargs="?", type=int, default=10_000)
-    partitions = parser.parse_args().partitions
-    world = world_with(partitions)
-    print(f"Python {platform.python_version()}, {platform.machine()}, {partitions:,} share partitions")
+    parser.add_argument("--groups", type=int, default=0)
+    parser.add_argument("--transactions", type=int, default=0)
+    arguments = parser.parse_args()
+    world = world_with(arguments.partitions)
+    if arguments.groups:
+        add_groups(world, arguments.groups)
+    if arguments.transactions:
+        add_transactions(world, arguments.transactions)
+    print(
+        f"Python {platform.python_version()}, {platform.machine()}, {arguments.partitions:,} share partitions, "
+        f"{arguments.groups:,} groups of {OFFSETS} offsets, {arguments.transactions:,} open transactions"
+    )
     print(f"counting an answer: {counting():.2f} us")
     gc.freeze()  # as the process does when it begins to listen
     for _ in range(REPEATS):
