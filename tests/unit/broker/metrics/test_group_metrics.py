@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
 from shareq.broker.endpoint import Endpoint
 from shareq.broker.leaders import Leader
+from shareq.broker.metrics import snapshot
+from shareq.broker.metrics.exposition import scrape
+from shareq.broker.metrics.rows import Snapshot
+from shareq.broker.metrics.slices import SLICE
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from tests.support.classic_client import INITIAL_DELAY_MS, ClassicClient, form, settle
 from tests.support.metrics import Scraped, scraped
@@ -277,3 +287,60 @@ def test_offsets_that_expire() -> None:
     told = offsets.scrape()
     assert told.value(f"{GROUPS}_offset_expiration_total") == 2
     assert told.labels_of(MEMBERS) == [{"group": "g"}]
+
+
+# Slices
+
+
+def steps(world: BrokerWorld) -> Iterator[Snapshot]:
+    """The snapshot at each pause."""
+    taken = Snapshot()
+    for _ in snapshot.take(taken, world.broker, [], 0):
+        yield taken
+
+
+def longest(lengths: list[int]) -> int:
+    return max(after - before for before, after in pairwise([0, *lengths]))
+
+
+def test_the_snapshot_pauses_after_some_offsets_however_they_are_shared_out() -> None:
+    world = BrokerWorld({"offsets.topic.num.partitions": "1"})
+    client = OffsetsClient(world.connect(), {"t": world.create_topic("t", 3 * SLICE).topic_id})
+    client.committed({("t", partition): 0 for partition in range(3 * SLICE)}, group="large")
+    for number in range(SLICE):
+        client.committed({("t", 0): 0, ("t", 1): 0}, group=f"small{number}")
+    lengths = [len(taken.groups.offsets) for taken in steps(world)]
+    assert lengths[-1] == 5 * SLICE
+    assert longest(lengths) == SLICE
+
+
+def test_the_snapshot_pauses_after_some_members() -> None:
+    """The state of a consumer group is found by looking at all of them."""
+    world = BrokerWorld({"offsets.topic.num.partitions": "1"})
+    world.create_topic("t")
+    client = world.connect()
+    for group in ("one", "two", "three"):
+        for member in range(SLICE):
+            request = ConsumerGroupHeartbeatRequest(
+                group, f"m{member}", 0, rebalance_timeout_ms=1_000, subscribed_topic_names=["t"], topic_partitions=[]
+            )
+            answer = client.call(request, 1, ConsumerGroupHeartbeatResponse)
+            assert answer.error_code == NONE
+    *_, last = pauses = [list(taken.groups.consumer_members) for taken in steps(world)]
+    assert last == [("one", SLICE), ("two", SLICE), ("three", SLICE)]
+    assert longest([len(each) for each in pauses]) == 1
+
+
+def test_groups_may_come_and_go_between_two_slices() -> None:
+    world = BrokerWorld({"offsets.topic.num.partitions": "1"})
+    client = OffsetsClient(world.connect(), {"t": world.create_topic("t", 2).topic_id})
+    for number in range(3 * SLICE):
+        client.committed({("t", 0): 0}, group=f"g{number}")
+    pieces = []
+    for number, piece in enumerate(scrape(world.broker, [], 0)):
+        pieces.append(piece)
+        gone = [f"g{number}", f"g{3 * SLICE - 1 - number}"]
+        world.connect().call(DeleteGroupsRequest(gone), 2, DeleteGroupsResponse)
+        client.committed({("t", 1): 0}, group=f"new{number}")
+    told = Scraped(b"".join(pieces).decode())
+    assert 2 * SLICE < len(told.labels_of(LAG)) < 4 * SLICE
