@@ -193,6 +193,18 @@ def test_lag_is_never_below_0_and_unknown_without_an_offset() -> None:
     assert told.labels_of(LAG) == [{"group": "g", "topic": "t", "partition": "0"}]
 
 
+def test_lag_counts_what_open_transactions_have_written() -> None:
+    """As the tool does, whose reader of the ends reads uncommitted records."""
+    offsets = Offsets()
+    offsets.client.committed({("t", 0): 4})
+    producer = Transactor(offsets.world.connect())
+    producer.init()
+    producer.write("t", b"x", b"y")
+    told = offsets.scrape()
+    assert told.value(LAG, group="g", topic="t", partition="0") == 8
+    assert told.value("kafka_cluster_partition_last_stable_offset_lag", topic="t", partition="0") == 2
+
+
 def test_lag_of_a_partition_that_is_led_elsewhere_is_not_told() -> None:
     offsets = Offsets()
     offsets.client.committed({("t", 0): 1})
@@ -278,14 +290,17 @@ def test_offsets_that_go_with_their_group_or_topic(what: str) -> None:
 
 
 def test_offsets_that_expire() -> None:
-    offsets = Offsets(offsets_retention_minutes="2", offsets_retention_check_interval_ms="1000")
-    offsets.client.committed({("t", 0): 4})
-    offsets.client.committed({("t", 0): 4, ("t", 1): 0}, group="h")
+    offsets = Offsets(
+        offsets_retention_minutes="2", offsets_retention_check_interval_ms="1000", offsets_topic_num_partitions="1"
+    )
+    for group in ("g", "h"):
+        offsets.client.committed({("t", 0): 4}, group=group)
+    offsets.client.committed({("t", 0): 4, ("t", 1): 0}, group="i")
     offsets.world.clock.advance(60_000)
     offsets.client.committed({("t", 0): 5})
     offsets.world.clock.advance(61_000)
     told = offsets.scrape()
-    assert told.value(f"{GROUPS}_offset_expiration_total") == 2
+    assert told.value(f"{GROUPS}_offset_expiration_total") == 3
     assert told.labels_of(MEMBERS) == [{"group": "g"}]
 
 
