@@ -29,6 +29,7 @@ def drain(world: World) -> None:
     for transactional in world.transactional:
         transactional.finish()
     world.settle()
+    world.jobs.finish()
     for group in world.groups:
         _drain_group(world, group)
     world.audit()

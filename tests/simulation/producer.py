@@ -45,10 +45,10 @@ class Producer:
     def act(self) -> None:
         """One batch to one partition, perhaps once more."""
         world = self.world
-        if not world.topics.live:
+        if not world.fed:
             return
         waiting = [batch.slot for batch in self.unanswered.values() if not batch.under_way]
-        slot = world.rng.choice(waiting if waiting and world.rng.random() < 0.5 else world.topics.live)
+        slot = world.rng.choice(waiting if waiting and world.rng.random() < 0.5 else world.fed)
         batch = self.unanswered.get(slot.index)
         if batch is None:
             batch = self._new_batch(slot)

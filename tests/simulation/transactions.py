@@ -35,7 +35,7 @@ class TransactionalProducer:
     def act(self) -> None:
         """Begin, go on with or end the transaction in some slot."""
         world, rng = self._world, self._world.rng
-        slots = [slot for slot in world.topics.live if slot.index not in self._under_way]
+        slots = [slot for slot in world.fed if slot.index not in self._under_way]
         if not slots:
             return
         slot = rng.choice(slots)

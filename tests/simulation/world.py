@@ -33,6 +33,8 @@ from tests.simulation.calm import become_calm
 from tests.simulation.drain import drain
 from tests.simulation.faults import Faults
 from tests.simulation.group import LOCKS_MS, Group
+from tests.simulation.jobs.jobs import Jobs
+from tests.simulation.jobs.settings import changed_job_settings, first_job_settings
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member
 from tests.simulation.producer import Producer
@@ -43,6 +45,12 @@ from tests.support.mem_fs import CrashModel, MemFs, SimulatedCrash
 from tests.support.virtual_clock import VirtualClock
 
 STEPS: Final = 60
+JOBS_EVERY: Final = 5
+
+
+def is_about_jobs(seed: int) -> bool:
+    """One seed in five is about consumer groups and transactions, the others about share groups."""
+    return seed % JOBS_EVERY == JOBS_EVERY - 1
 
 
 class SimConnection:
@@ -73,6 +81,7 @@ class World:
     def __init__(self, seed: int, steps: int = STEPS) -> None:
         self.rng = rng = Random(seed)
         self.steps = steps
+        self.is_about_jobs = is_about_jobs(seed)
         self.transcript = [f"seed {seed}"]
         self.seen: Counter[str] = Counter()
         self.model = rng.choice(list(CrashModel))
@@ -81,8 +90,12 @@ class World:
         self.db = MemoryMetaDb()
         self.faults = Faults(self)
         self.topics = Topics(self)
-        self.groups = [Group(self, name) for name in ("group", "other")[: rng.choice((1, 1, 2))]]
+        names = () if self.is_about_jobs else ("group", "other")[: rng.choice((1, 1, 2))]
+        self.groups = [Group(self, name) for name in names]
+        self.jobs = Jobs(self)
         self.properties = first_settings(rng, self.model)
+        if self.is_about_jobs:
+            self.properties |= first_job_settings(rng)
         self.config = BrokerConfig.load(self.properties)
         self.note(f"{self.model.name} {self.properties}")
         self.connections = 0
@@ -96,6 +109,8 @@ class World:
         self.transactional = [TransactionalProducer(self, 40), TransactionalProducer(self, 41)][: rng.choice((0, 1, 2))]
         for group in self.groups:
             group.members = [Member(self, group, f"{group.id}-{index}") for index in range(rng.choice((2, 3)))]
+        if self.is_about_jobs:
+            self.jobs.begin()
         self.actions, self.weights = self._actions()
 
     def note(self, text: str) -> None:
@@ -138,6 +153,8 @@ class World:
         self.seen["restarts"] += 1
         if self.rng.random() < 0.3:
             self.properties |= changed_settings(self.rng)
+            if self.is_about_jobs:
+                self.properties |= changed_job_settings(self.rng)
             self.config = BrokerConfig.load(self.properties)
             self.note(f"other settings: {self.properties}")
             self.seen["restarts with other settings"] += 1
@@ -170,6 +187,7 @@ class World:
             group.ledger.on_restart()
             for member in group.members:
                 member.on_broker_lost()
+        self.jobs.on_broker_lost()
 
     def on_slot_gone(self, slot: Slot) -> None:
         """The slot's topic was deleted."""
@@ -222,28 +240,31 @@ class World:
         return [*self.producers, *self.producers, *self.transactional]
 
     def _actions(self) -> tuple[list[Callable[[], None]], list[float]]:
-        """What may happen, with cumulated weights: seeds are about consuming, or about what surrounds it."""
+        """What may happen, with cumulated weights: seeds are about consuming, about what surrounds it, or about jobs."""
         rng, faults = self.rng, self.faults
-        table: tuple[tuple[Callable[[], None], float, float], ...] = (
-            (lambda: rng.choice(self._all_producers()).act(), 25, 14),
-            (lambda: rng.choice(rng.choice(self.groups).members).act(), 48, 24),
-            (self._somebody_heartbeats, 3, 20),
-            (self._let_time_pass, 8, 10),
-            (faults.crash_soon, 3, 4),
-            (self._die, 2, 2),
-            (self.restart, 1.5, 2),
-            (faults.fail_writes, 3, 3),
-            (faults.fill_disk, 1, 0.7),
-            (faults.commit_fails, 0.3, 1.5),
-            (self._truncate_log, 1.2, 0.5),
-            (lambda: rng.choice(self.groups).change_a_setting(), 1.2, 0.8),
-            (self.topics.act, 1.2, 5),
-            (self.admin.act, 1.2, 9),
-            (self._become_calm, 0.4, 2.5),
-            (self._let_the_cleaner_work, 2, 3),
-            (self._settled_audit, 1, 1),
+        table: tuple[tuple[Callable[[], None], float, float, float], ...] = (
+            (lambda: rng.choice(self._all_producers()).act(), 25, 14, 10),
+            (lambda: rng.choice(rng.choice(self.groups).members).act(), 48, 24, 0),
+            (self._somebody_heartbeats, 3, 20, 0),
+            (self._let_time_pass, 8, 10, 8),
+            (faults.crash_soon, 3, 4, 3),
+            (self._die, 2, 2, 1.5),
+            (self.restart, 1.5, 2, 1.5),
+            (faults.fail_writes, 3, 3, 2),
+            (faults.fill_disk, 1, 0.7, 0.3),
+            (faults.commit_fails, 0.3, 1.5, 0.3),
+            (self._truncate_log, 1.2, 0.5, 0),
+            (lambda: rng.choice(self.groups).change_a_setting(), 1.2, 0.8, 0),
+            (self.topics.act, 1.2, 5, 0),
+            (self.admin.act, 1.2, 9, 0),
+            (self._become_calm, 0.4, 2.5, 0),
+            (self._let_the_cleaner_work, 2, 3, 4),
+            (self._settled_audit, 1, 1, 2),
+            (self.jobs.act, 0, 0, 65),
+            (self.jobs.grow, 0, 0, 0.5),
+            (self.jobs.become_calm, 0, 0, 0.7),
         )
-        column = 1 + (rng.random() < 0.35)
+        column = 3 if self.is_about_jobs else 1 + (rng.random() < 0.35)
         total, cumulated = 0.0, []
         for row in table:
             total += float(row[column])  # type: ignore[arg-type]
@@ -297,6 +318,11 @@ class World:
 
     def key(self, group: Group, slot: Slot) -> SharePartitionKey:
         return SharePartitionKey(group.id, slot.topic_id, slot.partition)
+
+    @property
+    def fed(self) -> list[Slot]:
+        """The slots that producers write to: where jobs copy to they alone do."""
+        return self.topics.of(TOPIC) if self.is_about_jobs else self.topics.live
 
     def log(self, slot: Slot) -> PartitionLog:
         """The log of a slot that is live."""
@@ -372,6 +398,7 @@ class World:
                     group.cores[slot.index] = leader.core
                     group.ledger.on_leader_gone(slot.index)
                 group.ledger.on_start_offset(slot.index, leader.core.start_offset)
+        self.jobs.look_inside()
 
     def _check_members(self, group: Group) -> None:
         partitions = self.broker.group_coordinator.partitions
@@ -388,6 +415,7 @@ class World:
         """Nothing is under way: memory and disk agree."""
         self.look_inside()
         audit(self)
+        self.jobs.audit()
 
     def _settled_audit(self) -> None:
         self.settle()

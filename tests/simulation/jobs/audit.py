@@ -1,0 +1,143 @@
+"""Looking inside the coordinators of a job: memory is what their logs say, and no transaction hangs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shareq.broker.coordinators import replay_log
+from shareq.broker.group_coordinator import group_coordinator_settings
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from shareq.broker.transaction_coordinator import transaction_coordinator_settings
+from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
+from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.coordinator.group.serde import GROUP_SERDE
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.transaction.metadata import NO_PRODUCER_EPOCH, TopicPartition, Transaction, TransactionState
+from shareq.coordinator.transaction.records import TRANSACTION_SERDE
+from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
+from shareq.protocol.errors import ErrorCode
+from tests.simulation.ledger import InvariantBroken
+from tests.simulation.topics import SECOND
+
+if TYPE_CHECKING:
+    from tests.simulation.jobs.group import JobGroup
+    from tests.simulation.world import World
+
+
+def audit_jobs(world: World) -> None:
+    """Everything that holds of the coordinators whenever nothing is under way."""
+    _check_groups(world)
+    _check_transactions(world)
+    _check_nothing_hangs(world)
+
+
+# -- groups and their offsets
+
+
+def _check_groups(world: World) -> None:
+    broker = world.broker
+    partitions = broker.group_coordinator.partitions
+    settings = group_coordinator_settings(broker.config)
+    for route in range(partitions.count):
+        log = broker.logs.get(CONSUMER_OFFSETS, route)
+        if log.refusal is not ErrorCode.NONE:
+            continue
+        after = GroupCoordinatorShard(broker.metadata, broker.configs, world.clock.wall_ms, settings)
+        replay_log(log, after, GROUP_SERDE)
+        live = partitions.get(route).shard
+        for group in world.jobs.groups:
+            if group_partition_for(group.id, partitions.count) == route:
+                _check_same(f"group {group.id}", _group_told(live, group), _group_told(after, group))
+        _check_same("offsets", sorted(live.offsets.store.all()), sorted(after.offsets.store.all()))
+
+
+def _group_told(shard: GroupCoordinatorShard, group: JobGroup) -> object:
+    consumer, classic = shard.consumer.group(group.id), shard.classic.group(group.id)
+    members = None if consumer is None else _consumers_told(consumer)
+    if classic is not None:
+        live = group.live()
+        members = _classic_told(classic, live if isinstance(live, ClassicGroup) else classic)
+    store = shard.offsets.store
+    committed = {topic: dict(partitions) for topic, partitions in store.of(group.id).items()}
+    return members, committed, sorted(store.pending(group.id))
+
+
+def _consumers_told(group: ConsumerGroup) -> object:
+    return (
+        group.group_epoch,
+        group.metadata_hash,
+        group.assignment_epoch,
+        group.assignment_timestamp_ms,
+        group.members,
+        group.current,
+        group.targets,
+        group.static_members,
+    )
+
+
+def _classic_told(group: ClassicGroup, live: ClassicGroup) -> object:
+    """What its record tells. While members are joining, the live group is ahead of it."""
+    if live.state not in (ClassicState.STABLE, ClassicState.EMPTY):
+        return group.generation <= live.generation
+    members = sorted((each.member_id, each.instance_id, each.assignment) for each in group.members.values())
+    return group.state, group.generation, group.leader_id, members
+
+
+# -- transactions
+
+
+def _check_transactions(world: World) -> None:
+    broker = world.broker
+    partitions = broker.transaction_coordinator.partitions
+    settings = transaction_coordinator_settings(broker.config)
+    for route in range(partitions.count):
+        log = broker.logs.get(TRANSACTION_STATE, route)
+        if log.refusal is not ErrorCode.NONE:
+            continue
+        after = TransactionCoordinatorShard(world.clock.wall_ms, lambda: ErrorCode.NONE, lambda: 2, settings)
+        replay_log(log, after, TRANSACTION_SERDE)
+        live = partitions.get(route).shard
+        for name in world.jobs.transactional_ids:
+            _check_same(f"transactional id {name}", _transaction_told(live.get(name)), _transaction_told(after.get(name)))
+
+
+def _transaction_told(transaction: Transaction | None) -> object:
+    return None if transaction is None else replace(transaction, last_producer_epoch=NO_PRODUCER_EPOCH)
+
+
+def _check_same(what: str, live: object, replayed: object) -> None:
+    if live != replayed:
+        raise InvariantBroken(f"{what}: live {live}, replayed {replayed}")
+
+
+def _check_nothing_hangs(world: World) -> None:
+    """What is open in a log belongs to a transaction that is under way, or whose markers are being written."""
+    known = world.jobs.transactions()
+    if known is None:
+        return
+    by_producer = {transaction.producer_id: transaction for transaction in known}
+    logs = [(TopicPartition(slot.topic, slot.partition), world.log(slot)) for slot in world.topics.of(SECOND)]
+    for route in range(world.broker.group_coordinator.partitions.count):
+        logs.append((TopicPartition(CONSUMER_OFFSETS, route), world.broker.logs.get(CONSUMER_OFFSETS, route)))
+    for at, log in logs:
+        for producer_id in _open_in(log):
+            transaction = by_producer.get(producer_id)
+            if transaction is None or not _is_under_way(transaction) or at not in transaction.partitions:
+                raise InvariantBroken(f"{at}: a transaction of producer {producer_id} hangs, known is {transaction}")
+
+
+def _is_under_way(transaction: Transaction) -> bool:
+    return transaction.is_preparing or transaction.state is TransactionState.ONGOING
+
+
+def _open_in(log: PartitionLog) -> list[int]:
+    if log.refusal is not ErrorCode.NONE:
+        return []
+    producers = log.producers
+    found = ((producer_id, producers.get(producer_id)) for producer_id in producers.producer_ids())
+    return [
+        producer_id for producer_id, known in found if known is not None and known.transaction_first_offset >= 0
+    ]

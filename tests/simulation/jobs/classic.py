@@ -1,0 +1,172 @@
+"""A member of a classic group: joins, brings or awaits the assignment, is heard of, leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from tests.simulation.jobs.producer import NO_MEMBER, Identity
+from tests.simulation.jobs.scripts import Script
+from tests.simulation.jobs.settings import REBALANCE_MS, SESSION_MS
+from tests.simulation.ledger import InvariantBroken
+from tests.simulation.membership import LOG_FAILED
+from tests.simulation.topics import Slot
+
+if TYPE_CHECKING:
+    from tests.simulation.jobs.group import JobGroup
+
+JOIN_VERSIONS: Final = (5, 7, 9, 9)
+ANEW: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
+
+
+class ClassicMembership:
+    """What one member believes. `assigned`: the slots of its generation, none while it is in none."""
+
+    def __init__(self, group: JobGroup, instance_id: str | None) -> None:
+        self._group = group
+        self._world = group.world
+        self._connection = group.world.connect()
+        self._version = group.world.rng.choice(JOIN_VERSIONS)
+        self.instance_id = instance_id
+        self.member_id = ""
+        self.generation = -1
+        self.joined = False
+        self.assigned: frozenset[Slot] = frozenset()
+        self._leads = False
+        self._assignable = 0
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(self.member_id, self.generation, self.instance_id)
+
+    def on_broker_lost(self) -> None:
+        self._connection = self._world.connect()
+
+    def must_join(self) -> bool:
+        """It is in no generation, or leads one that does not know of all partitions."""
+        return not self.joined or (self._leads and self._assignable != len(self._group.source()))
+
+    def join(self) -> Script[None]:
+        """Until it is in a generation, and knows its assignment."""
+        while not self.joined:
+            response = yield self._world.call("join_group", self._join_request(), self._version, self._connection)
+            assert isinstance(response, JoinGroupResponse)
+            error = ErrorCode(response.error_code)
+            self._note(f"joins generation {response.generation_id}", error)
+            if error is ErrorCode.MEMBER_ID_REQUIRED:
+                self.member_id = response.member_id
+            elif error is ErrorCode.NONE:
+                self.member_id, self.generation = response.member_id, response.generation_id
+                self._group.on_generation(self.generation)
+                yield None
+                yield from self._sync(response)
+            else:
+                self._refused(error)
+                yield None
+
+    def _join_request(self) -> JoinGroupRequest:
+        return JoinGroupRequest(
+            self._group.id,
+            SESSION_MS,
+            REBALANCE_MS,
+            self.member_id,
+            self.instance_id,
+            "consumer",
+            [JoinGroupRequestProtocol("range", b"")],
+        )
+
+    def _sync(self, joined: JoinGroupResponse) -> Script[None]:
+        assignments: dict[str, frozenset[Slot]] = {}
+        self._leads = joined.leader == self.member_id
+        self._assignable = len(self._group.source())
+        if joined.leader == self.member_id and not joined.skip_assignment:
+            members = [each.member_id for each in joined.members]
+            slots = self._group.source()
+            assignments = {each: frozenset(slots[at :: len(members)]) for at, each in enumerate(members)}
+            self._group.assigned.setdefault(self.generation, []).extend(assignments.values())
+        request = SyncGroupRequest(
+            self._group.id,
+            self.generation,
+            self.member_id,
+            self.instance_id,
+            "consumer",
+            joined.protocol_name,
+            [SyncGroupRequestAssignment(each, _encoded(slots)) for each, slots in assignments.items()],
+        )
+        response = yield self._world.call("sync_group", request, 5, self._connection)
+        assert isinstance(response, SyncGroupResponse)
+        error = ErrorCode(response.error_code)
+        self._note(f"is assigned {response.assignment!r} in generation {self.generation}", error)
+        if error is not ErrorCode.NONE:
+            self._refused(error)
+            yield None
+            return
+        self.assigned = frozenset(slot for slot in self._group.source() if _name(slot) in response.assignment.split())
+        self._group.on_synced(self.generation)
+        if self.assigned not in self._group.assigned.get(self.generation, []):
+            raise InvariantBroken(
+                f"{self.member_id} is assigned {response.assignment!r}, not what a leader of generation "
+                f"{self.generation} has said"
+            )
+        self.joined = True
+
+    def heartbeat(self, owned: frozenset[Slot]) -> Script[None]:
+        """Nothing more while it is on its way into a generation."""
+        if not self.joined:
+            return
+        who = self.identity
+        request = HeartbeatRequest(self._group.id, who.epoch, who.member_id, who.instance_id)
+        response = yield self._world.call("heartbeat", request, 4, self._connection)
+        assert isinstance(response, HeartbeatResponse)
+        error = ErrorCode(response.error_code)
+        self._world.seen["heartbeats of consumers"] += 1
+        if error is not ErrorCode.NONE and who == self.identity:
+            self._note(f"heartbeats in generation {who.epoch}", error)
+            if error in NO_MEMBER:
+                self.joined = False
+            self._refused(error)
+
+    def leave(self) -> Script[None]:
+        """Static members stay, as real clients do."""
+        if self.joined and self.instance_id is None:
+            request = LeaveGroupRequest(self._group.id, members=[MemberIdentity(self.member_id)])
+            self.forget()
+            self._world.seen["consumers that left"] += 1
+            response = yield self._world.call("leave_group", request, 5, self._connection)
+            assert isinstance(response, LeaveGroupResponse)
+            self._note("leaves", ErrorCode(response.error_code))
+
+    def give_up(self) -> None:
+        """What it was assigned it does not have any more: it is about to join again."""
+        self.joined = False
+        self.assigned = frozenset()
+
+    def forget(self) -> None:
+        """It knows nothing of its membership any more."""
+        self.give_up()
+        self.member_id, self.generation = "", -1
+
+    def _refused(self, error: ErrorCode) -> None:
+        if error not in NO_MEMBER | LOG_FAILED:
+            raise InvariantBroken(f"{self._group.id}: {self.member_id} was answered {error.name}")
+        if error in LOG_FAILED:
+            return
+        self._world.seen["consumers that had to join again"] += 1
+        self.joined = False
+        if error in ANEW:
+            self.member_id = ""
+
+    def _note(self, what: str, error: ErrorCode) -> None:
+        self._world.note(f"{self._group.id}/{self.instance_id}/{self.member_id[-4:]} {what}: {error.name}")
+
+
+def _name(slot: Slot) -> bytes:
+    return b"s%d" % slot.index
+
+
+def _encoded(slots: frozenset[Slot]) -> bytes:
+    return b" ".join(sorted(map(_name, slots)))

@@ -1,0 +1,96 @@
+"""A group of consumers that a seed is about: what its members were told, and its offsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.coordinator.group.classic.group import ClassicGroup
+from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.coordinator.share.keys import group_partition_for
+from tests.simulation.jobs.ledger import OffsetLedger
+from tests.simulation.ledger import InvariantBroken
+from tests.simulation.topics import TOPIC, Slot
+
+if TYPE_CHECKING:
+    from shareq.coordinator.group.shard import GroupCoordinatorShard
+    from tests.simulation.jobs.worker import Worker
+    from tests.simulation.world import World
+
+PROTOCOLS: Final = ("classic", "consumer")
+
+
+class JobGroup:
+    """`copies`: its members copy what they read, in transactions; otherwise they commit offsets plainly. `committed`:
+    they read committed records only.
+    """
+
+    def __init__(self, world: World, group_id: str) -> None:
+        rng = world.rng
+        self.world = world
+        self.id = group_id
+        self.protocol = rng.choice(PROTOCOLS)
+        self.copies = rng.random() < 0.75
+        self.committed = rng.random() < 0.6
+        self.ledger = OffsetLedger(group_id)
+        self.workers: list[Worker] = []
+        self.assigned: dict[int, list[frozenset[Slot]]] = {}  # what the leaders of each generation said
+        self._epoch = 0  # generation or group epoch that somebody was told, and that stands in the log
+        self._members = 0
+
+    def source(self) -> list[Slot]:
+        """What there is to consume."""
+        return self.world.topics.of(TOPIC)
+
+    def new_member_id(self) -> str:
+        self._members += 1
+        return f"{self.id}-{self._members}"
+
+    # -- what members were told
+
+    def on_generation(self, generation: int) -> None:
+        """A rebalance has come to an end."""
+        if generation < self._epoch:
+            raise InvariantBroken(f"{self.id}: generation {self._epoch} became {generation}")
+
+    def on_synced(self, generation: int) -> None:
+        """The generation has its assignment, which is in the log."""
+        self.on_generation(generation)
+        self._epoch = generation
+
+    def on_epoch(self, epoch: int) -> None:
+        """A member has reached the epoch."""
+        self._epoch = max(self._epoch, epoch)
+
+    # -- looking inside
+
+    def shard(self) -> GroupCoordinatorShard | None:
+        """The shard that has the group now; None while there is none, or nobody may ask it."""
+        partitions = self.world.broker.group_coordinator.partitions
+        if not partitions.count:
+            return None
+        partition = partitions.get(group_partition_for(self.id, partitions.count))
+        return None if partition.is_lost else partition.shard
+
+    def live(self) -> ClassicGroup | ConsumerGroup | None:
+        """The group as its coordinator has it now, durable or not."""
+        shard = self.shard()
+        if shard is None:
+            return None
+        return shard.classic.group(self.id) or shard.consumer.group(self.id)
+
+    def live_consumer_group(self) -> ConsumerGroup | None:
+        live = self.live()
+        return live if isinstance(live, ConsumerGroup) else None
+
+    def has_member(self, member_id: str) -> bool:
+        live = self.live()
+        return live is not None and member_id in live.members
+
+    def check_epoch(self) -> None:
+        """The group's epoch has not gone back."""
+        if self.shard() is None:
+            return
+        live = self.live()
+        epoch = 0 if live is None else live.generation if isinstance(live, ClassicGroup) else live.group_epoch
+        if epoch < self._epoch:
+            raise InvariantBroken(f"{self.id}: epoch {self._epoch} was answered, it became {epoch}")

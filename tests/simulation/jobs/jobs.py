@@ -1,0 +1,231 @@
+"""The jobs of a seed: groups that consume one topic and commit offsets, some of which copy to another in transactions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.topic_names import TRANSACTION_STATE
+from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.transaction.metadata import Transaction, TransactionState
+from shareq.protocol.errors import ErrorCode
+from tests.simulation.jobs.audit import audit_jobs
+from tests.simulation.jobs.group import JobGroup
+from tests.simulation.jobs.ledger import CopyLedger
+from tests.simulation.jobs.settings import LOOK_FOR_TIMEOUTS_MS, SESSION_MS
+from tests.simulation.jobs.view import View, judge
+from tests.simulation.jobs.worker import Worker
+from tests.simulation.jobs.zombie import Zombie
+from tests.simulation.ledger import InvariantBroken
+from tests.simulation.topics import SECOND, TOPIC
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+MOST_ZOMBIES: Final = 4
+CALM_ROUNDS: Final = 14
+INTERVAL_MS: Final = 1_001
+PATIENCE: Final = 150  # rounds until everything must be done
+
+
+class Jobs:
+    """None in seeds that are about something else."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.groups: list[JobGroup] = []
+        self.zombies: list[Zombie] = []
+        self.copies = CopyLedger()
+        self.initialized: dict[str, int] = {}  # by transactional id: the process that was told last that it is its own
+        self.epochs: dict[int, int] = {}  # by producer id
+        self._view = View(world)
+        self._number = 0
+
+    def begin(self) -> None:
+        """Make the jobs; the topics are there."""
+        rng = self._world.rng
+        self._world.topics.create(SECOND)
+        self.groups = [JobGroup(self._world, f"job{index}") for index in range(rng.choice((1, 2)))]
+        for group in self.groups:
+            group.workers = [Worker(group, index) for index in range(rng.choice((1, 2, 2, 3)))]
+            kind = f"{group.protocol}, {'copies' if group.copies else 'commits'}, {group.committed}"
+            self._world.note(f"{group.id}: {kind}, {len(group.workers)} workers")
+
+    def next_number(self) -> int:
+        """Of a transaction."""
+        self._number += 1
+        return self._number
+
+    # -- what happens
+
+    def act(self) -> None:
+        """Somebody does something, and perhaps goes on with it."""
+        world, rng = self._world, self._world.rng
+        if self.zombies and rng.random() < 0.1:
+            rng.choice(self.zombies).act()
+            return
+        group = rng.choice(self.groups)
+        worker = rng.choice(group.workers)
+        for _ in range(rng.randint(1, 5)):
+            worker.act()
+            if rng.random() < 0.7:
+                world.settle()
+            else:
+                world.clock.run_tick()
+
+    def grow(self) -> None:
+        self._world.topics.grow(self._world.rng.choice((TOPIC, SECOND)))
+
+    def on_broker_lost(self) -> None:
+        """Answers that were on their way are lost."""
+        for group in self.groups:
+            for worker in group.workers:
+                worker.on_broker_lost()
+        del self.zombies[:-MOST_ZOMBIES]
+        for zombie in self.zombies:
+            zombie.on_broker_lost()
+
+    # -- the calm, and the end
+
+    def become_calm(self) -> None:
+        """Everybody does what it should for a while: each partition has one owner then."""
+        world = self._world
+        world.faults.clear()
+        world.settle()
+        if not self.knows_what_is_durable():
+            return
+        world.note("the jobs become calm")
+        world.seen["jobs that became calm"] += 1
+        for worker in self._workers():
+            worker.settle_down()
+        for _ in range(CALM_ROUNDS):
+            self._round()
+        self._check_owners()
+        for worker in self._workers():
+            worker.steady = False
+
+    def finish(self) -> None:
+        """Work until everything is done; then everything is there, once, and nothing is open."""
+        if not self.groups:
+            return
+        world = self._world
+        for worker in self._workers():
+            worker.settle_down()
+        for _ in range(PATIENCE):
+            self._round()
+            if self._is_done():
+                break
+        else:
+            raise InvariantBroken(f"the jobs are never done: {self._left()}")
+        world.advance(SESSION_MS + LOOK_FOR_TIMEOUTS_MS)
+        for _ in range(CALM_ROUNDS):
+            self._round()
+        world.audit()
+        self._check_owners()
+        if not self._is_done():
+            raise InvariantBroken(f"the jobs are not done any more: {self._left()}")
+        self._check_all_is_stable()
+
+    def _workers(self) -> list[Worker]:
+        return [worker for group in self.groups for worker in group.workers]
+
+    def _round(self) -> None:
+        for _ in range(3):
+            for worker in self._workers():
+                worker.act()
+            self._world.settle()
+        self._world.advance(INTERVAL_MS)
+        self._world.look_inside()
+
+    def _check_owners(self) -> None:
+        for group in self.groups:
+            owned = [slot for worker in group.workers for slot in worker.membership.assigned]
+            loads = sorted(len(worker.membership.assigned) for worker in group.workers)
+            if sorted(slot.index for slot in owned) != sorted(slot.index for slot in group.source()):
+                told = [sorted(slot.index for slot in worker.membership.assigned) for worker in group.workers]
+                raise InvariantBroken(f"{group.id}: in calm its members own {told}")
+            if loads[-1] - loads[0] > 1:
+                raise InvariantBroken(f"{group.id}: in calm loads are {loads}")
+
+    def _left(self) -> dict[str, list[tuple[int, int]]]:
+        """By group: slots that are not consumed to their ends, and how far they are."""
+        left: dict[str, list[tuple[int, int]]] = {}
+        for group in self.groups:
+            for slot in group.source():
+                committed = group.ledger.register(slot.index).base
+                end = self._world.log(slot).high_watermark
+                if max(committed, 0) < end:
+                    left.setdefault(group.id, []).append((slot.index, committed))
+        return left
+
+    def _is_done(self) -> bool:
+        return not self._left()
+
+    def _check_all_is_stable(self) -> None:
+        for slot in self._world.topics.of(SECOND):
+            log = self._world.log(slot)
+            if log.last_stable_offset != log.high_watermark:
+                raise InvariantBroken(
+                    f"slot {slot.index} is stable up to {log.last_stable_offset}, and ends at {log.high_watermark}"
+                )
+        for value, (attempt, source) in self.copies.copies.items():
+            if attempt.outcome and self.copies.seen.get(attempt.group_id, {}).get(source) != value:
+                raise InvariantBroken(f"{value!r} was committed, and readers of committed records never got it")
+
+    # -- looking inside
+
+    @property
+    def transactional_ids(self) -> list[str]:
+        return [worker.transactional_id for worker in self._workers()]
+
+    def transaction(self, transactional_id: str) -> Transaction | None:
+        """As the coordinator has it now; None also when nobody may ask it."""
+        partitions = self._world.broker.transaction_coordinator.partitions
+        if not partitions.count:
+            return None
+        partition = partitions.get(group_partition_for(transactional_id, partitions.count))
+        return None if partition.is_lost else partition.shard.get(transactional_id)
+
+    def transactions(self) -> list[Transaction] | None:
+        """All of them; None when not all can be known."""
+        if not self._is_known(TRANSACTION_STATE, self._world.broker.transaction_coordinator.partitions.count):
+            return None
+        found = [self.transaction(name) for name in self.transactional_ids]
+        return [transaction for transaction in found if transaction is not None]
+
+    def is_ongoing(self, transactional_id: str, producer_id: int, epoch: int) -> bool:
+        """Whether this producer has a transaction that nobody has begun to end."""
+        found = self.transaction(transactional_id)
+        return (
+            found is not None
+            and found.state is TransactionState.ONGOING
+            and (found.producer_id, found.producer_epoch) == (producer_id, epoch)
+        )
+
+    def is_torn(self) -> bool:
+        """Whether the markers of some transaction may not all be written."""
+        known = self.transactions()
+        return known is None or any(transaction.is_preparing for transaction in known)
+
+    def knows_what_is_durable(self) -> bool:
+        """No log of a coordinator is offline."""
+        count = self._world.broker.transaction_coordinator.partitions.count
+        return self._world.knows_what_is_durable() and self._is_known(TRANSACTION_STATE, count)
+
+    def _is_known(self, topic: str, count: int) -> bool:
+        logs = (self._world.broker.logs.get(topic, route) for route in range(count))
+        return all(log.refusal is ErrorCode.NONE for log in logs)
+
+    def look_inside(self) -> None:
+        """What holds after every step."""
+        for group in self.groups:
+            group.check_epoch()
+
+    def audit(self) -> None:
+        """What holds whenever nothing is under way."""
+        if not self.groups:
+            return
+        audit_jobs(self._world)
+        self._view.look()
+        if self.knows_what_is_durable() and not self.is_torn():
+            for group in self.groups:
+                judge(self._world, group)

@@ -1,0 +1,54 @@
+"""Fetches, and what a consumer makes of their answers: records in order, without those of aborted transactions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from shareq.protocol.records.batch import batch_headers, decode_records
+from shareq.protocol.records.control import ControlType, read_control_record
+from tests.simulation.topics import Slot
+
+VERSION = 12
+
+
+class Found(NamedTuple):
+    """Offsets and values in order; where to go on."""
+
+    records: list[tuple[int, bytes]]
+    position: int
+
+
+def fetch_request(slot: Slot, position: int, *, committed: bool, max_bytes: int = 1 << 20) -> FetchRequest:
+    """For one partition, without a session, answered at once."""
+    partition = FetchPartition(slot.partition, fetch_offset=position, partition_max_bytes=max_bytes)
+    return FetchRequest(
+        max_wait_ms=0,
+        max_bytes=max_bytes,
+        isolation_level=int(committed),
+        topics=[FetchTopic(slot.topic, partitions=[partition])],
+    )
+
+
+def row_of(response: FetchResponse) -> PartitionData:
+    """The only partition's."""
+    ((row,),) = [topic.partitions for topic in response.responses]
+    return row
+
+
+def records_of(row: PartitionData, position: int) -> Found:
+    """As a consumer reads them. Transactions are told as aborted to readers of committed records alone."""
+    aborted = sorted((each.first_offset, each.producer_id) for each in row.aborted_transactions or ())
+    data, skipped, found = bytes(row.records or b""), set[int](), list[tuple[int, bytes]]()
+    for at, header in batch_headers(data):
+        batch = data[at : at + header.size]
+        while aborted and aborted[0][0] <= header.last_offset:
+            skipped.add(aborted.pop(0)[1])
+        if header.is_control:
+            if read_control_record(batch).type is ControlType.ABORT:
+                skipped.discard(header.producer_id)
+        elif not (header.is_transactional and header.producer_id in skipped):
+            records = decode_records(batch)
+            found += [(each.offset, each.value or b"") for each in records if each.offset >= position]
+        position = max(position, header.last_offset + 1)
+    return Found(found, position)

@@ -1,0 +1,36 @@
+"""The broker's settings in seeds about jobs, beside those of all seeds."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+SESSION_MS: Final = 5_000
+REBALANCE_MS: Final = 4_000
+TRANSACTIONS_MS: Final = (1_500, 6_000, 60_000)
+LOOK_FOR_TIMEOUTS_MS: Final = 1_000
+
+
+def first_job_settings(rng: Random) -> dict[str, str]:
+    """What the broker starts with."""
+    return {
+        "transaction.state.log.num.partitions": rng.choice(("1", "1", "2")),
+        "group.min.session.timeout.ms": "1",
+        "group.consumer.min.session.timeout.ms": "1",
+        "group.consumer.session.timeout.ms": str(SESSION_MS),
+        "group.consumer.min.heartbeat.interval.ms": "1",
+        "group.consumer.heartbeat.interval.ms": "1000",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": str(LOOK_FOR_TIMEOUTS_MS),
+        "transaction.remove.expired.transaction.cleanup.interval.ms": "3000",
+        **changed_job_settings(rng),
+    }
+
+
+def changed_job_settings(rng: Random) -> dict[str, str]:
+    """What may be different after a restart."""
+    return {
+        "transaction.state.log.segment.bytes": str(rng.choice((400, 2_000, 1 << 20))),
+        "group.initial.rebalance.delay.ms": str(rng.choice((0, 200))),
+        "group.consumer.assignment.interval.ms": str(rng.choice((0, 0, 500))),
+        "transactional.id.expiration.ms": str(rng.choice((8_000, 604_800_000, 604_800_000))),
+    }

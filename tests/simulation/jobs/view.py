@@ -1,0 +1,92 @@
+"""A reader of committed records that follows what jobs write, and what it must and must not find there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import FetchResponse
+from tests.simulation.audit import contents
+from tests.simulation.jobs import offsets
+from tests.simulation.jobs.reading import VERSION, fetch_request, records_of, row_of
+from tests.simulation.jobs.scripts import Runner, Script
+from tests.simulation.ledger import CONTROL, InvariantBroken
+from tests.simulation.topics import SECOND, Slot
+
+if TYPE_CHECKING:
+    from tests.simulation.jobs.group import JobGroup
+    from tests.simulation.world import World
+
+
+class View:
+    """Reads on from where it was; what it has seen stays seen."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._positions: dict[Slot, int] = {}
+        self._stable: dict[Slot, int] = {}
+
+    def look(self) -> None:
+        """Whatever is there. Nothing may be under way."""
+        for slot in self._world.topics.of(SECOND):
+            if self._world.log(slot).refusal is ErrorCode.NONE:
+                while self._read(slot):
+                    pass
+
+    def _read(self, slot: Slot) -> bool:
+        world, position = self._world, self._positions.get(slot, 0)
+        answer = world.call("fetch", fetch_request(slot, position, committed=True), VERSION, world.connect()).value
+        assert isinstance(answer, FetchResponse)
+        row = row_of(answer)
+        if row.error_code:
+            raise InvariantBroken(f"slot {slot.index} at {position} was answered {ErrorCode(row.error_code).name}")
+        if row.last_stable_offset < self._stable.get(slot, 0):
+            raise InvariantBroken(
+                f"last stable offset of slot {slot.index}: {self._stable[slot]} became {row.last_stable_offset}"
+            )
+        self._stable[slot] = row.last_stable_offset
+        found = records_of(row, position)
+        for _, value in found.records:
+            world.seen["copies that were read"] += 1
+            world.jobs.copies.on_seen(value)
+        self._positions[slot] = found.position
+        return found.position > position
+
+
+def judge(world: World, group: JobGroup) -> None:
+    """The group's offsets are what was answered, and so many records have their copies. Nothing is under way, and no
+    transaction is between its decision and its last marker.
+    """
+    slots = group.source()
+    plain = _ask(world, group, slots, stable=False)
+    _ask(world, group, slots, stable=True)
+    if not group.copies:
+        return
+    for slot in slots:
+        log = world.log(slot)
+        if log.refusal is ErrorCode.NONE:
+            source = {offset for offset, value in contents(log).items() if _is_due(world, group, value)}
+            world.jobs.copies.check_copied(group.id, slot.index, plain[slot], source)
+
+
+def _is_due(world: World, group: JobGroup, value: bytes | None) -> bool:
+    if value is None or value is CONTROL:
+        return False
+    return not group.committed or world.topics.records.is_committed(value)
+
+
+def _ask(world: World, group: JobGroup, slots: list[Slot], *, stable: bool) -> dict[Slot, int]:
+    found: dict[Slot, int] = {}
+
+    def script() -> Script[None]:
+        answer = yield from offsets.fetch(group, world.connect(), slots, None, stable=stable)
+        if not isinstance(answer, ErrorCode):
+            found.update(answer)
+        elif not stable:
+            raise InvariantBroken(f"{group.id}: offsets were asked for, and answered {answer.name}")
+
+    runner = Runner(script())
+    runner.go_on()
+    if not runner.done:
+        raise InvariantBroken(f"{group.id}: offsets were asked for while nothing was under way, and not answered")
+    return found

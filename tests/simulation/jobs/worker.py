@@ -1,0 +1,312 @@
+"""A process of a job: consumes as a member of its group, and commits offsets, or copies what it reads in transactions.
+
+It does what a careful client does: what it reads belongs to it as long as it is a member, the offsets it begins with are
+stable ones, and a transaction whose end it does not know is looked up or given up. It may fall silent, or be started
+again while the process before still lives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import FetchResponse
+from tests.simulation.jobs import offsets
+from tests.simulation.jobs.classic import ClassicMembership
+from tests.simulation.jobs.consumer import ConsumerMembership
+from tests.simulation.jobs.ledger import Attempt
+from tests.simulation.jobs.producer import FENCED, NO_MEMBER, VERSIONS, Identity, JobProducer
+from tests.simulation.jobs.reading import VERSION, fetch_request, records_of, row_of
+from tests.simulation.jobs.scripts import Runner, Script
+from tests.simulation.jobs.settings import SESSION_MS
+from tests.simulation.jobs.zombie import Zombie
+from tests.simulation.ledger import InvariantBroken
+from tests.simulation.topics import SECOND, Slot
+
+if TYPE_CHECKING:
+    from tests.simulation.jobs.group import JobGroup
+
+NONE = ErrorCode.NONE
+
+
+class Worker:
+    """One place in a job, whatever process fills it. `steady`: it does nothing odd any more."""
+
+    def __init__(self, group: JobGroup, index: int) -> None:
+        self._group = group
+        self._world = group.world
+        self.transactional_id = f"{group.id}-t{index}"
+        self._versions = group.world.rng.choice(VERSIONS)
+        self._instance_id = f"{group.id}-i{index}" if group.world.rng.random() < 0.4 else None
+        self._life = 0
+        self.steady = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """A new process."""
+        group, self._life = self._group, self._life + 1
+        kind = ClassicMembership if group.protocol == "classic" else ConsumerMembership
+        self.membership = kind(group, self._instance_id)
+        self.producer: JobProducer | None = None
+        if group.copies:
+            self.producer = JobProducer(self._world, self.transactional_id, self._life, self._versions)
+        self._connection = self._world.connect()
+        self._positions: dict[Slot, int] = {}
+        self._attempt: Attempt | None = None
+        self._unsure: Attempt | None = None
+        self._leaves = False
+        self._silent_until = 0
+        self._work = Runner(self._live())
+        self._beat: Runner | None = None
+
+    # -- what it does of itself
+
+    def act(self) -> None:
+        """Something at random that a process may do now."""
+        rng, now = self._world.rng, self._world.clock.now_ms()
+        if self.steady:
+            self.heartbeat()
+            self._work.go_on()
+            return
+        if now < self._silent_until:
+            return
+        action = rng.random()
+        if action < 0.015:
+            self._world.seen["consumers that fell silent"] += 1
+            self._world.note(f"{self.membership.identity} falls silent")
+            self._silent_until = now + rng.choice((1_000, SESSION_MS + 1, 2 * SESSION_MS))
+        elif action < 0.035:
+            self._start_again()
+        elif action < 0.055:
+            self._leaves = True
+        elif action < 0.25:
+            self.heartbeat()
+        else:
+            self._work.go_on()
+
+    def settle_down(self) -> None:
+        """From now on it does what it should."""
+        self.steady, self._silent_until, self._leaves = True, 0, False
+
+    def heartbeat(self) -> None:
+        """Unless one is on its way."""
+        if self._beat is None or not self._beat.waits:
+            self._beat = Runner(self.membership.heartbeat(frozenset(self._positions)))
+            self._beat.go_on()
+
+    def _start_again(self) -> None:
+        """Another process takes its place, and does not know whether the one before is dead."""
+        self._world.seen["processes started again"] += 1
+        self._world.note(f"{self.membership.identity} is started again")
+        self._drop()
+        self._give_up_attempt()
+        self._world.jobs.zombies.append(
+            Zombie(self._group, self.producer, self.membership.identity, dict(self._positions))
+        )
+        self._begin()
+
+    def on_broker_lost(self) -> None:
+        """Answers that were on their way are lost. A transaction that was to end may have."""
+        asked = self._attempt is not None and self._attempt.commit_asked and self._attempt.open
+        self._drop()
+        if asked and self._world.rng.random() < 0.6:
+            self._unsure, self._attempt = self._attempt, None
+        else:
+            self._give_up_attempt()
+        self.membership.on_broker_lost()
+        self._connection = self._world.connect()
+        if self.producer is not None:
+            self.producer.on_broker_lost()
+        self._positions.clear()
+        self._work = Runner(self._live())
+
+    def _drop(self) -> None:
+        self._work.drop()
+        if self._beat is not None:
+            self._beat.drop()
+            self._beat = None
+
+    def _give_up_attempt(self) -> None:
+        for attempt in (self._attempt, self._unsure):
+            if attempt is not None and attempt.open:
+                self._group.ledger.on_ended(attempt, None)
+        self._attempt = self._unsure = None
+
+    # -- a process's life
+
+    def _live(self) -> Script[None]:
+        while True:
+            yield from self._do_something()
+            yield None
+
+    def _do_something(self) -> Script[None]:
+        if self._unsure is not None:
+            yield from self._end_again(self._unsure)
+        if self.producer is not None and not self.producer.ready:
+            self._positions.clear()
+            yield from self.producer.init()
+        if self._leaves:
+            self._leaves = False
+            self._positions.clear()
+            yield from self.membership.leave()
+        elif self.membership.must_join():
+            self._positions.clear()
+            self.membership.give_up()
+            yield from self.membership.join()
+        else:
+            yield from self._work_on()
+
+    def _work_on(self) -> Script[None]:
+        assigned = self.membership.assigned
+        self._positions = {slot: position for slot, position in self._positions.items() if slot in assigned}
+        missing = sorted(assigned - self._positions.keys(), key=lambda slot: slot.index)
+        if missing:
+            who = self.membership.identity
+            found = yield from offsets.fetch(self._group, self._connection, missing, who, stable=True)
+            if not isinstance(found, ErrorCode):
+                self._positions.update({slot: max(offset, 0) for slot, offset in found.items()})
+        elif self._positions and self.producer is not None:
+            yield from self._copy(self.producer)
+        elif self._positions:
+            yield from self._consume()
+
+    def _some_slot(self) -> Slot:
+        return self._world.rng.choice(sorted(self._positions, key=lambda slot: slot.index))
+
+    def _read(self, slot: Slot, position: int) -> Script[tuple[list[tuple[int, bytes]], int]]:
+        world, committed = self._world, self._group.committed
+        request = fetch_request(slot, position, committed=committed, max_bytes=world.rng.choice((1, 300, 1 << 20)))
+        response = yield world.call("fetch", request, VERSION, self._connection)
+        assert isinstance(response, FetchResponse)
+        row = row_of(response)
+        if row.error_code:
+            error = ErrorCode(row.error_code)
+            if not world.faults.happened:
+                raise InvariantBroken(f"{self._group.id}: slot {slot.index} at {position} was answered {error.name}")
+            return [], position
+        found = records_of(row, position)
+        for offset, value in found.records:
+            world.topics.records.on_delivered((slot.index, offset), value)
+            if committed:
+                world.topics.records.check_committed((slot.index, offset), value)
+        world.seen["records that jobs read"] += len(found.records)
+        return found.records, found.position
+
+    # -- plain commits
+
+    def _consume(self) -> Script[None]:
+        slot, who = self._some_slot(), self.membership.identity
+        _, position = yield from self._read(slot, self._positions[slot])
+        if slot in self._positions and position > self._positions[slot]:
+            self._positions[slot] = position
+            if self._world.rng.random() < 0.5 and not self.steady:
+                yield None
+            committed = {each: at for each, at in self._positions.items() if each is slot or self._world.rng.random() < 0.3}
+            error = yield from offsets.commit(self._group, self._connection, committed, who)
+            if error is not NONE:
+                self._positions.clear()
+
+    # -- copies
+
+    def _copy(self, producer: JobProducer) -> Script[None]:
+        """One transaction, unless there is nothing to read."""
+        world, who = self._world, self.membership.identity
+        attempt: Attempt | None = None
+        for _ in range(world.rng.randint(1, 3)):
+            slot = self._some_slot()
+            position = self._positions[slot] if attempt is None else attempt.offsets.get(slot.index, self._positions[slot])
+            records, after = yield from self._read(slot, position)
+            if after == position:
+                continue
+            if attempt is None:
+                attempt = self._attempt = self._group.ledger.begin(
+                    world.jobs.next_number(), (producer.transactional_id, producer.producer_id, producer.epoch)
+                )
+            if records:
+                error = yield from self._write(producer, attempt, slot, records)
+                if error is not NONE:
+                    yield from self._fail(producer, attempt, error)
+                    return
+            attempt.offsets[slot.index] = after
+            if world.rng.random() < 0.3 and not self.steady:
+                yield None
+        if attempt is not None:
+            yield from self._finish(producer, attempt, who)
+
+    def _write(
+        self, producer: JobProducer, attempt: Attempt, slot: Slot, records: list[tuple[int, bytes]]
+    ) -> Script[ErrorCode]:
+        world = self._world
+        values = []
+        for offset, value in records:
+            values.append(b"%d=%s" % (world.values, value))
+            world.values += 1
+            world.jobs.copies.on_sent(attempt, (slot.index, offset), values[-1])
+        return (yield from producer.write(world.rng.choice(world.topics.of(SECOND)), values))
+
+    def _finish(self, producer: JobProducer, attempt: Attempt, who: Identity) -> Script[None]:
+        world, rng = self._world, self._world.rng
+        if self.membership.joined and rng.random() < 0.5:
+            who = self.membership.identity  # as it is now; what it read is its own still
+        by_slot = {world.topics.slots[index]: offset for index, offset in attempt.offsets.items()}
+        error = yield from producer.commit_offsets(self._group.id, by_slot, who)
+        if error is not NONE:
+            yield from self._fail(producer, attempt, error)
+            return
+        world.seen["offsets committed in transactions"] += 1
+        attempt.pending = True
+        while rng.random() < 0.4 and not self.steady:
+            yield None
+        yield from self._end(producer, attempt, commit=self.steady or rng.random() < 0.8)
+
+    def _end(self, producer: JobProducer, attempt: Attempt, *, commit: bool) -> Script[None]:
+        ledger = self._group.ledger
+        if commit:
+            ledger.on_commit_asked(attempt)
+        attempt.pending = False
+        error = yield from producer.end(commit=commit)
+        if commit and error is NONE:
+            self._committed(attempt)
+        elif commit and error not in FENCED:
+            self._unsure = attempt
+        else:
+            ledger.on_ended(attempt, False)
+            producer.ready = error is NONE
+            self._world.seen["jobs' transactions aborted"] += not commit and error is NONE
+        if error is not NONE or not commit:
+            self._positions.clear()
+
+    def _committed(self, attempt: Attempt) -> None:
+        self._group.ledger.on_ended(attempt, True)
+        self._world.seen["jobs' transactions committed"] += 1
+        for index, offset in attempt.offsets.items():
+            slot = self._world.topics.slots[index]
+            if slot in self._positions:
+                self._positions[slot] = offset
+
+    def _end_again(self, attempt: Attempt) -> Script[None]:
+        """The commit was asked for, and what came of it is not known: ask again, or give it up."""
+        producer = self.producer
+        assert producer is not None
+        outcome = None
+        for _ in range(3):
+            self._world.seen["ends asked for again"] += 1
+            error = yield from producer.end(commit=True)
+            if error is NONE or error in FENCED:
+                outcome = True if error is NONE else None
+                break
+            yield None
+        producer.ready = outcome is True
+        self._group.ledger.on_ended(attempt, outcome)
+        self._unsure = None
+
+    def _fail(self, producer: JobProducer, attempt: Attempt, error: ErrorCode) -> Script[None]:
+        """Abort, or begin anew in another epoch, which aborts it, too."""
+        self._positions.clear()
+        attempt.pending = False
+        producer.ready = False
+        if error in NO_MEMBER or self._world.rng.random() < 0.3:
+            self._world.seen["transactions refused by their group"] += error in NO_MEMBER
+            aborted = yield from producer.end(commit=False)
+            producer.ready = aborted is NONE and error in NO_MEMBER
+        self._group.ledger.on_ended(attempt, False)

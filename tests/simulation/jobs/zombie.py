@@ -1,0 +1,75 @@
+"""A process whose place another one has taken, and that does not know it yet. Nothing of what it does may count, as soon
+as the other was told that the transactional id is its own. As a member of its group it is one until the group says no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from shareq.protocol.errors import ErrorCode
+from tests.simulation.jobs import offsets
+from tests.simulation.jobs.producer import Identity, JobProducer
+from tests.simulation.jobs.scripts import Runner, Script
+from tests.simulation.ledger import InvariantBroken
+from tests.simulation.topics import SECOND, Slot
+
+if TYPE_CHECKING:
+    from tests.simulation.jobs.group import JobGroup
+
+
+class Zombie:
+    """What it had when the other was started. `positions`: what it was consuming, and how far it had come."""
+
+    def __init__(
+        self, group: JobGroup, producer: JobProducer | None, who: Identity, positions: Mapping[Slot, int]
+    ) -> None:
+        self._group = group
+        self._world = group.world
+        self._producer = producer if producer is not None and producer.epoch >= 0 else None
+        self._who = who
+        self._positions = positions
+        self._connection = group.world.connect()
+        self._runner: Runner | None = None
+
+    def act(self) -> None:
+        """Go on with what it was doing."""
+        if self._runner is None or self._runner.done:
+            self._runner = Runner(self._go_on())
+        self._runner.go_on()
+
+    def on_broker_lost(self) -> None:
+        self._runner = None
+        self._connection = self._world.connect()
+        if self._producer is not None:
+            self._producer.on_broker_lost()
+
+    def _go_on(self) -> Script[None]:
+        if self._producer is not None and self._producer.is_fenced:
+            yield from self._produce(self._producer)
+        elif self._producer is None and self._positions and self._who.epoch > 0:
+            yield from offsets.commit(self._group, self._connection, self._positions, self._who)
+
+    def _produce(self, producer: JobProducer) -> Script[None]:
+        world, ledger = self._world, self._group.ledger
+        attempt = ledger.begin(world.jobs.next_number(), ("", 0, 0))  # readers never see anything of it
+        ledger.on_ended(attempt, False)
+        what = world.rng.choice(("write", "write at once", "commit offsets", "end"))
+        value = b"%d=zombie" % world.values
+        world.values += 1
+        world.jobs.copies.on_sent(attempt, (-1, -1), value)
+        target = world.rng.choice(world.topics.of(SECOND))
+        if what == "write":
+            error = yield from producer.write(target, [value])
+        elif what == "write at once":
+            error = yield from producer.produce(target, [value])
+        elif what == "commit offsets":
+            source = self._positions or {self._group.source()[0]: 0}
+            anybody = world.rng.random() < 0.5  # then nothing but its epoch can tell
+            who = Identity("", -1, None) if anybody else self._who
+            error = yield from producer.commit_offsets(self._group.id, source, who)
+        else:
+            error = yield from producer.end(commit=True)
+        world.seen["zombies refused"] += 1
+        if error is ErrorCode.NONE:
+            raise InvariantBroken(f"{producer.transactional_id}: a fenced producer was accepted ({what})")
