@@ -29,7 +29,7 @@ _ADDS_FROM: Final = 5
 
 
 def as_offset_commit(request: TxnOffsetCommitRequest) -> OffsetCommitRequest:
-    """The request without its producer. Topics have no ids, as in the records of transactions."""
+    """The request without its producer. Topics have no ids yet."""
     return OffsetCommitRequest(
         group_id=request.group_id,
         generation_id_or_member_epoch=request.generation_id,

@@ -54,7 +54,7 @@ def failed(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommit
 
 
 def _take_out_unknown(ctx: RequestContext, offsets: OffsetCommitRequest) -> _Errors:
-    """Leave in the request what the client may read and what exists; the errors of the rest."""
+    """Leave in the request what the client may read and what exists, with its id; the errors of the rest."""
     refused = ctx.without(READ_TOPIC, [topic.name for topic in offsets.topics])
     errors: _Errors = {}
     left: list[OffsetCommitRequestTopic] = []
@@ -65,8 +65,8 @@ def _take_out_unknown(ctx: RequestContext, offsets: OffsetCommitRequest) -> _Err
             [] if topic.name in refused else [each for each in topic.partitions if _has(image, each.partition_index)]
         )
         errors |= {(topic.name, each.partition_index): error for each in topic.partitions if each not in there}
-        if there:
-            left.append(OffsetCommitRequestTopic(topic.name, topic.topic_id, there))
+        if there and image is not None:
+            left.append(OffsetCommitRequestTopic(topic.name, image.topic_id, there))
     offsets.topics = left
     return errors
 

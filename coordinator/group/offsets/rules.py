@@ -40,11 +40,14 @@ def commit_error(group: Group | None, request: OffsetCommitRequest, version: int
 
 
 def transactional_commit_error(group: Group | None, request: OffsetCommitRequest) -> ErrorCode:
-    """As `commit_error`, of a TxnOffsetCommit: ILLEGAL_GENERATION for a generation of a group that does not exist."""
+    """As `commit_error`, of a TxnOffsetCommit: ILLEGAL_GENERATION for a generation of a group that does not exist, and
+    for a member epoch that is stale, which producers do not know.
+    """
     if isinstance(group, ClassicGroup):
         return _classic_commit_error(group, request, transactional=True)
     if isinstance(group, ConsumerGroup):
-        return consumer.commit_error(group, request, None)
+        error = consumer.commit_error(group, request, None)
+        return ErrorCode.ILLEGAL_GENERATION if error is ErrorCode.STALE_MEMBER_EPOCH else error
     if group is not None:
         return ErrorCode.GROUP_ID_NOT_FOUND
     return ErrorCode.NONE if request.generation_id_or_member_epoch < 0 else ErrorCode.ILLEGAL_GENERATION

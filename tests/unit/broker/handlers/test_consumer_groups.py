@@ -12,12 +12,14 @@ from shareq.protocol.generated.consumer_group_describe import (
 )
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatRequestTopicPartitions,
     ConsumerGroupHeartbeatResponse,
 )
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from tests.support.mock_transport import BrokerWorld
 from tests.support.share_client import configure
+from tests.support.transactor import Transactor
 
 GROUP = "g"
 
@@ -144,3 +146,33 @@ def test_switched_off() -> None:
     world.broker.metadata.set_features({"group.version": 0})
     assert heartbeat(world, topics=["t"]).error_code == ErrorCode.UNSUPPORTED_VERSION
     assert describe(world).error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_transaction_commits_what_its_member_had_in_that_epoch() -> None:
+    """KIP-1251: a rebalance that leaves a member its partition does not refuse the offsets of a transaction that began
+    before it. A transaction knows a stale epoch as ILLEGAL_GENERATION: its producer takes any other error for fatal.
+    """
+    world = BrokerWorld()
+    topic_id = world.create_topic("t", 2).topic_id
+    heartbeat(world, "m1", topics=["t"])
+    world.clock.advance(1_000)  # group.consumer.assignment.interval.ms
+    heartbeat(world, "m2", topics=["t"])
+    owned = [ConsumerGroupHeartbeatRequestTopicPartitions(topic_id, [0])]
+    request = ConsumerGroupHeartbeatRequest(GROUP, "m1", 2, topic_partitions=owned)
+    assert heartbeat(world, "m1", 2).member_epoch == 2, "it has partition 1 to give up"
+    assert world.connect().call(request, 1, ConsumerGroupHeartbeatResponse).member_epoch == 3
+    producer = Transactor(world.connect())
+    assert producer.init() is ErrorCode.NONE
+    errors = {
+        (epoch, partition): producer.commit_offsets(GROUP, {("t", partition): 5}, generation=epoch, member="m1")
+        for epoch, partition in ((3, 0), (2, 0), (1, 0), (2, 1), (4, 0))
+    }
+    refused = [ErrorCode.ILLEGAL_GENERATION]
+    assert errors == {
+        (3, 0): [ErrorCode.NONE],
+        (2, 0): [ErrorCode.NONE],
+        (1, 0): refused,
+        (2, 1): refused,
+        (4, 0): refused,
+    }
+    assert producer.commit() is ErrorCode.NONE
