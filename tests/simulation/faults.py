@@ -22,16 +22,20 @@ class Faults:
         self.happened = False
         self._left = 0  # disk operations that are to fail yet
 
-    def fail_writes(self) -> None:
-        """The next few disk operations of one kind fail."""
-        world = self._world
+    def fail_writes(self, after: int = 0) -> None:
+        """The next few disk operations of one kind fail, those behind the next `after`."""
+        world, soon = self._world, after
         kind = world.rng.choice(("write", "write", "write", "sync"))
         self._left = world.rng.randint(1, 2)
-        world.note(f"the next {self._left} {kind}s fail")
+        world.note(f"the next {self._left} {kind}s fail" + (f", after {after}" if after else ""))
         self.happened = True
 
         def fail(step: str, path: str) -> OSError | None:
+            nonlocal soon
             if step != kind or self._left <= 0:
+                return None
+            if soon:
+                soon -= 1
                 return None
             self._left -= 1
             world.seen[f"{kind}s that failed"] += 1

@@ -171,6 +171,7 @@ class World:
         for group in self.groups:
             group.adopt_settings()
             group.membership.on_broker_start(self.clock.now_ms(), self.session_timeout_ms)
+        self.jobs.on_broker_start()
         self.topics.adopt()
         self.settle()
         self.audit()
@@ -243,7 +244,7 @@ class World:
         """What may happen, with cumulated weights: seeds are about consuming, about what surrounds it, or about jobs."""
         rng, faults = self.rng, self.faults
         table: tuple[tuple[Callable[[], None], float, float, float], ...] = (
-            (lambda: rng.choice(self._all_producers()).act(), 25, 14, 10),
+            (lambda: rng.choice(self._all_producers()).act(), 25, 14, 14),
             (lambda: rng.choice(rng.choice(self.groups).members).act(), 48, 24, 0),
             (self._somebody_heartbeats, 3, 20, 0),
             (self._let_time_pass, 8, 10, 8),
@@ -259,8 +260,9 @@ class World:
             (self.admin.act, 1.2, 9, 0),
             (self._become_calm, 0.4, 2.5, 0),
             (self._let_the_cleaner_work, 2, 3, 4),
-            (self._settled_audit, 1, 1, 2),
+            (self._settled_audit, 1, 1, 4),
             (self.jobs.act, 0, 0, 65),
+            (self.jobs.trouble_at_an_end, 0, 0, 3),
             (self.jobs.grow, 0, 0, 0.5),
             (self.jobs.become_calm, 0, 0, 0.7),
         )

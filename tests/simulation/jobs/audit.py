@@ -12,6 +12,7 @@ from shareq.broker.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.broker.transaction_coordinator import transaction_coordinator_settings
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
 from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.coordinator.group.consumer.member import PartitionEpochs
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.share.keys import group_partition_for
@@ -51,6 +52,7 @@ def _check_groups(world: World) -> None:
         for group in world.jobs.groups:
             if group_partition_for(group.id, partitions.count) == route:
                 _check_same(f"group {group.id}", _group_told(live, group), _group_told(after, group))
+                _check_owners(live.consumer.group(group.id))
         _check_same("offsets", sorted(live.offsets.store.all()), sorted(after.offsets.store.all()))
 
 
@@ -78,6 +80,20 @@ def _consumers_told(group: ConsumerGroup) -> object:
     )
 
 
+def _check_owners(group: ConsumerGroup | None) -> None:
+    """No partition is two members' at once: whoever has to give one up has it until then."""
+    owners: dict[tuple[bytes, int], str] = {}
+    for member_id, current in group.current.items() if group is not None else ():
+        for topic_id, partition in _of(current.assigned) | _of(current.revoking):
+            other = owners.setdefault((topic_id, partition), member_id)
+            if other != member_id:
+                raise InvariantBroken(f"partition {partition} is {other}'s and {member_id}'s at once")
+
+
+def _of(epochs: PartitionEpochs) -> set[tuple[bytes, int]]:
+    return {(topic_id, partition) for topic_id, partitions in epochs.items() for partition in partitions}
+
+
 def _classic_told(group: ClassicGroup, live: ClassicGroup) -> object:
     """What its record tells. While members are joining, the live group is ahead of it."""
     if live.state not in (ClassicState.STABLE, ClassicState.EMPTY):
@@ -101,7 +117,9 @@ def _check_transactions(world: World) -> None:
         replay_log(log, after, TRANSACTION_SERDE)
         live = partitions.get(route).shard
         for name in world.jobs.transactional_ids:
-            _check_same(f"transactional id {name}", _transaction_told(live.get(name)), _transaction_told(after.get(name)))
+            _check_same(
+                f"transactional id {name}", _transaction_told(live.get(name)), _transaction_told(after.get(name))
+            )
 
 
 def _transaction_told(transaction: Transaction | None) -> object:
@@ -138,6 +156,4 @@ def _open_in(log: PartitionLog) -> list[int]:
         return []
     producers = log.producers
     found = ((producer_id, producers.get(producer_id)) for producer_id in producers.producer_ids())
-    return [
-        producer_id for producer_id, known in found if known is not None and known.transaction_first_offset >= 0
-    ]
+    return [producer_id for producer_id, known in found if known is not None and known.transaction_first_offset >= 0]

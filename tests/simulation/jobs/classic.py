@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tests.simulation.jobs.group import JobGroup
 
 JOIN_VERSIONS: Final = (5, 7, 9, 9)
+LEADERS_COME_BACK_FROM: Final = 9  # before, nobody knows who has to notice that there are more partitions (KIP-814)
 ANEW: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 
@@ -30,14 +31,13 @@ class ClassicMembership:
         self._group = group
         self._world = group.world
         self._connection = group.world.connect()
-        self._version = group.world.rng.choice(JOIN_VERSIONS)
+        self._version = group.world.rng.choice(JOIN_VERSIONS if instance_id is None else (LEADERS_COME_BACK_FROM,))
         self.instance_id = instance_id
         self.member_id = ""
         self.generation = -1
         self.joined = False
         self.assigned: frozenset[Slot] = frozenset()
         self._leads = False
-        self._assignable = 0
 
     @property
     def identity(self) -> Identity:
@@ -48,7 +48,8 @@ class ClassicMembership:
 
     def must_join(self) -> bool:
         """It is in no generation, or leads one that does not know of all partitions."""
-        return not self.joined or (self._leads and self._assignable != len(self._group.source()))
+        assigned = self._group.assigned.get(self.generation, [])
+        return not self.joined or (self._leads and not frozenset(self._group.source()) <= frozenset().union(*assigned))
 
     def join(self) -> Script[None]:
         """Until it is in a generation, and knows its assignment."""
@@ -82,7 +83,6 @@ class ClassicMembership:
     def _sync(self, joined: JoinGroupResponse) -> Script[None]:
         assignments: dict[str, frozenset[Slot]] = {}
         self._leads = joined.leader == self.member_id
-        self._assignable = len(self._group.source())
         if joined.leader == self.member_id and not joined.skip_assignment:
             members = [each.member_id for each in joined.members]
             slots = self._group.source()

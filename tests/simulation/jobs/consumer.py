@@ -111,7 +111,9 @@ class ConsumerMembership:
         elif error in FENCED:
             self._world.seen["consumers that had to join again"] += 1
             if error is ErrorCode.UNKNOWN_MEMBER_ID and is_member and self._group.has_member(self.member_id):
-                raise InvariantBroken(f"{self.member_id} is a member of {self._group.id}, and was answered {error.name}")
+                raise InvariantBroken(
+                    f"{self.member_id} is a member of {self._group.id}, and was answered {error.name}"
+                )
             self.give_up()
         elif error not in REFUSED:
             raise InvariantBroken(f"{self._group.id}: {self.member_id} was answered {error.name}")

@@ -37,6 +37,7 @@ class Jobs:
         self.copies = CopyLedger()
         self.initialized: dict[str, int] = {}  # by transactional id: the process that was told last that it is its own
         self.epochs: dict[int, int] = {}  # by producer id
+        self.began_ms = 0  # the broker, time of day
         self._view = View(world)
         self._number = 0
 
@@ -60,20 +61,41 @@ class Jobs:
     def act(self) -> None:
         """Somebody does something, and perhaps goes on with it."""
         world, rng = self._world, self._world.rng
-        if self.zombies and rng.random() < 0.1:
+        if self.zombies and rng.random() < 0.15:
             rng.choice(self.zombies).act()
             return
         group = rng.choice(self.groups)
         worker = rng.choice(group.workers)
-        for _ in range(rng.randint(1, 5)):
+        for _ in range(rng.randint(1, 8)):
             worker.act()
             if rng.random() < 0.7:
                 world.settle()
             else:
                 world.clock.run_tick()
 
+    def trouble_at_an_end(self) -> None:
+        """The broker dies, or its disk fails, while a transaction is being ended."""
+        world, rng = self._world, self._world.rng
+        ending = [worker for worker in self._workers() if worker.is_about_to_end]
+        if not ending:
+            self.act()
+            return
+        world.seen["troubles at the end of a transaction"] += 1
+        if rng.random() < 0.6:
+            world.faults.crash_soon()
+        else:
+            world.faults.fail_writes(after=rng.randint(0, 3))
+        worker = rng.choice(ending)
+        while worker.is_about_to_end:
+            worker.go_on()
+        if rng.random() < 0.5:
+            world.settle()
+
     def grow(self) -> None:
         self._world.topics.grow(self._world.rng.choice((TOPIC, SECOND)))
+
+    def on_broker_start(self) -> None:
+        self.began_ms = self._world.clock.wall_ms()
 
     def on_broker_lost(self) -> None:
         """Answers that were on their way are lost."""
@@ -97,9 +119,7 @@ class Jobs:
         world.seen["jobs that became calm"] += 1
         for worker in self._workers():
             worker.settle_down()
-        for _ in range(CALM_ROUNDS):
-            self._round()
-        self._check_owners()
+        self._await_owners()
         for worker in self._workers():
             worker.steady = False
 
@@ -117,10 +137,8 @@ class Jobs:
         else:
             raise InvariantBroken(f"the jobs are never done: {self._left()}")
         world.advance(SESSION_MS + LOOK_FOR_TIMEOUTS_MS)
-        for _ in range(CALM_ROUNDS):
-            self._round()
+        self._await_owners()
         world.audit()
-        self._check_owners()
         if not self._is_done():
             raise InvariantBroken(f"the jobs are not done any more: {self._left()}")
         self._check_all_is_stable()
@@ -136,15 +154,16 @@ class Jobs:
         self._world.advance(INTERVAL_MS)
         self._world.look_inside()
 
-    def _check_owners(self) -> None:
+    def _await_owners(self) -> None:
+        """Until each partition has one owner, and everybody as much as the others."""
+        for _ in range(CALM_ROUNDS):
+            self._round()
+            if all(_is_shared_out(group) for group in self.groups):
+                return
         for group in self.groups:
-            owned = [slot for worker in group.workers for slot in worker.membership.assigned]
-            loads = sorted(len(worker.membership.assigned) for worker in group.workers)
-            if sorted(slot.index for slot in owned) != sorted(slot.index for slot in group.source()):
+            if not _is_shared_out(group):
                 told = [sorted(slot.index for slot in worker.membership.assigned) for worker in group.workers]
                 raise InvariantBroken(f"{group.id}: in calm its members own {told}")
-            if loads[-1] - loads[0] > 1:
-                raise InvariantBroken(f"{group.id}: in calm loads are {loads}")
 
     def _left(self) -> dict[str, list[tuple[int, int]]]:
         """By group: slots that are not consumed to their ends, and how far they are."""
@@ -219,6 +238,12 @@ class Jobs:
         """What holds after every step."""
         for group in self.groups:
             group.check_epoch()
+        now = self._world.clock.wall_ms()
+        for transaction in self.transactions() or ():
+            # Looked for at intervals, the first of them after a start; a decision that cannot be written is made again.
+            until = max(transaction.start_ms + transaction.timeout_ms, self.began_ms) + 2 * LOOK_FOR_TIMEOUTS_MS
+            if transaction.state is TransactionState.ONGOING and now > until and not self._world.faults.happened:
+                raise InvariantBroken(f"{transaction} is open at {now}")
 
     def audit(self) -> None:
         """What holds whenever nothing is under way."""
@@ -226,6 +251,16 @@ class Jobs:
             return
         audit_jobs(self._world)
         self._view.look()
-        if self.knows_what_is_durable() and not self.is_torn():
+        targets = [self._world.log(slot) for slot in self._world.topics.of(SECOND)]
+        readable = all(log.refusal is ErrorCode.NONE for log in targets)
+        if readable and self.knows_what_is_durable() and not self.is_torn():
+            hidden = self._view.hidden()
             for group in self.groups:
-                judge(self._world, group)
+                judge(self._world, group, hidden)
+
+
+def _is_shared_out(group: JobGroup) -> bool:
+    owned = [slot for worker in group.workers for slot in worker.membership.assigned]
+    loads = sorted(len(worker.membership.assigned) for worker in group.workers)
+    slots = sorted(slot.index for slot in group.source())
+    return sorted(slot.index for slot in owned) == slots and loads[-1] - loads[0] <= 1

@@ -174,15 +174,22 @@ class CopyLedger:
             )
         seen = self.seen.setdefault(attempt.group_id, {})
         if source in seen:
-            raise InvariantBroken(f"{attempt.group_id}: the record at {source} is doubled, {seen[source]!r} and {value!r}")
+            raise InvariantBroken(
+                f"{attempt.group_id}: the record at {source} is doubled, {seen[source]!r} and {value!r}"
+            )
         seen[source] = value
 
-    def check_copied(self, group_id: str, slot: int, offset: int, source: set[int]) -> None:
-        """With `offset` committed the records at `source` below it have their copies, and no others."""
+    def check_copied(self, group_id: str, slot: int, offset: int, source: set[int], hidden: set[bytes]) -> None:
+        """With `offset` committed the records at `source` below it have their copies, and no others. `hidden`: copies
+        that readers of committed records do not see yet.
+        """
         copied = {at for at_slot, at in self.seen.get(group_id, {}) if at_slot == slot}
         due = {at for at in source if at < offset}
-        if due - copied:
-            raise InvariantBroken(f"{group_id}: {sorted(due - copied)} of slot {slot} are lost, committed is {offset}")
+        coming = [self.copies[value] for value in hidden]
+        will_be = {at for attempt, (at_slot, at) in coming if at_slot == slot and attempt.group_id == group_id}
+        lost = due - copied - will_be
+        if lost:
+            raise InvariantBroken(f"{group_id}: {sorted(lost)} of slot {slot} are lost, committed is {offset}")
         if copied - due:
             raise InvariantBroken(
                 f"{group_id}: {sorted(copied - due)} of slot {slot} are copied, committed is only {offset}"

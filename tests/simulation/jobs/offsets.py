@@ -20,7 +20,7 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from tests.simulation.jobs.producer import NO_MEMBER, Identity
+from tests.simulation.jobs.producer import NO_MEMBER, Identity, JobProducer
 from tests.simulation.jobs.scripts import Script
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.membership import LOG_FAILED
@@ -89,6 +89,26 @@ def commit(group: JobGroup, connection: SimConnection, offsets: Mapping[Slot, in
     return error
 
 
+def commit_in_transaction(
+    group: JobGroup, producer: JobProducer, offsets: Mapping[Slot, int], who: Identity
+) -> Script[ErrorCode]:
+    """TxnOffsetCommit. A transaction is not held up by a rebalance, but its member has to be one of now."""
+    due = _due_in_transaction(group, who, list(offsets))
+    error = yield from producer.commit_offsets(group.id, offsets, who)
+    if due is not _due_in_transaction(group, who, list(offsets)) or due is ErrorCode.GROUP_ID_NOT_FOUND:
+        return error  # the group has changed meanwhile
+    if (error is NONE or error in NO_MEMBER) and error is not due:
+        raise InvariantBroken(f"{group.id}: {who} committed, and was answered {error.name}, due was {due.name}")
+    return error
+
+
+def _due_in_transaction(group: JobGroup, who: Identity, slots: Sequence[Slot]) -> ErrorCode:
+    due = expected_error(group.live(), who, slots)
+    if due is ErrorCode.REBALANCE_IN_PROGRESS:
+        return NONE
+    return ErrorCode.ILLEGAL_GENERATION if due is ErrorCode.STALE_MEMBER_EPOCH else due
+
+
 def fetch(
     group: JobGroup, connection: SimConnection, slots: Sequence[Slot], who: Identity | None, *, stable: bool
 ) -> Script[dict[Slot, int] | ErrorCode]:
@@ -105,7 +125,9 @@ def fetch(
     if who is not None and version >= 9 and group.protocol == "consumer":
         wanted.member_id, wanted.member_epoch = who.member_id, who.epoch
     order, pending = ledger.next_order(), _pending(group)
-    response = yield world.call("offset_fetch", OffsetFetchRequest(groups=[wanted], require_stable=stable), version, connection)
+    response = yield world.call(
+        "offset_fetch", OffsetFetchRequest(groups=[wanted], require_stable=stable), version, connection
+    )
     assert isinstance(response, OffsetFetchResponse)
     (answer,) = response.groups
     if answer.error_code:

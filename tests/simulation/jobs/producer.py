@@ -178,9 +178,7 @@ class JobProducer:
         (found,) = {ErrorCode(row.error_code) for topic in response.topics for row in topic.partitions}
         return self._judge("commit offsets", found, sound=sound, may_be=NO_MEMBER)
 
-    def _offsets_request(
-        self, group_id: str, offsets: Mapping[Slot, int], who: Identity
-    ) -> TxnOffsetCommitRequest:
+    def _offsets_request(self, group_id: str, offsets: Mapping[Slot, int], who: Identity) -> TxnOffsetCommitRequest:
         topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
         for slot, offset in offsets.items():
             topics.setdefault(slot.topic, []).append(TxnOffsetCommitRequestPartition(slot.partition, offset))
@@ -213,7 +211,9 @@ class JobProducer:
         epochs = self._world.jobs.epochs
         known = epochs.get(producer_id, -1)
         if epoch < known or (epoch == known and not again):
-            raise InvariantBroken(f"{self.transactional_id}: producer {producer_id} is given epoch {epoch} after {known}")
+            raise InvariantBroken(
+                f"{self.transactional_id}: producer {producer_id} is given epoch {epoch} after {known}"
+            )
         if (producer_id, epoch) != (self.producer_id, self.epoch):
             self._sequences.clear()
         epochs[producer_id] = epoch

@@ -33,6 +33,16 @@ class View:
                 while self._read(slot):
                     pass
 
+    def hidden(self) -> set[bytes]:
+        """What may be committed and stands behind a transaction that is open."""
+        found: set[bytes] = set()
+        for slot in self._world.topics.of(SECOND):
+            log, position = self._world.log(slot), self._positions.get(slot, 0)
+            if position < log.high_watermark and log.refusal is ErrorCode.NONE:
+                values = (value for offset, value in contents(log).items() if offset >= position)
+                found.update(value for value in values if value is not None and value is not CONTROL)
+        return {value for value in found if self._world.jobs.copies.copies[value][0].may_show}
+
     def _read(self, slot: Slot) -> bool:
         world, position = self._world, self._positions.get(slot, 0)
         answer = world.call("fetch", fetch_request(slot, position, committed=True), VERSION, world.connect()).value
@@ -53,9 +63,9 @@ class View:
         return found.position > position
 
 
-def judge(world: World, group: JobGroup) -> None:
+def judge(world: World, group: JobGroup, hidden: set[bytes]) -> None:
     """The group's offsets are what was answered, and so many records have their copies. Nothing is under way, and no
-    transaction is between its decision and its last marker.
+    transaction is between its decision and its last marker. `hidden`: see `View.hidden`.
     """
     slots = group.source()
     plain = _ask(world, group, slots, stable=False)
@@ -66,7 +76,7 @@ def judge(world: World, group: JobGroup) -> None:
         log = world.log(slot)
         if log.refusal is ErrorCode.NONE:
             source = {offset for offset, value in contents(log).items() if _is_due(world, group, value)}
-            world.jobs.copies.check_copied(group.id, slot.index, plain[slot], source)
+            world.jobs.copies.check_copied(group.id, slot.index, plain[slot], source, hidden)
 
 
 def _is_due(world: World, group: JobGroup, value: bytes | None) -> bool:

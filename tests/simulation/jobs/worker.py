@@ -56,6 +56,7 @@ class Worker:
         self._unsure: Attempt | None = None
         self._leaves = False
         self._silent_until = 0
+        self._now = self._earlier = self.membership.identity
         self._work = Runner(self._live())
         self._beat: Runner | None = None
 
@@ -83,6 +84,15 @@ class Worker:
             self.heartbeat()
         else:
             self._work.go_on()
+
+    @property
+    def is_about_to_end(self) -> bool:
+        """Its transaction has everything in it; only its end is missing."""
+        return self._attempt is not None and self._attempt.pending
+
+    def go_on(self) -> None:
+        """With its work."""
+        self._work.go_on()
 
     def settle_down(self) -> None:
         """From now on it does what it should."""
@@ -192,6 +202,16 @@ class Worker:
         world.seen["records that jobs read"] += len(found.records)
         return found.records, found.position
 
+    def _who(self, who: Identity) -> Identity:
+        """Who commits; now and then it is a request of before the last rebalance that comes late."""
+        earlier = self._earlier
+        if who.epoch != self._now.epoch:
+            self._earlier, self._now = self._now, who
+        if earlier.epoch > 0 and not self.steady and self._world.rng.random() < 0.08:
+            self._world.seen["commits of an earlier epoch"] += 1
+            return earlier
+        return who
+
     # -- plain commits
 
     def _consume(self) -> Script[None]:
@@ -201,8 +221,10 @@ class Worker:
             self._positions[slot] = position
             if self._world.rng.random() < 0.5 and not self.steady:
                 yield None
-            committed = {each: at for each, at in self._positions.items() if each is slot or self._world.rng.random() < 0.3}
-            error = yield from offsets.commit(self._group, self._connection, committed, who)
+            committed = {
+                each: at for each, at in self._positions.items() if each is slot or self._world.rng.random() < 0.3
+            }
+            error = yield from offsets.commit(self._group, self._connection, committed, self._who(who))
             if error is not NONE:
                 self._positions.clear()
 
@@ -214,7 +236,9 @@ class Worker:
         attempt: Attempt | None = None
         for _ in range(world.rng.randint(1, 3)):
             slot = self._some_slot()
-            position = self._positions[slot] if attempt is None else attempt.offsets.get(slot.index, self._positions[slot])
+            position = (
+                self._positions[slot] if attempt is None else attempt.offsets.get(slot.index, self._positions[slot])
+            )
             records, after = yield from self._read(slot, position)
             if after == position:
                 continue
@@ -249,7 +273,7 @@ class Worker:
         if self.membership.joined and rng.random() < 0.5:
             who = self.membership.identity  # as it is now; what it read is its own still
         by_slot = {world.topics.slots[index]: offset for index, offset in attempt.offsets.items()}
-        error = yield from producer.commit_offsets(self._group.id, by_slot, who)
+        error = yield from offsets.commit_in_transaction(self._group, producer, by_slot, self._who(who))
         if error is not NONE:
             yield from self._fail(producer, attempt, error)
             return
