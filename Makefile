@@ -31,7 +31,7 @@ help:
 	@echo "  make interop-apache  the same tests on Apache Kafka 4.3.1, which judges them (7 minutes)"
 	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
 	@echo "  make interop-all both, with clean restarts where make interop has the kill -9 alone"
-	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches a gigabyte"
+	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches half a gigabyte once"
 	@echo "  make spark-kill-matrix  Spark's source, each of its processes and the broker killed at each step; ARGS=--help"
 	@echo "  make exactly-once  transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
@@ -118,9 +118,9 @@ interop-all: $(READY)
 docker-test: $(READY)
 	$(WITHIN) 300 $(BIN)/pytest -q -rs -m container $(ARGS) tests/container
 
-interop-spark: $(READY) $(SPARK_READY)
-	SHAREQ_SPARK=1 $(BIN)/pytest -q -rs tests/interop/test_spark.py $(ARGS)
-	$(SPARK_BIN)/pytest -q -rs --broker=apache tests/spark/test_source_cluster.py $(ARGS)
+interop-spark: $(SPARK_READY)
+	$(SPARK_RUN) scripts/within.py 120 $(SPARK_BIN)/pytest -q -rs tests/interop/test_spark.py $(ARGS)
+	$(SPARK_RUN) scripts/within.py 300 $(SPARK_BIN)/pytest -q -rs --broker=apache tests/interop/test_spark.py tests/spark/test_source_cluster.py $(ARGS)
 
 spark-kill-matrix: $(SPARK_READY)
 	@$(SPARK_RUN) -m tests.spark.kills $(ARGS)

@@ -1,4 +1,4 @@
-"""PySpark 4.2.0 and the jars of Spark's Kafka source in an environment of its own, and a session for queries."""
+"""The PySpark that Spark's Kafka source was made for, in an environment of its own, and a session for queries."""
 
 from __future__ import annotations
 
@@ -14,46 +14,34 @@ from typing import Any, Final, Self
 
 from shareq.spark.java_home import java_home
 from tests.support.apache_kafka import CACHE, ROOT
+from tests.support.spark_kafka import CONNECTOR, connector_jars
 
 HERE: Final = Path(__file__).parent
 FOLDER: Final = CACHE / "bench-spark"
-PYSPARK: Final = "4.2.0"
-"""The newest that Spark's own Kafka source is published for."""
 
 
-def environment() -> tuple[Path, Path]:
-    """The Python that has PySpark, and the folder of the jars; made on the first call. RuntimeError when that fails."""
-    python, jars, made = FOLDER / "venv" / "bin" / "python", FOLDER / "jars", FOLDER / f"made-{PYSPARK}"
+def environment() -> Path:
+    """The Python that has PySpark; made on the first call. RuntimeError when that fails."""
+    python, made = FOLDER / "venv" / "bin" / "python", FOLDER / f"made-{CONNECTOR}"
     if not made.exists():
-        if shutil.which("mvn") is None:
-            raise RuntimeError("mvn is not on the PATH: it fetches Spark's Kafka source")
         shutil.rmtree(FOLDER, ignore_errors=True)
         _run(sys.executable, "-m", "venv", FOLDER / "venv")
-        _run(python, "-m", "pip", "install", "--quiet", f"pyspark=={PYSPARK}", "--editable", f"{ROOT}[spark,jre]")
-        _run(
-            "mvn",
-            "-q",
-            "-B",
-            "-f",
-            HERE / "connector.pom.xml",
-            "dependency:copy-dependencies",
-            f"-DoutputDirectory={jars}",
-        )
+        _run(python, "-m", "pip", "install", "--quiet", f"pyspark=={CONNECTOR}", "--editable", f"{ROOT}[spark,jre]")
         made.touch()
-    return python, jars
+    return python
 
 
 class Session:
     """A driver with local[2], in a process of its own."""
 
     def __init__(self, folder: Path, *, cores: int = 2, configs: Mapping[str, str] | None = None) -> None:
-        python, jars = environment()
+        python = environment()
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._queries = 0
         settings = {
             "spark.master": f"local[{cores}]",
-            "spark.jars": ",".join(map(str, sorted(jars.glob("*.jar")))),
+            "spark.jars": ",".join(map(str, connector_jars())),
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": "2g",

@@ -1,64 +1,48 @@
 """Spark's own Kafka source and sink, in batches and as a stream.
 
-Only with SHAREQ_SPARK set, as `make interop-spark` does: PySpark is half a gigabyte to fetch and unpack, and a session
-takes as long to start as all other clients together.
+Needs PySpark, so it is run by `make interop-spark`, in .venv-spark.
 """
 
 from __future__ import annotations
 
-import hashlib
+import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
-import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
+from shareq.spark.java_home import java_home
 from tests.interop.support.admin import QUIET, create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.support.apache_kafka import CACHE
+from tests.support.spark_kafka import connector_jars
 
-SOURCE = Path(__file__).with_name("spark")
+JOB = Path(__file__).with_name("spark") / "job.py"
+TIMEOUT_S = 120
 
 pytestmark = [
     pytest.mark.interop,
-    pytest.mark.skipif(not os.environ.get("SHAREQ_SPARK"), reason="Spark is half a gigabyte: make interop-spark"),
+    pytest.mark.skipif(importlib.util.find_spec("pyspark") is None, reason="PySpark is not here: make interop-spark"),
+    pytest.mark.skipif(shutil.which("mvn") is None, reason="mvn is not on the PATH: it fetches Spark's Kafka source"),
 ]
 
 
-def run(*command: str | Path, timeout_s: float = 600) -> str:
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout_s)
-    assert done.returncode == 0, f"{command[0]}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-    return done.stdout
+def run_job(*arguments: str | Path) -> dict[str, Any]:  # JSON, as job.py tells it
+    environment = {**os.environ, "JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable}
+    command = [sys.executable, JOB, *arguments]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
+    assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
 
 
-@pytest.fixture(scope="module")
-def spark() -> Sequence[Path]:
-    """A Python with PySpark, and the folder of the jars; made once, in the cache."""
-    missing = [program for program in ("java", "mvn") if shutil.which(program) is None]
-    if missing:
-        pytest.skip(f"not on the PATH: {', '.join(missing)}")
-    pinned = [SOURCE / "requirements.txt", SOURCE / "spark_kafka.pom.xml"]
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in pinned)).hexdigest()[:12]
-    folder = CACHE / "interop-spark" / digest
-    python, jars, made = folder / "venv" / "bin" / "python", folder / "jars", folder / "made"
-    if not made.exists():
-        shutil.rmtree(folder, ignore_errors=True)  # of an attempt that did not end
-        run(sys.executable, "-m", "venv", folder / "venv")
-        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", pinned[0])
-        run("mvn", "-q", "-B", "-f", pinned[1], "dependency:copy-dependencies", f"-DoutputDirectory={jars}")
-        made.touch()
-    return python, jars
-
-
-def test_batches_a_sink_and_a_stream(
-    broker: BrokerUnderTest, spark: Sequence[Path], unique: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_batches_a_sink_and_a_stream(broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path) -> None:
     """Every record once, with its headers; a stream that is started again goes on where it was."""
     source, target = unique("source"), unique("target")
     create_topic(broker.bootstrap, source, 2)
@@ -68,9 +52,8 @@ def test_batches_a_sink_and_a_stream(
         producer.produce(source, str(number), partition=number % 2, headers=[("number", str(number))])
     assert producer.flush(20) == 0
 
-    python, jars = spark
-    checkpoints = tmp_path / uuid.uuid4().hex
-    told = json.loads(run(python, SOURCE / "job.py", broker.bootstrap, source, target, jars, checkpoints))
+    jars = ",".join(map(str, connector_jars()))
+    told = run_job(broker.bootstrap, source, target, jars, tmp_path)
 
     places = {(row["partition"], row["offset"]): row for row in told["batch"]}
     assert len(told["batch"]) == len(places) == 100

@@ -1,13 +1,12 @@
-"""Spark's Kafka source and sink; runs in the environment that test_spark.py makes. Prints one JSON object.
+"""Spark's Kafka source and sink; a process of its own. Prints one JSON object.
 
-Arguments: broker address, topic to read, topic to write, folder of the jars, folder for checkpoints.
+Arguments: broker address, topic to read, topic to write, the jars with commas between them, folder for checkpoints.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -15,7 +14,7 @@ from pyspark.sql import SparkSession
 
 def main(bootstrap: str, source: str, target: str, jars: str, checkpoints: str) -> None:
     settings = {
-        "spark.jars": ",".join(map(str, Path(jars).glob("*.jar"))),
+        "spark.jars": jars,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.bindAddress": "127.0.0.1",
