@@ -86,10 +86,12 @@ class GroupOffsets:
         error = rules.transactional_commit_error(self._groups.get(request.group_id), request)
         if error is not ErrorCode.NONE:
             return CoordinatorResult(commit.refused(request, error))
-        return self._accepted(request)
+        return self._accepted(request, with_ids=False)
 
-    def _accepted(self, request: OffsetCommitRequest) -> CoordinatorResult[OffsetCommitResponse]:
-        result = commit.accepted(request, self._wall_ms(), self.settings.longest_metadata)
+    def _accepted(
+        self, request: OffsetCommitRequest, *, with_ids: bool = True
+    ) -> CoordinatorResult[OffsetCommitResponse]:
+        result = commit.accepted(request, self._wall_ms(), self.settings.longest_metadata, with_ids=with_ids)
         self._counters.offset_commits += len(result.records)
         return result
 
