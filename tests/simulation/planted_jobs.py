@@ -13,13 +13,13 @@ from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.pending import Pending, completed
 from shareq.broker.transaction_coordinator import TransactionCoordinatorService
-from shareq.coordinator.group.classic import offset_rules, turn
+from shareq.coordinator.group.classic import heartbeat, offset_rules, records, sync, turn
 from shareq.coordinator.group.consumer import offset_rules as consumer_offset_rules
 from shareq.coordinator.group.consumer import reconciliation
 from shareq.coordinator.group.offsets import commit, fetch
 from shareq.coordinator.group.offsets.store import OffsetStore
 from shareq.coordinator.shard import CoordinatorResult
-from shareq.coordinator.transaction import add_partitions, end_txn, init_producer_id
+from shareq.coordinator.transaction import add_partitions, end_txn, init_producer_id, shard
 from shareq.coordinator.transaction.metadata import TransactionState
 from shareq.coordinator.transaction.outcome import Decision, ProducerResult
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
@@ -34,8 +34,8 @@ def markers_are_written_before_the_decision_is_durable() -> AbstractContextManag
     original = TransactionCoordinatorService._ending
 
     def ending(self: Any, transactional_id: str, operation: Callable[[Any], CoordinatorResult[ProducerResult]]) -> Any:
-        def at_once(shard: TransactionCoordinatorShard) -> CoordinatorResult[ProducerResult]:
-            result = operation(shard)
+        def at_once(shard_: TransactionCoordinatorShard) -> CoordinatorResult[ProducerResult]:
+            result = operation(shard_)
             if result.response.markers is not None:
                 self.markers.carry_out(self._partition(transactional_id), result.response.markers)
             return replace(result, response=replace(result.response, markers=None))
@@ -46,7 +46,8 @@ def markers_are_written_before_the_decision_is_durable() -> AbstractContextManag
 
 
 def complete_although_a_marker_is_missing() -> AbstractContextManager[object]:
-    return replaced((transaction_markers, "_NOTHING_TO_END", frozenset(ErrorCode)))
+    everything: Any = frozenset(ErrorCode)
+    return replaced((transaction_markers, "_NOTHING_TO_END", everything))
 
 
 def a_start_forgets_prepared_transactions() -> AbstractContextManager[object]:
@@ -64,8 +65,6 @@ def a_new_epoch_leaves_the_transaction_open() -> AbstractContextManager[object]:
         if transaction.state is TransactionState.ONGOING:
             transaction = replace(transaction, state=TransactionState.COMPLETE_ABORT)
         return original(transaction, *arguments)
-
-    from shareq.coordinator.transaction import shard
 
     return replaced((shard, "initialize", initialize))
 
@@ -92,8 +91,6 @@ def the_epoch_is_not_checked_on_ending() -> AbstractContextManager[object]:
         if transaction is not None and transaction.producer_id == producer_id:
             epoch = transaction.producer_epoch
         return original(transaction, producer_id, epoch, **named)
-
-    from shareq.coordinator.transaction import shard
 
     return replaced((shard, "end_transaction", end_transaction))
 
@@ -165,8 +162,6 @@ def aborted_offsets_supersede_committed_ones_in_the_cleaner() -> AbstractContext
 
 
 def a_replaced_static_member_is_not_fenced() -> AbstractContextManager[object]:
-    from shareq.coordinator.group.classic import heartbeat
-
     def member_error(group: Any, member_id: str, _instance_id: Any) -> ErrorCode:
         return ErrorCode.NONE if member_id in group.members else ErrorCode.UNKNOWN_MEMBER_ID
 
@@ -177,13 +172,9 @@ def partitions_are_taken_before_they_are_given_up() -> AbstractContextManager[ob
     return replaced((reconciliation, "_is_free", lambda *_: True))
 
 
-def a_generation_is_written_down_too_early() -> AbstractContextManager[object]:
-    from shareq.coordinator.group.classic import sync
-
-    original = sync.group_record
-
+def the_generation_before_is_written_down() -> AbstractContextManager[object]:
     def group_record(group: Any, assignments: Any) -> Any:
-        record = original(group, assignments)
+        record: Any = records.group_record(group, assignments)
         record.value.generation -= 1
         return record
 
@@ -204,10 +195,10 @@ DUE: Final = "due was"
 FAULTS: Final[dict[Fault, Sequence[str]]] = {
     markers_are_written_before_the_decision_is_durable: (HANGS, ABORTED, DOUBLED, COPIED, LOST, WRONG_OFFSET),
     complete_although_a_marker_is_missing: (HANGS,),
-    a_start_forgets_prepared_transactions: (NEVER_DONE,),
+    a_start_forgets_prepared_transactions: ("is decided, and not ended",),
     transactions_never_time_out: ("is open at",),
-    a_new_epoch_leaves_the_transaction_open: (HANGS, ABORTED),
-    aborted_transactions_are_not_told: (ABORTED,),
+    a_new_epoch_leaves_the_transaction_open: (HANGS, ABORTED, NEVER_DONE),
+    aborted_transactions_are_not_told: (ABORTED, "its transaction is aborted"),
     the_epoch_is_not_checked_on_adding_partitions: (NOT_FENCED,),
     the_epoch_is_not_checked_on_ending: (NOT_FENCED,),
     pending_offsets_count_at_once: (WRONG_OFFSET,),
@@ -220,5 +211,5 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
     aborted_offsets_supersede_committed_ones_in_the_cleaner: (REPLAYED, WRONG_OFFSET),
     a_replaced_static_member_is_not_fenced: (DUE, DOUBLED),
     partitions_are_taken_before_they_are_given_up: ("at once", DOUBLED),
-    a_generation_is_written_down_too_early: (REPLAYED, "was answered, it became"),
+    the_generation_before_is_written_down: (REPLAYED, "was answered, it became"),
 }

@@ -9,7 +9,7 @@ import pytest
 
 from tests.simulation.runner import Outcome, run_seed
 
-SEEDS: Final = 1_000
+SEEDS: Final = 1_250
 CHUNK: Final = 50
 
 # Seeds that failed once, each with the fault of the broker that it found. What a seed lives through changes with the

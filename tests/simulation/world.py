@@ -241,13 +241,13 @@ class World:
         return [*self.producers, *self.producers, *self.transactional]
 
     def _actions(self) -> tuple[list[Callable[[], None]], list[float]]:
-        """What may happen, with cumulated weights: seeds are about consuming, about what surrounds it, or about jobs."""
+        """What may happen, with cumulated weights: seeds are about consuming, what surrounds it, or jobs."""
         rng, faults = self.rng, self.faults
         table: tuple[tuple[Callable[[], None], float, float, float], ...] = (
-            (lambda: rng.choice(self._all_producers()).act(), 25, 14, 14),
+            (lambda: rng.choice(self._all_producers()).act(), 25, 14, 22),
             (lambda: rng.choice(rng.choice(self.groups).members).act(), 48, 24, 0),
             (self._somebody_heartbeats, 3, 20, 0),
-            (self._let_time_pass, 8, 10, 8),
+            (self._let_time_pass, 8, 10, 0),
             (faults.crash_soon, 3, 4, 3),
             (self._die, 2, 2, 1.5),
             (self.restart, 1.5, 2, 1.5),
@@ -262,6 +262,7 @@ class World:
             (self._let_the_cleaner_work, 2, 3, 4),
             (self._settled_audit, 1, 1, 4),
             (self.jobs.act, 0, 0, 65),
+            (self.jobs.let_time_pass, 0, 0, 9),
             (self.jobs.trouble_at_an_end, 0, 0, 3),
             (self.jobs.grow, 0, 0, 0.5),
             (self.jobs.become_calm, 0, 0, 0.7),

@@ -137,11 +137,12 @@ def _check_nothing_hangs(world: World) -> None:
     if known is None:
         return
     by_producer = {transaction.producer_id: transaction for transaction in known}
-    logs = [(TopicPartition(slot.topic, slot.partition), world.log(slot)) for slot in world.topics.of(SECOND)]
-    for route in range(world.broker.group_coordinator.partitions.count):
-        logs.append((TopicPartition(CONSUMER_OFFSETS, route), world.broker.logs.get(CONSUMER_OFFSETS, route)))
-    for at, log in logs:
-        for producer_id in _open_in(log):
+    places = [TopicPartition(slot.topic, slot.partition) for slot in world.topics.of(SECOND)]
+    places += [
+        TopicPartition(CONSUMER_OFFSETS, route) for route in range(world.broker.group_coordinator.partitions.count)
+    ]
+    for at in places:
+        for producer_id in _open_in(world.broker.logs.get(*at)):
             transaction = by_producer.get(producer_id)
             if transaction is None or not _is_under_way(transaction) or at not in transaction.partitions:
                 raise InvariantBroken(f"{at}: a transaction of producer {producer_id} hangs, known is {transaction}")

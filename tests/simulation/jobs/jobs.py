@@ -1,10 +1,11 @@
-"""The jobs of a seed: groups that consume one topic and commit offsets, some of which copy to another in transactions."""
+"""The jobs of a seed: groups that consume a topic and commit offsets, or copy it to another one in transactions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.topic_names import TRANSACTION_STATE
+from shareq.broker.transaction_markers import RETRY_MS
 from shareq.coordinator.share.keys import group_partition_for
 from shareq.coordinator.transaction.metadata import Transaction, TransactionState
 from shareq.protocol.errors import ErrorCode
@@ -68,24 +69,41 @@ class Jobs:
         worker = rng.choice(group.workers)
         for _ in range(rng.randint(1, 8)):
             worker.act()
-            if rng.random() < 0.7:
+            how = rng.random()
+            if how < 0.55:
                 world.settle()
-            else:
+            elif how < 0.75:
                 world.clock.run_tick()
+            else:
+                world.advance(rng.choice((1, 20, 100)))
+
+    def let_time_pass(self) -> None:
+        """Mostly nobody is taken for dead by it but who is."""
+        rng = self._world.rng
+        if rng.random() < 0.7:
+            for worker in self._workers():
+                worker.heartbeat()
+            self._world.settle()
+        self._world.advance(rng.choice((1, 50, 50, 500, 1_001, 2_001, 3_001, SESSION_MS + 1)))
 
     def trouble_at_an_end(self) -> None:
         """The broker dies, or its disk fails, while a transaction is being ended."""
         world, rng = self._world, self._world.rng
-        ending = [worker for worker in self._workers() if worker.is_about_to_end]
-        if not ending:
-            self.act()
+        copying = [worker for worker in self._workers() if worker.producer is not None]
+        if not copying:
+            return
+        worker = rng.choice(copying)
+        for _ in range(12):
+            if not worker.is_about_to_end:
+                worker.go_on()
+                world.settle()
+        if not worker.is_about_to_end:
             return
         world.seen["troubles at the end of a transaction"] += 1
         if rng.random() < 0.6:
             world.faults.crash_soon()
         else:
             world.faults.fail_writes(after=rng.randint(0, 3))
-        worker = rng.choice(ending)
         while worker.is_about_to_end:
             worker.go_on()
         if rng.random() < 0.5:
@@ -113,7 +131,7 @@ class Jobs:
         world = self._world
         world.faults.clear()
         world.settle()
-        if not self.knows_what_is_durable():
+        if not self.all_is_well():
             return
         world.note("the jobs become calm")
         world.seen["jobs that became calm"] += 1
@@ -206,7 +224,9 @@ class Jobs:
 
     def transactions(self) -> list[Transaction] | None:
         """All of them; None when not all can be known."""
-        if not self._is_known(TRANSACTION_STATE, self._world.broker.transaction_coordinator.partitions.count):
+        broker = self._world.broker
+        logs = (broker.logs.get(TRANSACTION_STATE, at) for at in range(broker.transaction_coordinator.partitions.count))
+        if any(log.refusal is not ErrorCode.NONE for log in logs):
             return None
         found = [self.transaction(name) for name in self.transactional_ids]
         return [transaction for transaction in found if transaction is not None]
@@ -225,14 +245,9 @@ class Jobs:
         known = self.transactions()
         return known is None or any(transaction.is_preparing for transaction in known)
 
-    def knows_what_is_durable(self) -> bool:
-        """No log of a coordinator is offline."""
-        count = self._world.broker.transaction_coordinator.partitions.count
-        return self._world.knows_what_is_durable() and self._is_known(TRANSACTION_STATE, count)
-
-    def _is_known(self, topic: str, count: int) -> bool:
-        logs = (self._world.broker.logs.get(topic, route) for route in range(count))
-        return all(log.refusal is ErrorCode.NONE for log in logs)
+    def all_is_well(self) -> bool:
+        """No log is offline: what fails to be synced is until the next start."""
+        return all(log.refusal is ErrorCode.NONE for log in self._world.broker.logs.logs())
 
     def look_inside(self) -> None:
         """What holds after every step."""
@@ -244,6 +259,9 @@ class Jobs:
             until = max(transaction.start_ms + transaction.timeout_ms, self.began_ms) + 2 * LOOK_FOR_TIMEOUTS_MS
             if transaction.state is TransactionState.ONGOING and now > until and not self._world.faults.happened:
                 raise InvariantBroken(f"{transaction} is open at {now}")
+            until = max(transaction.last_update_ms, self.began_ms) + 2 * RETRY_MS
+            if transaction.is_preparing and now > until and not self._world.faults.happened:
+                raise InvariantBroken(f"{transaction} is decided, and not ended at {now}")
 
     def audit(self) -> None:
         """What holds whenever nothing is under way."""
@@ -251,9 +269,7 @@ class Jobs:
             return
         audit_jobs(self._world)
         self._view.look()
-        targets = [self._world.log(slot) for slot in self._world.topics.of(SECOND)]
-        readable = all(log.refusal is ErrorCode.NONE for log in targets)
-        if readable and self.knows_what_is_durable() and not self.is_torn():
+        if self.all_is_well() and not self.is_torn():
             hidden = self._view.hidden()
             for group in self.groups:
                 judge(self._world, group, hidden)

@@ -68,7 +68,7 @@ class Identity(NamedTuple):
 
 
 class JobProducer:
-    """One process's producer. `life`: the processes of its transactional id are counted; the later fence the earlier."""
+    """One process's producer. `life`: which process of the transactional id it is; later ones fence it."""
 
     def __init__(self, world: World, transactional_id: str, life: int, versions: Versions) -> None:
         self._world = world
@@ -234,6 +234,10 @@ class JobProducer:
             self._note(what, error)
         if error is NONE or error in may_be or (error in LOG_FAILED | BUSY and world.faults.happened):
             return error
+        if not self.is_fenced:
+            forgotten = error is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+            world.seen["transactional ids that were forgotten"] += forgotten
+            world.seen["producers fenced for their age"] += error in FENCED and not forgotten
         if error not in FENCED | BUSY:
             raise InvariantBroken(f"{self.transactional_id}: {what} was answered {error.name}")
         if sound and self._is_sound():

@@ -7,7 +7,7 @@ from typing import Final
 
 SESSION_MS: Final = 5_000
 REBALANCE_MS: Final = 4_000
-TRANSACTIONS_MS: Final = (1_500, 6_000, 60_000)
+TRANSACTIONS_MS: Final = (700, 3_000, 60_000)
 LOOK_FOR_TIMEOUTS_MS: Final = 1_000
 
 

@@ -1,8 +1,8 @@
 """A process of a job: consumes as a member of its group, and commits offsets, or copies what it reads in transactions.
 
-It does what a careful client does: what it reads belongs to it as long as it is a member, the offsets it begins with are
-stable ones, and a transaction whose end it does not know is looked up or given up. It may fall silent, or be started
-again while the process before still lives.
+It does what a careful client does: what it reads belongs to it as long as it is a member, the offsets it begins with
+are stable ones, and a transaction whose end it does not know is asked for again or given up. It may fall silent, or be
+started again while the process before still lives.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Worker:
         if now < self._silent_until:
             return
         action = rng.random()
-        if action < 0.015:
+        if action < 0.015 or (self.is_about_to_end and action > 0.94):
             self._world.seen["consumers that fell silent"] += 1
             self._world.note(f"{self.membership.identity} falls silent")
             self._silent_until = now + rng.choice((1_000, SESSION_MS + 1, 2 * SESSION_MS))
@@ -99,7 +99,9 @@ class Worker:
         self.steady, self._silent_until, self._leaves = True, 0, False
 
     def heartbeat(self) -> None:
-        """Unless one is on its way."""
+        """Unless one is on its way, or it is silent."""
+        if self._world.clock.now_ms() < self._silent_until:
+            return
         if self._beat is None or not self._beat.waits:
             self._beat = Runner(self.membership.heartbeat(frozenset(self._positions)))
             self._beat.go_on()
@@ -167,11 +169,12 @@ class Worker:
             yield from self._work_on()
 
     def _work_on(self) -> Script[None]:
-        assigned = self.membership.assigned
+        assigned, who = self.membership.assigned, self.membership.identity
+        if who != self._now:
+            self._earlier, self._now = self._now, who
         self._positions = {slot: position for slot, position in self._positions.items() if slot in assigned}
         missing = sorted(assigned - self._positions.keys(), key=lambda slot: slot.index)
         if missing:
-            who = self.membership.identity
             found = yield from offsets.fetch(self._group, self._connection, missing, who, stable=True)
             if not isinstance(found, ErrorCode):
                 self._positions.update({slot: max(offset, 0) for slot, offset in found.items()})
@@ -205,9 +208,7 @@ class Worker:
     def _who(self, who: Identity) -> Identity:
         """Who commits; now and then it is a request of before the last rebalance that comes late."""
         earlier = self._earlier
-        if who.epoch != self._now.epoch:
-            self._earlier, self._now = self._now, who
-        if earlier.epoch > 0 and not self.steady and self._world.rng.random() < 0.08:
+        if earlier.epoch > 0 and not self.steady and self._world.rng.random() < 0.1:
             self._world.seen["commits of an earlier epoch"] += 1
             return earlier
         return who
@@ -279,7 +280,7 @@ class Worker:
             return
         world.seen["offsets committed in transactions"] += 1
         attempt.pending = True
-        while rng.random() < 0.4 and not self.steady:
+        while rng.random() < 0.6 and not self.steady:
             yield None
         yield from self._end(producer, attempt, commit=self.steady or rng.random() < 0.8)
 

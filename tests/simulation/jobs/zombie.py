@@ -1,5 +1,6 @@
-"""A process whose place another one has taken, and that does not know it yet. Nothing of what it does may count, as soon
-as the other was told that the transactional id is its own. As a member of its group it is one until the group says no.
+"""A process whose place another one has taken, and that does not know it yet. Nothing that it does in transactions may
+count, as soon as the other was told that the transactional id is its own. A member of its group it is until the group
+says no.
 """
 
 from __future__ import annotations
