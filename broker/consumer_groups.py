@@ -55,7 +55,9 @@ class ConsumerGroupService:
         )
 
     def describe(self, group_id: str) -> Pending[DescribedGroup]:
-        """One entry of ConsumerGroupDescribe."""
+        """One entry of ConsumerGroupDescribe. Errors: INVALID_GROUP_ID, and see `ConsumerGroups.describe`."""
+        if not group_id:
+            return completed(not_described(group_id, ErrorCode.INVALID_GROUP_ID, "The group id is empty."))
         if not self._groups.partitions.count:
             return completed(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
         return self._groups.schedule(

@@ -117,6 +117,14 @@ def test_what_is_no_consumer_group_is_not_found_and_the_other_way_round() -> Non
     assert (classic.error_code, classic.group_state) == (ErrorCode.GROUP_ID_NOT_FOUND, "Dead")
 
 
+@pytest.mark.parametrize("coordinated", [False, True])
+def test_there_is_no_group_without_a_name(coordinated: bool) -> None:
+    world = BrokerWorld()
+    if coordinated:
+        heartbeat(world, topics=["t"])
+    assert describe(world, "").error_code == ErrorCode.INVALID_GROUP_ID
+
+
 def test_properties_of_the_group_take_effect_at_once() -> None:
     world = BrokerWorld({"group.consumer.assignors": "range", "group.consumer.max.size": "1"})
     world.create_topic("t")
