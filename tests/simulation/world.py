@@ -34,7 +34,7 @@ from tests.simulation.drain import drain
 from tests.simulation.faults import Faults
 from tests.simulation.group import LOCKS_MS, Group
 from tests.simulation.jobs.jobs import Jobs
-from tests.simulation.jobs.settings import changed_job_settings, first_job_settings
+from tests.simulation.jobs.settings import changed_job_settings, first_job_settings, last_epoch
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member
 from tests.simulation.producer import Producer
@@ -219,6 +219,10 @@ class World:
 
     def run(self) -> None:
         """Live through the seed: random steps, then drain, then judge."""
+        with last_epoch(self.jobs.last_epoch):
+            self._live()
+
+    def _live(self) -> None:
         for _ in range(self.steps):
             try:
                 self.rng.choices(self.actions, cum_weights=self.weights)[0]()

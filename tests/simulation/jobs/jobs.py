@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.topic_names import TRANSACTION_STATE
 from shareq.broker.transaction_markers import RETRY_MS
 from shareq.coordinator.share.keys import group_partition_for
-from shareq.coordinator.transaction.metadata import Transaction, TransactionState
+from shareq.coordinator.transaction.metadata import LAST_EPOCH, Transaction, TransactionState
 from shareq.protocol.errors import ErrorCode
 from tests.simulation.jobs.audit import audit_jobs
 from tests.simulation.jobs.group import JobGroup
@@ -41,11 +41,14 @@ class Jobs:
         self.began_ms = 0  # the broker, time of day
         self._view = View(world)
         self._number = 0
+        self.last_epoch = LAST_EPOCH
 
     def begin(self) -> None:
         """Make the jobs; the topics are there."""
         rng = self._world.rng
         self._world.topics.create(SECOND)
+        if rng.random() < 0.3:
+            self.last_epoch = rng.randint(1, 6)
         self.groups = [JobGroup(self._world, f"job{index}") for index in range(rng.choice((1, 2)))]
         for group in self.groups:
             group.workers = [Worker(group, index) for index in range(rng.choice((1, 2, 2, 3)))]

@@ -97,6 +97,9 @@ class JobProducer:
     def init(self) -> Script[None]:
         """Until the id is ours; what was under way before is over then."""
         request = InitProducerIdRequest(self.transactional_id, self.timeout_ms)
+        if self.epoch >= 0 and self._world.rng.random() < 0.4:  # it goes on after an error (KIP-360)
+            self._world.seen["producers that went on after an error"] += 1
+            request.producer_id, request.producer_epoch = self.producer_id, self.epoch
         while True:
             response = yield self._world.call("init_producer_id", request, self.versions.init, self._connection)
             assert isinstance(response, InitProducerIdResponse)
@@ -108,6 +111,8 @@ class JobProducer:
                 self.ready = True
                 return
             self._judge("init", error, sound=False)
+            if error in FENCED:
+                request.producer_id = request.producer_epoch = -1
             yield None
 
     def write(self, slot: Slot, values: Sequence[bytes]) -> Script[ErrorCode]:
@@ -214,6 +219,7 @@ class JobProducer:
             raise InvariantBroken(
                 f"{self.transactional_id}: producer {producer_id} is given epoch {epoch} after {known}"
             )
+        self._world.seen["producer ids that were used up"] += again and producer_id != self.producer_id
         if (producer_id, epoch) != (self.producer_id, self.epoch):
             self._sequences.clear()
         epochs[producer_id] = epoch

@@ -6,17 +6,21 @@ says no.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.simulation.jobs import offsets
 from tests.simulation.jobs.producer import Identity, JobProducer
 from tests.simulation.jobs.scripts import Runner, Script
 from tests.simulation.ledger import InvariantBroken
+from tests.simulation.membership import LOG_FAILED
 from tests.simulation.topics import SECOND, Slot
 
 if TYPE_CHECKING:
     from tests.simulation.jobs.group import JobGroup
+
+FENCED: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, ErrorCode.ILLEGAL_GENERATION)
 
 
 class Zombie:
@@ -46,10 +50,23 @@ class Zombie:
             self._producer.on_broker_lost()
 
     def _go_on(self) -> Script[None]:
-        if self._producer is not None and self._producer.is_fenced:
+        if self._group.protocol == "classic" and self._who.epoch > 0 and self._world.rng.random() < 0.3:
+            yield from self._heartbeat()
+        elif self._producer is not None and self._producer.is_fenced:
             yield from self._produce(self._producer)
         elif self._producer is None and self._positions and self._who.epoch > 0:
             yield from offsets.commit(self._group, self._connection, self._positions, self._who)
+
+    def _heartbeat(self) -> Script[None]:
+        world, group, who = self._world, self._group, self._who
+        due = offsets.expected_error(group.live(), who, ())
+        request = HeartbeatRequest(group.id, who.epoch, who.member_id, who.instance_id)
+        response = yield world.call("heartbeat", request, 4, self._connection)
+        assert isinstance(response, HeartbeatResponse)
+        error = ErrorCode(response.error_code)
+        world.seen["heartbeats of zombies"] += 1
+        if due in FENCED and error is not due and not (error in LOG_FAILED and world.faults.happened):
+            raise InvariantBroken(f"{group.id}: {who} was heard of, and answered {error.name}, due was {due.name}")
 
     def _produce(self, producer: JobProducer) -> Script[None]:
         world, ledger = self._world, self._group.ledger
