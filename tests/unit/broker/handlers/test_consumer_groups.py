@@ -104,6 +104,7 @@ def test_it_is_described_in_both_versions(version: int, member_type: int) -> Non
     )
     (member,) = group.members
     assert (member.member_id, member.member_type, member.client_host) == ("m", member_type, "/127.0.0.1")
+    assert member.subscribed_topic_regex == "", "as Apache Kafka says of a member without a pattern"
     assert [(row.topic_name, row.partitions) for row in member.assignment.topic_partitions] == [("t", [0, 1])]
 
 
