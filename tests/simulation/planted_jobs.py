@@ -24,7 +24,11 @@ from shareq.coordinator.transaction.metadata import TransactionState
 from shareq.coordinator.transaction.outcome import Decision, ProducerResult
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
 from tests.simulation.planted import Fault, replaced
 
 # -- the end of a transaction
@@ -154,6 +158,25 @@ def the_member_epoch_is_not_checked_on_committing() -> AbstractContextManager[ob
     return replaced((consumer_offset_rules, "commit_error", commit_error))
 
 
+def offsets_of_transactions_have_topics_without_ids() -> AbstractContextManager[object]:
+    """Once found: what a member has had since an earlier epoch cannot be told then."""
+    original = consumer_offset_rules.commit_error
+
+    def commit_error(group: Any, request: OffsetCommitRequest, version: Any) -> ErrorCode:
+        if version is None:
+            topics = [OffsetCommitRequestTopic(topic.name, partitions=topic.partitions) for topic in request.topics]
+            request = OffsetCommitRequest(
+                request.group_id,
+                request.generation_id_or_member_epoch,
+                request.member_id,
+                request.group_instance_id,
+                topics=topics,
+            )
+        return original(group, request, version)
+
+    return replaced((consumer_offset_rules, "commit_error", commit_error))
+
+
 def aborted_offsets_supersede_committed_ones_in_the_cleaner() -> AbstractContextManager[object]:
     return replaced((TransactionTrace, "is_aborted", lambda _self, _header: False))
 
@@ -208,6 +231,7 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
     offsets_are_answered_before_they_are_durable: (WRONG_OFFSET,),
     the_generation_is_not_checked_on_committing: (DUE, DOUBLED),
     the_member_epoch_is_not_checked_on_committing: (DUE, DOUBLED),
+    offsets_of_transactions_have_topics_without_ids: (DUE,),
     aborted_offsets_supersede_committed_ones_in_the_cleaner: (REPLAYED, WRONG_OFFSET),
     a_replaced_static_member_is_not_fenced: (DUE, DOUBLED),
     partitions_are_taken_before_they_are_given_up: ("at once", DOUBLED),
