@@ -95,9 +95,11 @@ def _of(epochs: PartitionEpochs) -> set[tuple[bytes, int]]:
 
 
 def _classic_told(group: ClassicGroup, live: ClassicGroup) -> object:
-    """What its record tells. While members are joining, the live group is ahead of it."""
+    """What its record tells. While members are joining, the live group is ahead of it; but one that has just come of a
+    consumer group is written down as one generation further on, which nobody is in.
+    """
     if live.state not in (ClassicState.STABLE, ClassicState.EMPTY):
-        return group.generation <= live.generation
+        return group.generation <= live.generation + 1
     members = sorted((each.member_id, each.instance_id, each.assignment) for each in group.members.values())
     return group.state, group.generation, group.leader_id, members
 

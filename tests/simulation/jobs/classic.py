@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shareq.coordinator.group.classic.embedded import read_assignment, write_assignment
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
+from shareq.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
@@ -14,13 +17,15 @@ from tests.simulation.jobs.scripts import Script
 from tests.simulation.jobs.settings import REBALANCE_MS, SESSION_MS
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.membership import LOG_FAILED
-from tests.simulation.topics import Slot
+from tests.simulation.topics import TOPIC, Slot
 
 if TYPE_CHECKING:
     from tests.simulation.jobs.group import JobGroup
+    from tests.simulation.world import World
 
 JOIN_VERSIONS: Final = (5, 7, 9, 9)
 LEADERS_COME_BACK_FROM: Final = 9  # before, nobody knows who has to notice that there are more partitions (KIP-814)
+SUBSCRIPTION: Final = (1).to_bytes(2, "big") + ConsumerProtocolSubscription([TOPIC]).encode(1)
 ANEW: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 
@@ -41,15 +46,17 @@ class ClassicMembership:
 
     @property
     def identity(self) -> Identity:
-        return Identity(self.member_id, self.generation, self.instance_id)
+        return Identity(self.member_id, self.generation, self.instance_id, classic=True)
 
     def on_broker_lost(self) -> None:
         self._connection = self._world.connect()
 
     def must_join(self) -> bool:
         """It is in no generation, or leads one that does not know of all partitions."""
+        if not self.joined or not self._leads or self._group.live_consumer_group() is not None:
+            return not self.joined
         assigned = self._group.assigned.get(self.generation, [])
-        return not self.joined or (self._leads and not frozenset(self._group.source()) <= frozenset().union(*assigned))
+        return not frozenset(self._group.source()) <= frozenset().union(*assigned)
 
     def join(self) -> Script[None]:
         """Until it is in a generation, and knows its assignment."""
@@ -77,7 +84,7 @@ class ClassicMembership:
             self.member_id,
             self.instance_id,
             "consumer",
-            [JoinGroupRequestProtocol("range", b"")],
+            [JoinGroupRequestProtocol("range", SUBSCRIPTION)],
         )
 
     def _sync(self, joined: JoinGroupResponse) -> Script[None]:
@@ -100,17 +107,18 @@ class ClassicMembership:
         response = yield self._world.call("sync_group", request, 5, self._connection)
         assert isinstance(response, SyncGroupResponse)
         error = ErrorCode(response.error_code)
-        self._note(f"is assigned {response.assignment!r} in generation {self.generation}", error)
+        self._note(f"is assigned in generation {self.generation}", error)
         if error is not ErrorCode.NONE:
             self._refused(error)
             yield None
             return
-        self.assigned = frozenset(slot for slot in self._group.source() if _name(slot) in response.assignment.split())
+        self.assigned = _decoded(self._world, response.assignment)
+        self._note(f"has {sorted(slot.index for slot in self.assigned)}", error)
         self._group.on_synced(self.generation)
-        if self.assigned not in self._group.assigned.get(self.generation, []):
+        by_leader = self._group.assigned.get(self.generation, [])
+        if self._group.protocol == "classic" and self.assigned not in by_leader:
             raise InvariantBroken(
-                f"{self.member_id} is assigned {response.assignment!r}, not what a leader of generation "
-                f"{self.generation} has said"
+                f"{self.member_id} is assigned {self.assigned}, not what a leader of generation {self.generation} said"
             )
         self.joined = True
 
@@ -164,9 +172,16 @@ class ClassicMembership:
         self._world.note(f"{self._group.id}/{self.instance_id}/{self.member_id[-4:]} {what}: {error.name}")
 
 
-def _name(slot: Slot) -> bytes:
-    return b"s%d" % slot.index
-
-
 def _encoded(slots: frozenset[Slot]) -> bytes:
-    return b" ".join(sorted(map(_name, slots)))
+    topics: dict[str, list[int]] = {}
+    for slot in sorted(slots, key=lambda slot: slot.index):
+        topics.setdefault(slot.topic, []).append(slot.partition)
+    partitions = [TopicPartition(topic, found) for topic, found in topics.items()]
+    return write_assignment(ConsumerProtocolAssignment(partitions), 1)
+
+
+def _decoded(world: World, assignment: bytes) -> frozenset[Slot]:
+    """Nothing, if nothing was assigned."""
+    topics = read_assignment(assignment).assigned_partitions if assignment else []
+    wanted = {(topic.topic, partition) for topic in topics for partition in topic.partitions}
+    return frozenset(slot for slot in world.topics.live if (slot.topic, slot.partition) in wanted)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.simulation.jobs.worker import Worker
     from tests.simulation.world import World
 
-PROTOCOLS: Final = ("classic", "consumer")
+PROTOCOLS: Final = ("classic", "classic", "consumer", "consumer", "mixed")
 
 
 class JobGroup:
@@ -49,13 +49,13 @@ class JobGroup:
 
     def on_generation(self, generation: int) -> None:
         """A rebalance has come to an end."""
-        if generation < self._epoch:
+        if generation < self._epoch and self.protocol != "mixed":
             raise InvariantBroken(f"{self.id}: generation {self._epoch} became {generation}")
 
     def on_synced(self, generation: int) -> None:
         """The generation has its assignment, which is in the log."""
         self.on_generation(generation)
-        self._epoch = generation
+        self._epoch = max(self._epoch, generation)
 
     def on_epoch(self, epoch: int) -> None:
         """A member has reached the epoch."""
@@ -87,8 +87,8 @@ class JobGroup:
         return live is not None and member_id in live.members
 
     def check_epoch(self) -> None:
-        """The group's epoch has not gone back."""
-        if self.shard() is None:
+        """The group's epoch has not gone back. One without members that becomes one of another kind begins anew."""
+        if self.shard() is None or self.protocol == "mixed":
             return
         live = self.live()
         epoch = 0 if live is None else live.generation if isinstance(live, ClassicGroup) else live.group_epoch

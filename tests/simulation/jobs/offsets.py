@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import SimConnection
 
 NONE: Final = ErrorCode.NONE
-COMMIT_VERSIONS: Final = {"classic": (7, 8, 9, 10), "consumer": (9, 10)}
+COMMIT_VERSIONS: Final = (9, 10, 7, 8)  # the last two without member epochs
 FETCH_VERSIONS: Final = (8, 9, 10)
 
 
@@ -48,7 +48,9 @@ def expected_error(live: ClassicGroup | ConsumerGroup | None, who: Identity, slo
         return NONE
     since = [current.assignment_epoch_of(slot.topic_id, slot.partition) for slot in slots]
     stale = who.epoch > current.member_epoch or any(first is None or who.epoch < first for first in since)
-    return ErrorCode.STALE_MEMBER_EPOCH if stale else NONE
+    if not stale:
+        return NONE
+    return ErrorCode.ILLEGAL_GENERATION if live.members[who.member_id].classic else ErrorCode.STALE_MEMBER_EPOCH
 
 
 def _expected_of_classic(live: ClassicGroup, who: Identity) -> ErrorCode:
@@ -66,7 +68,7 @@ def _expected_of_classic(live: ClassicGroup, who: Identity) -> ErrorCode:
 def commit(group: JobGroup, connection: SimConnection, offsets: Mapping[Slot, int], who: Identity) -> Script[ErrorCode]:
     """OffsetCommit; what was answered counts."""
     world, ledger = group.world, group.ledger
-    version = world.rng.choice(COMMIT_VERSIONS[group.protocol])
+    version = world.rng.choice(COMMIT_VERSIONS if who.classic else COMMIT_VERSIONS[:2])
     expected = expected_error(group.live(), who, list(offsets))
     topics: dict[Slot, OffsetCommitRequestTopic] = {}
     for slot, offset in offsets.items():
@@ -122,7 +124,7 @@ def fetch(
             for slot in slots
         ],
     )
-    if who is not None and version >= 9 and group.protocol == "consumer":
+    if who is not None and version >= 9 and not who.classic:
         wanted.member_id, wanted.member_epoch = who.member_id, who.epoch
     order, pending = ledger.next_order(), _pending(group)
     response = yield world.call(

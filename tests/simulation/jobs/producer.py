@@ -60,11 +60,12 @@ NO_MEMBER: Final = frozenset(
 
 
 class Identity(NamedTuple):
-    """Who commits: `epoch` is a generation or a member epoch."""
+    """Who commits: `epoch` is a generation or a member epoch. `classic`: it speaks the classic protocol."""
 
     member_id: str
     epoch: int
     instance_id: str | None
+    classic: bool = False
 
 
 class JobProducer:

@@ -45,7 +45,8 @@ class Worker:
     def _begin(self) -> None:
         """A new process."""
         group, self._life = self._group, self._life + 1
-        kind = ClassicMembership if group.protocol == "classic" else ConsumerMembership
+        mixed = group.protocol == "mixed" and group.world.rng.random() < 0.5
+        kind = ClassicMembership if group.protocol == "classic" or mixed else ConsumerMembership
         self.membership = kind(group, self._instance_id)
         self.producer: JobProducer | None = None
         if group.copies:

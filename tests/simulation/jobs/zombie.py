@@ -50,7 +50,12 @@ class Zombie:
             self._producer.on_broker_lost()
 
     def _go_on(self) -> Script[None]:
-        if self._group.protocol == "classic" and self._who.epoch > 0 and self._world.rng.random() < 0.3:
+        if (
+            self._who.classic
+            and self._group.protocol == "classic"
+            and self._who.epoch > 0
+            and self._world.rng.random() < 0.3
+        ):
             yield from self._heartbeat()
         elif self._producer is not None and self._producer.is_fenced:
             yield from self._produce(self._producer)
