@@ -41,14 +41,13 @@ KNOWN: Final = {
     "start_does_not_finish_deletions": 12,
     "unrecorded_state_is_wiped_at_a_later_epoch": 712,
     "markers_are_written_before_the_decision_is_durable": 499,
-    "complete_although_a_marker_is_missing": 84,
-    "a_start_forgets_prepared_transactions": 74,
-    "the_epoch_is_not_checked_on_ending": 249,
-    "pending_offsets_count_as_stable": 74,
-    "the_generation_is_not_checked_on_committing": 84,
+    "complete_although_a_marker_is_missing": 754,
+    "a_start_forgets_prepared_transactions": 109,
+    "pending_offsets_count_as_stable": 94,
+    "the_generation_is_not_checked_on_committing": 59,
     "the_member_epoch_is_not_checked_on_committing": 49,
-    "a_replaced_static_member_is_not_fenced": 59,
-    "offsets_of_transactions_have_topics_without_ids": 144,
+    "a_replaced_static_member_is_not_fenced": 179,
+    "offsets_of_transactions_have_topics_without_ids": 204,
 }
 
 

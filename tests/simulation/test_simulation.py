@@ -74,7 +74,7 @@ AT_LEAST: Final = {
     "transactions aborted": 400,
     "audits": 3_000,
     "heartbeats of consumers": 9_000,
-    "heartbeats of zombies": 30,
+    "heartbeats of zombies": 25,
     "consumers that fell silent": 200,
     "consumers that had to join again": 700,
     "consumers that left": 100,
@@ -96,6 +96,7 @@ AT_LEAST: Final = {
     "producers that went on after an error": 200,
     "producers fenced for their age": 5,
     "producer ids that were used up": 20,
+    "groups that changed their kind": 30,
     "transactional ids that were forgotten": 3,
     "zombies refused": 200,
 }

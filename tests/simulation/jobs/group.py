@@ -34,6 +34,7 @@ class JobGroup:
         self.ledger = OffsetLedger(group_id)
         self.workers: list[Worker] = []
         self.assigned: dict[int, list[frozenset[Slot]]] = {}  # what the leaders of each generation said
+        self._kind: type | None = None  # of the live group, when it was last looked at
         self._epoch = 0  # generation or group epoch that somebody was told, and that stands in the log
         self._members = 0
 
@@ -88,9 +89,14 @@ class JobGroup:
 
     def check_epoch(self) -> None:
         """The group's epoch has not gone back. One without members that becomes one of another kind begins anew."""
-        if self.shard() is None or self.protocol == "mixed":
+        if self.shard() is None:
             return
         live = self.live()
+        if live is not None:
+            self.world.seen["groups that changed their kind"] += self._kind not in (None, type(live))
+            self._kind = type(live)
+        if self.protocol == "mixed":
+            return
         epoch = 0 if live is None else live.generation if isinstance(live, ClassicGroup) else live.group_epoch
         if epoch < self._epoch:
             raise InvariantBroken(f"{self.id}: epoch {self._epoch} was answered, it became {epoch}")
