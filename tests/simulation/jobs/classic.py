@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shareq.coordinator.group.classic.embedded import read_assignment, write_assignment
+from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
 from shareq.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription
@@ -53,10 +54,21 @@ class ClassicMembership:
 
     def must_join(self) -> bool:
         """It is in no generation, or leads one that does not know of all partitions."""
-        if not self.joined or not self._leads or self._group.live_consumer_group() is not None:
+        if not self.joined or not (self._leads or self._leads_unknowingly()):
             return not self.joined
-        assigned = self._group.assigned.get(self.generation, [])
+        if self._group.live_consumer_group() is not None:
+            return False
+        assigned = list(self._group.assigned.get(self.generation, []))
+        if self._group.protocol == "mixed":
+            assigned += self._group.has_now()
         return not frozenset(self._group.source()) <= frozenset().union(*assigned)
+
+    def _leads_unknowingly(self) -> bool:
+        """A consumer group that becomes a classic one without a rebalance has a leader whom nobody tells so, in Apache
+        Kafka neither: partitions that come are not seen before the next rebalance. Here the one that leads looks.
+        """
+        live = self._group.live() if self._group.protocol == "mixed" else None
+        return isinstance(live, ClassicGroup) and live.leader_id == self.member_id
 
     def join(self) -> Script[None]:
         """Until it is in a generation, and knows its assignment."""

@@ -42,6 +42,10 @@ class JobGroup:
         """What there is to consume."""
         return self.world.topics.of(TOPIC)
 
+    def has_now(self) -> list[frozenset[Slot]]:
+        """What each worker believes to have."""
+        return [worker.membership.assigned for worker in self.workers]
+
     def new_member_id(self) -> str:
         self._members += 1
         return f"{self.id}-{self._members}"
