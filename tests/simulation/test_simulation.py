@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 import pytest
 
-from tests.simulation.runner import Outcome, run_seed
-
-SEEDS: Final = 1_250
-CHUNK: Final = 50
+from tests.simulation.fixed import FixedSeeds
+from tests.simulation.runner import run_seed
 
 # Seeds that failed once, each with the fault of the broker that it found. What a seed lives through changes with the
 # simulation: the faults themselves are unit tests now, and the shorter ones are planted again (`planted_again`).
@@ -26,7 +23,7 @@ FOUND: Final = {
     1540: "altering part of a topic whose offsets were being deleted forgot the rest: its state outlived the group",
 }
 
-# What the fixed seeds must have brought about together, at least: a simulation in which nothing happens finds nothing.
+# What the fixed seeds must have brought about together, at least; for those about jobs see `test_jobs.py`.
 AT_LEAST: Final = {
     "deliveries": 40_000,
     "redeliveries": 15_000,
@@ -73,59 +70,18 @@ AT_LEAST: Final = {
     "transactions committed": 450,
     "transactions aborted": 400,
     "audits": 3_000,
-    "heartbeats of consumers": 9_000,
-    "heartbeats of zombies": 25,
-    "consumers that fell silent": 200,
-    "consumers that had to join again": 700,
-    "consumers that left": 100,
-    "processes started again": 200,
-    "jobs that became calm": 35,
-    "records that jobs read": 6_000,
-    "copies that were read": 3_500,
-    "offsets fetched": 4_000,
-    "offsets that were unstable": 70,
-    "offsets committed plainly": 350,
-    "offset commits that were fenced": 25,
-    "commits of an earlier epoch": 20,
-    "offsets committed in transactions": 600,
-    "jobs' transactions committed": 500,
-    "jobs' transactions aborted": 35,
-    "transactions refused by their group": 30,
-    "troubles at the end of a transaction": 30,
-    "ends asked for again": 12,
-    "producers that went on after an error": 200,
-    "producers fenced for their age": 5,
-    "producer ids that were used up": 20,
-    "groups that changed their kind": 30,
-    "transactional ids that were forgotten": 3,
-    "zombies refused": 200,
 }
 
-_seen: Counter[str] = Counter()
-_chunks_run: set[int] = set()
+_seeds = FixedSeeds(jobs=False, chunk=50)
 
 
-def told(failed: list[Outcome]) -> str:
-    """The seeds that failed, and how the first of them ended."""
-    seeds = ", ".join(str(outcome.seed) for outcome in failed)
-    return f"seeds {seeds} failed; `make sim SEEDS=1 ARGS='--from {failed[0].seed}'`\n{failed[0].told()}"
-
-
-@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+@pytest.mark.parametrize("first", _seeds.chunks)
 def test_fixed_seeds(first: int) -> None:
-    outcomes = [run_seed(seed) for seed in range(first, first + CHUNK)]
-    failed = [outcome for outcome in outcomes if outcome.failure]
-    if failed:
-        pytest.fail(told(failed), pytrace=False)
-    _chunks_run.add(first)
-    for outcome in outcomes:
-        _seen.update(outcome.seen)
+    _seeds.run(first)
 
 
 def test_enough_happened_over_the_fixed_seeds() -> None:
-    if len(_chunks_run) != SEEDS // CHUNK:
-        pytest.skip("not all of the fixed seeds were run")
-    assert {name: _seen[name] for name, least in AT_LEAST.items() if _seen[name] < least} == {}
+    _seeds.check_happened(AT_LEAST)
 
 
 @pytest.mark.parametrize("seed", FOUND)

@@ -1,0 +1,65 @@
+"""Fixed seeds about jobs: consumer groups, committed offsets and transactions; see `test_simulation.py`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.simulation.fixed import FixedSeeds
+from tests.simulation.runner import run_seed
+
+# What the fixed seeds must have brought about together, at least.
+AT_LEAST: Final = {
+    "crashes, PROCESS_KILL": 150,
+    "crashes, POWER_LOSS": 150,
+    "restarts": 150,
+    "writes that failed": 150,
+    "syncs that failed": 30,
+    "passes of the cleaner": 600,
+    "passes that were cut off": 25,
+    "transactions committed": 80,
+    "transactions aborted": 80,
+    "audits": 900,
+    "heartbeats of consumers": 9_000,
+    "heartbeats of zombies": 25,
+    "consumers that fell silent": 200,
+    "consumers that had to join again": 700,
+    "consumers that left": 100,
+    "processes started again": 200,
+    "jobs that became calm": 35,
+    "records that jobs read": 6_000,
+    "copies that were read": 3_500,
+    "offsets fetched": 4_000,
+    "offsets that were unstable": 70,
+    "offsets committed plainly": 350,
+    "offset commits that were fenced": 25,
+    "commits of an earlier epoch": 20,
+    "offsets committed in transactions": 600,
+    "jobs' transactions committed": 500,
+    "jobs' transactions aborted": 35,
+    "transactions refused by their group": 30,
+    "troubles at the end of a transaction": 30,
+    "ends asked for again": 12,
+    "producers that went on after an error": 200,
+    "producers fenced for their age": 5,
+    "producer ids that were used up": 20,
+    "groups that changed their kind": 30,
+    "transactional ids that were forgotten": 3,
+    "zombies refused": 200,
+}
+
+_seeds = FixedSeeds(jobs=True, chunk=125)
+
+
+@pytest.mark.parametrize("first", _seeds.chunks)
+def test_fixed_seeds_about_jobs(first: int) -> None:
+    _seeds.run(first)
+
+
+def test_enough_happened_over_the_fixed_seeds_about_jobs() -> None:
+    _seeds.check_happened(AT_LEAST)
+
+
+def test_seed_about_jobs_is_repeatable() -> None:
+    assert run_seed(4).seen == run_seed(4).seen
