@@ -69,6 +69,7 @@ class Broker:
             self.configs.log_settings,
             self.configs.flush_every_message,
             retention_check_ms=config.log_retention_check_interval_ms,
+            producer_check_ms=config.producer_id_expiration_check_interval_ms,
             cleaner_settings=self.configs.cleaner_settings,
             cleaner_rule_for=cleaner_rule_for,
             coordinator_topics=INTERNAL_TOPICS,

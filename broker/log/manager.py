@@ -55,6 +55,7 @@ DELETE_SUFFIX: Final = "-delete"
 STRAY_SUFFIX: Final = "-stray"
 MAX_NAME_BYTES: Final = 255
 DEFAULT_RETENTION_CHECK_MS: Final = 5 * 60 * 1000
+DEFAULT_PRODUCER_CHECK_MS: Final = 10 * 60 * 1000
 
 _PARTITION_FOLDER: Final = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})")
 
@@ -97,6 +98,7 @@ class LogManager:
         flush_every_message: Callable[[], bool] = lambda: False,
         *,
         retention_check_ms: int = DEFAULT_RETENTION_CHECK_MS,
+        producer_check_ms: int = DEFAULT_PRODUCER_CHECK_MS,
         max_open_files: int = DEFAULT_OPEN_FILES,
         cleaner_settings: Callable[[], CleanerSettings] = CleanerSettings,
         cleaner_rule_for: Callable[[str], Rule] = latest_value_rule,
@@ -110,6 +112,7 @@ class LogManager:
         self._settings_for = settings_for
         self._flush_every_message = flush_every_message
         self._retention_check_ms = retention_check_ms
+        self._producer_check_ms = producer_check_ms
         self._metadata: MetadataImage | None = None
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._flusher = Flusher(env.clock, env.fs, self.syncs_every_flush, self._sealed_synced)
@@ -117,6 +120,7 @@ class LogManager:
         self._recovery_points: dict[TopicPartition, int] = {}
         self._log_start_listeners: list[Callable[[PartitionLog], None]] = []
         self._retention_timer: TimerHandle | None = None
+        self._producer_timer: TimerHandle | None = None
         self._release_lock = release_lock
         self.cleaner = LogCleaner(
             env, self, cleaner_settings, rule_for=cleaner_rule_for, coordinator_topics=coordinator_topics
@@ -139,6 +143,7 @@ class LogManager:
             self._close_files()
             raise
         self._schedule_retention()
+        self._schedule_producer_check()
 
     def _open_folders(self, metadata: MetadataImage) -> None:
         self._metadata = metadata
@@ -229,9 +234,10 @@ class LogManager:
 
     def close(self, *, clean: bool) -> None:
         """Flush and close every log. With `clean` the next start trusts the files, unless a log went offline."""
-        if self._retention_timer is not None:
-            self._retention_timer.cancel()
-            self._retention_timer = None
+        for timer in (self._retention_timer, self._producer_timer):
+            if timer is not None:
+                timer.cancel()
+        self._retention_timer = self._producer_timer = None
         self.cleaner.stop()
         self._flusher.close()
         sound = [log.close(clean=clean) for log in self._logs.values()]
@@ -389,11 +395,10 @@ class LogManager:
         return results
 
     def apply_retention(self) -> None:
-        """Delete segments by retention time and size, and forget producers that were silent for long."""
+        """Delete segments by retention time and size."""
         now = self._env.clock.wall_ms()
         starts: dict[PartitionLog, int] = {}
         for log in list(self._logs.values()):
-            log.producers.remove_expired(now, log.settings.producer_id_expiration_ms)
             start = log.retention_start(now)
             if start != log.log_start_offset:
                 starts[log] = start
@@ -436,6 +441,16 @@ class LogManager:
     def _on_retention_timer(self) -> None:
         self._schedule_retention()
         self.apply_retention()
+
+    def _schedule_producer_check(self) -> None:
+        clock = self._env.clock
+        self._producer_timer = clock.call_at(clock.now_ms() + self._producer_check_ms, self._forget_silent_producers)
+
+    def _forget_silent_producers(self) -> None:
+        self._schedule_producer_check()
+        now = self._env.clock.wall_ms()
+        for log in self._logs.values():
+            log.producers.remove_expired(now, log.settings.producer_id_expiration_ms)
 
     # Small files and names.
 
