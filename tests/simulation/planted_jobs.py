@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from shareq.broker import coordinators, transaction_markers
+from shareq.broker.fetch_wait import FetchWaits
 from shareq.broker.group_offsets import GroupOffsetsService
 from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.broker.log.partition_log import PartitionLog
@@ -71,6 +72,17 @@ def a_new_epoch_leaves_the_transaction_open() -> AbstractContextManager[object]:
         return original(transaction, *arguments)
 
     return replaced((shard, "initialize", initialize))
+
+
+def ends_of_transactions_wake_nobody() -> AbstractContextManager[object]:
+    original = FetchWaits.on_high_watermark
+
+    def on_high_watermark(self: FetchWaits, log: PartitionLog) -> None:
+        read = log.read(max(log.high_watermark - 1, log.log_start_offset), 1, upto=log.high_watermark)
+        if isinstance(read, ErrorCode) or not any(span.is_control for span in read.batches):
+            original(self, log)
+
+    return replaced((FetchWaits, "on_high_watermark", on_high_watermark))
 
 
 def aborted_transactions_are_not_told() -> AbstractContextManager[object]:
@@ -221,12 +233,13 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
     a_start_forgets_prepared_transactions: ("is decided, and not ended",),
     transactions_never_time_out: ("is open at",),
     a_new_epoch_leaves_the_transaction_open: (HANGS, ABORTED, NEVER_DONE),
+    ends_of_transactions_wake_nobody: (" waits for slot",),
     aborted_transactions_are_not_told: (ABORTED, "its transaction is aborted"),
     the_epoch_is_not_checked_on_adding_partitions: (NOT_FENCED,),
     the_epoch_is_not_checked_on_ending: (NOT_FENCED,),
-    pending_offsets_count_at_once: (WRONG_OFFSET,),
-    aborted_offsets_are_kept: (WRONG_OFFSET,),
-    pending_offsets_count_as_stable: ("is answered as stable, and one is pending", DOUBLED),
+    pending_offsets_count_at_once: (WRONG_OFFSET, REPLAYED),
+    aborted_offsets_are_kept: (WRONG_OFFSET, REPLAYED),
+    pending_offsets_count_as_stable: ("is answered as stable, and one is pending", DOUBLED, WRONG_OFFSET),
     markers_are_not_replayed: (REPLAYED, NEVER_DONE, WRONG_OFFSET),
     offsets_are_answered_before_they_are_durable: (WRONG_OFFSET,),
     the_generation_is_not_checked_on_committing: (DUE, DOUBLED),

@@ -96,10 +96,10 @@ class Jobs:
         if not copying:
             return
         worker = rng.choice(copying)
-        for _ in range(12):
+        for _ in range(16):
             if not worker.is_about_to_end:
                 worker.go_on()
-                world.settle()
+                world.advance(50)
         if not worker.is_about_to_end:
             return
         world.seen["troubles at the end of a transaction"] += 1
@@ -271,6 +271,8 @@ class Jobs:
         if not self.groups:
             return
         audit_jobs(self._world)
+        for worker in self._workers():
+            worker.check_waiting()
         self._view.look()
         if self.all_is_well() and not self.is_torn():
             hidden = self._view.hidden()

@@ -19,11 +19,14 @@ class Found(NamedTuple):
     position: int
 
 
-def fetch_request(slot: Slot, position: int, *, committed: bool, max_bytes: int = 1 << 20) -> FetchRequest:
-    """For one partition, without a session, answered at once."""
+def fetch_request(
+    slot: Slot, position: int, *, committed: bool, max_bytes: int = 1 << 20, wait_ms: int = 0
+) -> FetchRequest:
+    """For one partition, without a session, answered with the first byte, or when so many ms are over."""
     partition = FetchPartition(slot.partition, fetch_offset=position, partition_max_bytes=max_bytes)
     return FetchRequest(
-        max_wait_ms=0,
+        max_wait_ms=wait_ms,
+        min_bytes=1,
         max_bytes=max_bytes,
         isolation_level=int(committed),
         topics=[FetchTopic(slot.topic, partitions=[partition])],

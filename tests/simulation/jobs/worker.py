@@ -55,6 +55,7 @@ class Worker:
         self._positions: dict[Slot, int] = {}
         self._attempt: Attempt | None = None
         self._unsure: Attempt | None = None
+        self._waits_at: tuple[Slot, int] | None = None  # a fetch for that position has nothing to answer yet
         self._leaves = False
         self._silent_until = 0
         self._now = self._earlier = self.membership.identity
@@ -133,7 +134,17 @@ class Worker:
         self._positions.clear()
         self._work = Runner(self._live())
 
+    def check_waiting(self) -> None:
+        """A fetch that waits has nothing to wait for but records; nothing is under way."""
+        if self._waits_at is not None:
+            slot, position = self._waits_at
+            log = self._world.log(slot)
+            upto = log.last_stable_offset if self._group.committed else log.high_watermark
+            if position < upto and log.refusal is ErrorCode.NONE:
+                raise InvariantBroken(f"{self._group.id} waits for slot {slot.index} at {position}, it has {upto}")
+
     def _drop(self) -> None:
+        self._waits_at = None
         self._work.drop()
         if self._beat is not None:
             self._beat.drop()
@@ -189,8 +200,15 @@ class Worker:
 
     def _read(self, slot: Slot, position: int) -> Script[tuple[list[tuple[int, bytes]], int]]:
         world, committed = self._world, self._group.committed
-        request = fetch_request(slot, position, committed=committed, max_bytes=world.rng.choice((1, 300, 1 << 20)))
-        response = yield world.call("fetch", request, VERSION, self._connection)
+        wait_ms = 0 if self.steady else world.rng.choice((0, 0, 100, 500))
+        most = world.rng.choice((1, 300, 1 << 20))
+        request = fetch_request(slot, position, committed=committed, max_bytes=most, wait_ms=wait_ms)
+        answer = world.call("fetch", request, VERSION, self._connection)
+        if not answer.done:
+            world.seen["fetches that waited"] += 1
+            self._waits_at = slot, position
+        response = yield answer
+        self._waits_at = None
         assert isinstance(response, FetchResponse)
         row = row_of(response)
         if row.error_code:
