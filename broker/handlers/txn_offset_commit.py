@@ -16,7 +16,12 @@ from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACT
 from shareq.broker.transactional_offsets import as_offset_commit, commit_offsets
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic, OffsetCommitResponse
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
 from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
@@ -60,11 +65,15 @@ def _take_out_unknown(ctx: RequestContext, offsets: OffsetCommitRequest) -> _Err
     left: list[OffsetCommitRequestTopic] = []
     for topic in offsets.topics:
         image = ctx.broker.metadata.topic(topic.name)
-        error = READ_TOPIC.error if topic.name in refused else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        there = (
-            [] if topic.name in refused else [each for each in topic.partitions if _has(image, each.partition_index)]
-        )
-        errors |= {(topic.name, each.partition_index): error for each in topic.partitions if each not in there}
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if topic.name in refused:
+            image, error = None, READ_TOPIC.error
+        there: list[OffsetCommitRequestPartition] = []
+        for each in topic.partitions:
+            if _has(image, each.partition_index):
+                there.append(each)
+            else:
+                errors[topic.name, each.partition_index] = error
         if there and image is not None:
             left.append(OffsetCommitRequestTopic(topic.name, image.topic_id, there))
     offsets.topics = left

@@ -16,6 +16,7 @@ from shareq.coordinator.transaction.metadata import TransactionState
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.end_txn import EndTxnRequest
+from shareq.protocol.generated.offset_commit import OffsetCommitRequestPartition
 from shareq.protocol.generated.produce import ProduceRequest, ProduceResponse
 from shareq.protocol.records.control import ControlType
 from tests.support.mock_transport import BrokerWorld
@@ -389,6 +390,19 @@ def test_offsets_of_a_fenced_producer(versions: Versions) -> None:
     zombie = world.producer(versions)
     world.producer(versions)
     assert zombie.commit_offsets("g", {("a", 0): 7}) == [ErrorCode.INVALID_PRODUCER_EPOCH]
+
+
+def test_many_offsets_in_one_request_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a request of 10,000 offsets stops the broker for a minute."""
+
+    def compared(one: object, other: object) -> bool:
+        raise AssertionError(f"{one} == {other}")
+
+    world = World()
+    producer = world.producer()
+    monkeypatch.setattr(OffsetCommitRequestPartition, "__eq__", compared)
+    offsets = {("a", 0): 5, ("a", 1): 6, ("a", 7): 7}
+    assert producer.commit_offsets("g", offsets) == [NONE, NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
 def test_offsets_of_a_member_that_is_none() -> None:
