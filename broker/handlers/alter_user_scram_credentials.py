@@ -2,7 +2,7 @@
 
 Behaviour: every user stands alone; what can be done is, in one commit. The client sends the salted password, never the
 password; of that only the keys are kept. A user named twice is DUPLICATE_RESOURCE, removing what is not there
-RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, and a salt of less than 12 bytes,
+RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, a salt of less than 12 bytes, and no salted password,
 UNACCEPTABLE_CREDENTIAL. ALTER on the cluster is needed. Who is connected stays so.
 """
 
@@ -95,4 +95,6 @@ def _change(ctx: RequestContext, wanted: ScramCredentialDeletion | ScramCredenti
     if len(wanted.salt) < MIN_SALT_BYTES:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, f"The salt is shorter than {MIN_SALT_BYTES} bytes")
     salted = bytes(wanted.salted_password)
+    if not salted:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password is empty")
     return PutScram(key, credential_from_salted(mechanism, bytes(wanted.salt), salted, wanted.iterations))

@@ -163,6 +163,7 @@ def test_credentials_are_set_described_and_removed() -> None:
         (upsert("u", iterations=4095), ErrorCode.UNACCEPTABLE_CREDENTIAL),
         (upsert("u", iterations=16385), ErrorCode.UNACCEPTABLE_CREDENTIAL),
         (upsert("u", salt=b"short"), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (ScramCredentialUpsertion("u", 1, 4096, SALT, b""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
     ],
 )
 def test_a_credential_that_is_not_taken(change: ScramCredentialUpsertion, error: ErrorCode) -> None:
