@@ -101,8 +101,8 @@ class Session:
     def produce(self, topic: str, values: Iterable[tuple[int, bytes]], *, time_ms: int = 0) -> None:
         """Write (partition, value) records, all in one batch a partition. `time_ms` is their timestamp; 0: now."""
         failures: list[object] = []
-        settings = {"bootstrap.servers": self.broker.bootstrap, "linger.ms": 50, **admin.QUIET}
-        producer = Producer(settings)
+        wait_for_all_ms = 60_000  # until `flush`, which waits no longer
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": wait_for_all_ms, **admin.QUIET})
         for partition, value in values:
             producer.produce(
                 topic,
