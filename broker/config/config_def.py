@@ -113,7 +113,8 @@ class OneOf:
 
     @property
     def allowed(self) -> str:
-        return f"must be one of {', '.join(self.choices)}"
+        named = [choice for choice in self.choices if choice]
+        return f"must be {'empty or ' if '' in self.choices else ''}one of {', '.join(named)}"
 
     def accepts(self, value: ConfigValue) -> bool:
         texts = value if isinstance(value, tuple) else (value,)
