@@ -12,8 +12,8 @@ SPARK_BIN   := .venv-spark/bin
 SPARK_READY := .venv-spark/.ready
 SPARK_RUN   := $(SPARK_BIN)/python
 CLUSTER := tests/interop/test_client_cluster.py
-# They mostly wait for their brokers and clients, so three at once; each file has a broker of its own.
-INTEROP := -q -rsx -m "interop and not thorough" --numprocesses=3 --dist=loadfile --ignore=tests/differential --ignore=$(CLUSTER)
+# They mostly wait for their brokers and clients, so several at once; each file has a broker of its own.
+INTEROP := -q -rsx -m "interop and not thorough" --dist=loadfile --ignore=tests/differential --ignore=$(CLUSTER)
 SOURCES := tests bench examples scripts
 
 .DEFAULT_GOAL := help
@@ -102,11 +102,11 @@ gen: $(READY)
 	$(RUN) -m shareq.protocol.generator
 
 interop: $(READY)
-	$(WITHIN) 480 $(BIN)/pytest $(INTEROP) $(ARGS)
+	$(WITHIN) 480 $(BIN)/pytest $(INTEROP) --numprocesses=2 $(ARGS)
 
 # Apache Kafka races with itself now and then: what fails is asked once more, alone, and has to fail again to count.
 interop-apache: $(READY)
-	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --broker=apache $(ARGS) \
+	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=3 --broker=apache $(ARGS) \
 	|| $(WITHIN) 300 $(BIN)/pytest $(INTEROP) --numprocesses=1 --broker=apache --last-failed --last-failed-no-failures=none $(ARGS)
 
 interop-cluster: $(READY)
