@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.coordinators import replay_log
-from shareq.broker.group_coordinator import group_coordinator_settings
 from shareq.broker.share_coordinator import share_coordinator_settings
-from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
-from shareq.coordinator.group.serde import GROUP_SERDE
-from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.broker.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import combine
-from shareq.protocol.errors import ErrorCode
 from tests.simulation.ledger import InvariantBroken
+from tests.simulation.replayed import replayed, replayed_groups
 
 if TYPE_CHECKING:
     from tests.simulation.group import Group
@@ -33,17 +29,15 @@ def share_states(world: World) -> dict[SharePartitionKey, ShareState]:
     partitions = broker.share_coordinator.partitions
     settings = share_coordinator_settings(broker.config)
     states: dict[SharePartitionKey, ShareState] = {}
-    for route in range(partitions.count):
-        log = broker.logs.get(SHARE_GROUP_STATE, route)
-        if log.refusal is not ErrorCode.NONE:
-            continue
-        replayed = ShareCoordinatorShard(broker.metadata, world.clock.wall_ms, settings)
-        replay_log(log, replayed, SHARE_STATE_SERDE)
-        live = partitions.get(route).shard
-        for key in {*live.share_partitions(), *replayed.share_partitions()}:
-            state, after = live.state_of(key), replayed.state_of(key)
-            if _told(state) != _told(after):
-                raise InvariantBroken(f"{key.text()}: live {_told(state)}, replayed {_told(after)}")
+
+    def new_shard() -> ShareCoordinatorShard:
+        return ShareCoordinatorShard(broker.metadata, world.clock.wall_ms, settings)
+
+    for _, live, after in replayed(world, partitions, SHARE_GROUP_STATE, SHARE_STATE_SERDE, new_shard):
+        for key in {*live.share_partitions(), *after.share_partitions()}:
+            state, told = live.state_of(key), _told(after.state_of(key))
+            if _told(state) != told:
+                raise InvariantBroken(f"{key.text()}: live {_told(state)}, replayed {told}")
             if state is not None:
                 states[key] = state
     return states
@@ -81,20 +75,11 @@ def check_nothing_left(world: World) -> None:
 
 def check_groups(world: World, states: dict[SharePartitionKey, ShareState]) -> None:
     """Replaying the group coordinator's log gives the live groups; what they take for initialised has a state."""
-    broker = world.broker
-    partitions = broker.group_coordinator.partitions
-    settings = group_coordinator_settings(broker.config)
-    for route in range(partitions.count):
-        log = broker.logs.get(CONSUMER_OFFSETS, route)
-        if log.refusal is not ErrorCode.NONE:
-            continue
-        replayed = GroupCoordinatorShard(broker.metadata, broker.configs, world.clock.wall_ms, settings)
-        replay_log(log, replayed, GROUP_SERDE)
-        live = partitions.get(route).shard
+    count = world.broker.group_coordinator.partitions.count
+    for route, live, after in replayed_groups(world):
         for group in world.groups:
-            if group_partition_for(group.id, partitions.count) == route:
-                after = replayed.share_group(group.id)
-                _check_group(world, group, live.share_group(group.id), after, states)
+            if group_partition_for(group.id, count) == route:
+                _check_group(world, group, live.share_group(group.id), after.share_group(group.id), states)
 
 
 def _check_group(

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shareq.broker.coordinators import replay_log
-from shareq.broker.group_coordinator import group_coordinator_settings
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.broker.transaction_coordinator import transaction_coordinator_settings
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.member import PartitionEpochs
-from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.share.keys import group_partition_for
 from shareq.coordinator.transaction.metadata import NO_PRODUCER_EPOCH, TopicPartition, Transaction, TransactionState
@@ -21,6 +18,7 @@ from shareq.coordinator.transaction.records import TRANSACTION_SERDE
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 from shareq.protocol.errors import ErrorCode
 from tests.simulation.ledger import InvariantBroken
+from tests.simulation.replayed import replayed, replayed_groups
 from tests.simulation.topics import SECOND
 
 if TYPE_CHECKING:
@@ -39,18 +37,10 @@ def audit_jobs(world: World) -> None:
 
 
 def _check_groups(world: World) -> None:
-    broker = world.broker
-    partitions = broker.group_coordinator.partitions
-    settings = group_coordinator_settings(broker.config)
-    for route in range(partitions.count):
-        log = broker.logs.get(CONSUMER_OFFSETS, route)
-        if log.refusal is not ErrorCode.NONE:
-            continue
-        after = GroupCoordinatorShard(broker.metadata, broker.configs, world.clock.wall_ms, settings)
-        replay_log(log, after, GROUP_SERDE)
-        live = partitions.get(route).shard
+    count = world.broker.group_coordinator.partitions.count
+    for route, live, after in replayed_groups(world):
         for group in world.jobs.groups:
-            if group_partition_for(group.id, partitions.count) == route:
+            if group_partition_for(group.id, count) == route:
                 _check_same(f"group {group.id}", _group_told(live, group), _group_told(after, group))
                 _check_owners(live.consumer.group(group.id))
         _check_same("offsets", sorted(live.offsets.store.all()), sorted(after.offsets.store.all()))
@@ -111,13 +101,11 @@ def _check_transactions(world: World) -> None:
     broker = world.broker
     partitions = broker.transaction_coordinator.partitions
     settings = transaction_coordinator_settings(broker.config)
-    for route in range(partitions.count):
-        log = broker.logs.get(TRANSACTION_STATE, route)
-        if log.refusal is not ErrorCode.NONE:
-            continue
-        after = TransactionCoordinatorShard(world.clock.wall_ms, lambda: ErrorCode.NONE, lambda: 2, settings)
-        replay_log(log, after, TRANSACTION_SERDE)
-        live = partitions.get(route).shard
+
+    def new_shard() -> TransactionCoordinatorShard:
+        return TransactionCoordinatorShard(world.clock.wall_ms, lambda: ErrorCode.NONE, lambda: 2, settings)
+
+    for _, live, after in replayed(world, partitions, TRANSACTION_STATE, TRANSACTION_SERDE, new_shard):
         for name in world.jobs.transactional_ids:
             _check_same(
                 f"transactional id {name}", _transaction_told(live.get(name)), _transaction_told(after.get(name))

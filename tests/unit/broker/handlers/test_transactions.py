@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -19,6 +18,7 @@ from shareq.protocol.generated.end_txn import EndTxnRequest
 from shareq.protocol.generated.offset_commit import OffsetCommitRequestPartition
 from shareq.protocol.generated.produce import ProduceRequest, ProduceResponse
 from shareq.protocol.records.control import ControlType
+from tests.support.broken_disk import broken, second_write_broken
 from tests.support.mock_transport import BrokerWorld
 from tests.support.offsets_client import OffsetsClient, Row
 from tests.support.requests import batch, fetch, fetch_request, produce
@@ -504,11 +504,6 @@ def test_a_crash_at_every_step_of_the_end(commit: bool, ticks: int) -> None:
         assert world.state() is TransactionState.ONGOING
 
 
-def broken(part: str) -> Callable[[str, str], OSError | None]:
-    """Writes to files whose path has that in it fail."""
-    return lambda kind, path: OSError(errno.EIO, "broken", path) if kind == "write" and part in path else None
-
-
 def test_a_marker_that_cannot_be_written_is_tried_again() -> None:
     world = World()
     producer = world.producer()
@@ -578,16 +573,7 @@ def test_an_end_that_cannot_be_noted_is_noted_later() -> None:
     world = World()
     producer = world.producer()
     producer.write("a", b"x")
-    writes = 0
-
-    def second(kind: str, path: str) -> OSError | None:
-        nonlocal writes
-        if kind != "write" or TRANSACTION_STATE not in path:
-            return None
-        writes += 1
-        return OSError(errno.EIO, "broken", path) if writes == 2 else None
-
-    world.world.fs.fail = second
+    world.world.fs.fail = second_write_broken(TRANSACTION_STATE)
     assert producer.commit() is NONE
     world.world.fs.fail = None
     assert (world.markers("a"), world.state()) == ([COMMIT], TransactionState.PREPARE_COMMIT)

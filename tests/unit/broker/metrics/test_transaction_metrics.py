@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import errno
-
 import pytest
 
 from shareq.broker.internal_topics import ensure
 from shareq.broker.topic_names import TRANSACTION_STATE
 from shareq.broker.transaction_markers import RETRY_MS
 from shareq.protocol.errors import ErrorCode
+from tests.support.broken_disk import broken, second_write_broken
 from tests.support.metrics import Scraped, scraped
 from tests.support.mock_transport import BrokerWorld
 from tests.support.requests import TIMESTAMP_MS, batch, produce
@@ -151,7 +150,7 @@ def test_markers_that_cannot_be_written() -> None:
     producer.write("a", b"x")
     producer.write("b", b"x")
     fs = world.world.fs
-    fs.fail = lambda kind, path: OSError(errno.EIO, "broken", path) if kind == "write" and "/b-0/" in path else None
+    fs.fail = broken("/b-0/")
     assert producer.commit() is NONE
     for seconds in range(3):
         told = world.scrape()
@@ -168,16 +167,7 @@ def test_an_end_that_cannot_be_noted() -> None:
     world = World()
     producer = world.producer()
     producer.write("a", b"x")
-    writes = 0
-
-    def second(kind: str, path: str) -> OSError | None:
-        nonlocal writes
-        if kind != "write" or TRANSACTION_STATE not in path:
-            return None
-        writes += 1
-        return OSError(errno.EIO, "broken", path) if writes == 2 else None
-
-    world.world.fs.fail = second
+    world.world.fs.fail = second_write_broken(TRANSACTION_STATE)
     assert producer.commit() is NONE
     world.world.fs.fail = None
     told = world.scrape()
@@ -191,7 +181,7 @@ def test_a_decision_that_is_carried_out_after_a_restart() -> None:
     producer = world.producer()
     producer.write("a", b"x")
     fs = world.world.fs
-    fs.fail = lambda kind, path: OSError(errno.EIO, "broken", path) if kind == "write" and "/a-0/" in path else None
+    fs.fail = broken("/a-0/")
     assert producer.commit() is NONE
     fs.fail = None
     world.world.crash()

@@ -1,0 +1,47 @@
+"""Coordinators beside what their logs say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from shareq.broker.coordinator_partitions import CoordinatorPartitions, ShardT
+from shareq.broker.coordinators import replay_log
+from shareq.broker.group_coordinator import group_coordinator_settings
+from shareq.broker.topic_names import CONSUMER_OFFSETS
+from shareq.coordinator.group.serde import GROUP_SERDE
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.shard import RecordSerde
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+def replayed(
+    world: World,
+    partitions: CoordinatorPartitions[ShardT],
+    topic: str,
+    serde: RecordSerde,
+    new_shard: Callable[[], ShardT],
+) -> Iterator[tuple[int, ShardT, ShardT]]:
+    """Each partition's number, its live shard, and a new one into which its log was replayed; none of a log that is
+    offline.
+    """
+    for route in range(partitions.count):
+        log = world.broker.logs.get(topic, route)
+        if log.refusal is ErrorCode.NONE:
+            after = new_shard()
+            replay_log(log, after, serde)
+            yield route, partitions.get(route).shard, after
+
+
+def replayed_groups(world: World) -> Iterator[tuple[int, GroupCoordinatorShard, GroupCoordinatorShard]]:
+    """The same of the group coordinator."""
+    broker = world.broker
+    settings = group_coordinator_settings(broker.config)
+
+    def new_shard() -> GroupCoordinatorShard:
+        return GroupCoordinatorShard(broker.metadata, broker.configs, world.clock.wall_ms, settings)
+
+    return replayed(world, broker.group_coordinator.partitions, CONSUMER_OFFSETS, GROUP_SERDE, new_shard)
