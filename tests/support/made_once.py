@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,3 +17,16 @@ def made_once(there: Callable[[], bool], make: Callable[[], None], lock: Path) -
         fcntl.flock(file, fcntl.LOCK_EX)
         if not there():
             make()
+
+
+def folder_made_once(folder: Path, fill: Callable[[Path], None]) -> Path:
+    """The folder, after `fill` has put into an empty one what belongs there; a failure leaves no half of it."""
+
+    def make() -> None:
+        fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")
+        fresh.mkdir(parents=True)
+        fill(fresh)
+        fresh.rename(folder)
+
+    made_once(folder.exists, make, folder.with_suffix(".lock"))
+    return folder

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import shutil
 import subprocess
-import uuid
 from pathlib import Path
 from typing import Final
 
 from tests.support.apache_kafka import CACHE
-from tests.support.made_once import made_once
+from tests.support.made_once import folder_made_once
 
 POM: Final = Path(__file__).with_name("spark_kafka.pom.xml")
 CONNECTOR: Final = "4.2.0"
@@ -21,15 +20,12 @@ def connector_jars() -> list[Path]:
     """What `spark.jars` is to name. RuntimeError with Maven's output when it cannot be fetched, or without Maven."""
     folder = CACHE / "spark-kafka" / hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
 
-    def fetch() -> None:
+    def fetch_into(fresh: Path) -> None:
         if shutil.which("mvn") is None:
             raise RuntimeError("mvn is not on the PATH: it fetches Spark's Kafka source")
-        fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")
         command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies", f"-DoutputDirectory={fresh}"]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=480)
         if done.returncode:
             raise RuntimeError(f"Maven could not fetch Spark's Kafka source:\n{done.stdout}{done.stderr}")
-        fresh.rename(folder)
 
-    made_once(folder.exists, fetch, folder.with_suffix(".lock"))
-    return sorted(folder.glob("*.jar"))
+    return sorted(folder_made_once(folder, fetch_into).glob("*.jar"))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tests.interop.support.json_process import JsonProcess, ProgramError
 from tests.support.apache_kafka import CACHE, class_path, why_unavailable
-from tests.support.made_once import made_once
+from tests.support.made_once import folder_made_once
 
 SOURCE = Path(__file__).resolve().parents[1] / "java" / "src" / "Driver.java"
 
@@ -55,14 +55,11 @@ def compiled(source: Path) -> Path:
     """The folder with a driver's classes; javac runs when the source has changed."""
     folder = CACHE / "interop-driver" / hashlib.sha256(source.read_bytes()).hexdigest()[:12]
 
-    def compile_it() -> None:
-        fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")
+    def compile_into(fresh: Path) -> None:
         command = ["javac", "-Xlint:all", "-Xlint:-classfile", "-Xlint:-path", "-d", str(fresh), "-cp", class_path()]
         subprocess.run([*command, str(source)], check=True)
-        fresh.rename(folder)
 
-    made_once(folder.exists, compile_it, folder.with_suffix(".lock"))
-    return folder
+    return folder_made_once(folder, compile_into)
 
 
 class JavaProcess(JsonProcess):

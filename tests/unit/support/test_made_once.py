@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.made_once import made_once
+from tests.support.made_once import folder_made_once, made_once
 
 
 def test_who_comes_meanwhile_waits_and_does_not_make_it_again(tmp_path: Path) -> None:
@@ -40,3 +40,18 @@ def test_after_a_failure_the_next_one_tries(tmp_path: Path) -> None:
         made_once((tmp_path / "thing").exists, fail, tmp_path / "lock")
     made_once((tmp_path / "thing").exists, (tmp_path / "thing").touch, tmp_path / "lock")
     assert (tmp_path / "thing").exists()
+
+
+def test_a_folder_that_could_not_be_filled_is_not_there(tmp_path: Path) -> None:
+    folder = tmp_path / "cache" / "jars"
+
+    def half(fresh: Path) -> None:
+        (fresh / "one.jar").touch()
+        raise RuntimeError("no network")
+
+    with pytest.raises(RuntimeError, match="no network"):
+        folder_made_once(folder, half)
+    assert not folder.exists()
+    made = folder_made_once(folder, lambda fresh: (fresh / "both.jar").touch())
+    assert [file.name for file in made.iterdir()] == ["both.jar"]
+    assert folder_made_once(folder, half) == folder

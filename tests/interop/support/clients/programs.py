@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -19,7 +18,7 @@ from tests.interop.support.clients.commands import Unavailable
 from tests.interop.support.java_driver import JavaProcess, why_no_java
 from tests.interop.support.json_process import JsonProcess
 from tests.support.apache_kafka import CACHE
-from tests.support.made_once import made_once
+from tests.support.made_once import folder_made_once
 
 HERE: Final = Path(__file__).parents[2]
 TIMEOUT_S: Final = 60
@@ -67,16 +66,12 @@ def _built(source: Path, build: Callable[[Path], None]) -> Path:
     digest = hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files))
     folder = CACHE / f"interop-{source.name}" / digest.hexdigest()[:12]
 
-    def make() -> None:
-        fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")
-        fresh.mkdir(parents=True)
+    def fill(fresh: Path) -> None:
         for file in files:
             shutil.copy(file, fresh)
         build(fresh)
-        fresh.rename(folder)
 
-    made_once(folder.exists, make, folder.with_suffix(".lock"))
-    return folder
+    return folder_made_once(folder, fill)
 
 
 def _go_build(folder: Path) -> None:
