@@ -22,17 +22,18 @@ __all__ = ["KafkaShareSource", "register"]
 def register(spark: SparkSession | None = None) -> None:
     """Make the format `kafka-share` known to a session, classic or Connect; without one, to the active session.
 
-    Raises PySparkNeeded (an ImportError) without PySpark 4.2 or newer, RuntimeError where no session is active.
+    Needed before several queries start at once in one session, whose tasks may fail otherwise (docs/spark.md). Raises
+    PySparkNeeded (an ImportError) without PySpark 4.2 or newer, RuntimeError where no session is active.
     """
     from shareq.spark.versions import check_pyspark
 
     check_pyspark()
-    from shareq.spark.data_source import KafkaShareSource
+    from shareq.spark import registration
 
     session = _active() if spark is None else spark
     if session is None:
         raise RuntimeError("no Spark session is active: start one first, or call shareq.spark.register(spark)")
-    session.dataSource.register(KafkaShareSource)
+    registration.register(session)
 
 
 def __getattr__(name: str) -> Any:

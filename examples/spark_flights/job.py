@@ -19,7 +19,6 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import avg, col, count, split
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
@@ -32,9 +31,6 @@ from shareq.spark.report import ProgressLog
 LOG4J = Path(__file__).with_name("log4j2.properties")
 # Soon at work rather than fast in the end: this job is over in a minute.
 SMALL = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-# Of each query. Two that start at the same moment share Spark's copy of the source's Python function: now and then a
-# task cannot be read (java.io.OptionalDataException) and its query fails. It goes on from its checkpoint.
-RESTARTS = 3
 
 
 def main() -> int:
@@ -57,19 +53,9 @@ def main() -> int:
             partial(write_counts, options.out / "carriers.json")
         ),
     }
-    running = {name: start(writer, name, options) for name, writer in writers.items()}
-    restarts = dict.fromkeys(writers, RESTARTS)
+    running = [start(writer, name, options) for name, writer in writers.items()]
     while running:
-        for name, query in list(running.items()):
-            try:
-                if query.awaitTermination(1):
-                    del running[name]
-            except StreamingQueryException as error:
-                if restarts[name] == 0:
-                    raise
-                restarts[name] -= 1
-                print(f"{name}: started again after {error}", file=sys.stderr)
-                running[name] = start(writers[name], name, options)
+        running = [query for query in running if not query.awaitTermination(1)]  # raises what a query failed with
     spark.stop()
     return 0
 

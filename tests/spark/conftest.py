@@ -74,7 +74,10 @@ def spark_folder() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def spark(spark_folder: Path) -> Iterator[SparkSession]:
     """One session, local[2], for all tests: starting one takes some seconds. Stop the queries you start."""
+    from shareq.spark import register
+
     session = open_session(spark_folder)
+    register(session)  # tests start several queries
     yield session
     session.stop()
     gc.collect()

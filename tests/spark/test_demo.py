@@ -18,7 +18,7 @@ def test_the_demo_with_a_part_of_the_flights(tmp_path: Path, request: pytest.Fix
     report = tmp_path / "report.html"
     command = [sys.executable, "-m", "examples.spark_flights", "--flights", "40000", "--report", str(report)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=440, env=spark_environment())
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[:3000] + "\n...\n" + done.stderr[-3000:]
     assert "broker killed with SIGKILL" in done.stdout
     assert "driver killed with SIGKILL" in done.stdout
     last = next(line for line in done.stdout.splitlines() if line.startswith("  all "))

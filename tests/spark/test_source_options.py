@@ -103,13 +103,35 @@ def test_an_offset_of_a_newer_release_is_refused(stream: ShareStream) -> None:
         stream.drain()
 
 
-def test_registering_again_does_no_harm(stream: ShareStream, spark: SparkSession) -> None:
-    """By `import shareq.spark` with a session, by `register`, and by Spark's own look-up, which all tests here use."""
+def test_spark_finds_the_source_by_itself_and_registering_it_does_no_harm(
+    stream: ShareStream, spark: SparkSession
+) -> None:
+    """By its look-up of modules, by `import shareq.spark` with a session, by `register`, with and without one."""
+    import shareq.spark
+
+    stream.spark = spark.newSession()  # knows nothing of what is registered in others
+    stream.create()
+    first = stream.produce(5)
+    (batch,) = stream.drain()
+    assert sorted(row.value for row in batch.rows) == sorted(first)
+    shareq.spark.register(stream.spark)
+    shareq.spark.register()
+    second = stream.produce(5, start=5)
+    (batch,) = stream.drain()
+    assert sorted(row.value for row in batch.rows) == sorted(second)
+
+
+def test_a_query_that_starts_adds_nothing_to_what_all_queries_share(stream: ShareStream, spark: SparkSession) -> None:
+    """Spark's map of the workers' environment is written without a lock whenever a query starts. One that grows there
+    while another query starts is broken for good, and so is every later query of the session: it must not grow.
+    """
     import shareq.spark
 
     shareq.spark.register(spark)
-    shareq.spark.register()
-    stream.create()
-    values = stream.produce(5)
-    (batch,) = stream.drain()
-    assert sorted(row.value for row in batch.rows) == sorted(values)
+    manager = spark._jsparkSession.sessionState().dataSourceManager()
+    variables = manager.lookupDataSource("kafka-share").dataSourceCls().envVars()
+    before = set(variables)
+    stream.create().produce(5)
+    assert len(stream.drain()) == 1
+    assert variables["SPARK_PYTHON_RUNTIME"] == "PYTHON_WORKER"
+    assert set(variables) == before
