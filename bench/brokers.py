@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import shutil
 import signal
 import subprocess
@@ -11,13 +12,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol
 
 from tests.support.apache_kafka import ApacheKafka, answers, free_port
 
 Kind = Literal["shareq", "apache"]
-SCRATCH = Path(__file__).resolve().parents[1] / ".cache" / "bench"
+ROOT = Path(__file__).resolve().parents[1]
+SCRATCH = ROOT / ".cache" / "bench"
 
 
 class RunningBroker(Protocol):
@@ -54,6 +57,7 @@ class Shareq:
         return self.process.pid
 
     def start(self, timeout_s: float = 20) -> float:
+        compile_modules()
         command = [sys.executable, "-m", "shareq.broker", "serve", "--listen", self.address]
         command += ["--data-dir", str(self.folder / "data")]
         command += [argument for text in self.properties for argument in ("--set", text)]
@@ -81,6 +85,14 @@ class Shareq:
             except subprocess.TimeoutExpired:
                 self.process.send_signal(signal.SIGKILL)
                 self.process.wait()
+
+
+@cache
+def compile_modules() -> None:
+    """As pip leaves them. With PYTHONDONTWRITEBYTECODE, or after an edit, every start would compile some again."""
+    for package in (ROOT / "src" / "shareq").iterdir():
+        if package.is_dir():
+            compileall.compile_dir(package.resolve(), quiet=2)
 
 
 @contextmanager
