@@ -55,10 +55,10 @@ class ConfigService:
 
     def log_settings(self, name: str) -> LogSettings:
         """A topic's effective properties as its logs take them."""
-        if not self._metadata.configs(TOPIC, name):
-            return self._plain_log
         settings = self._logs.get(name)
         if settings is None:
+            if not self._metadata.configs(TOPIC, name):
+                return self._plain_log
             settings = self._logs[name] = topic_config.log_settings(self.topic(name), self.broker)
         return settings
 
@@ -68,19 +68,19 @@ class ConfigService:
 
     def share_group(self, group_id: str) -> ShareGroupSettings:
         """A share group's effective settings, whether or not it exists."""
-        if not self._metadata.configs(GROUP, group_id):
-            return self._plain_share_group
         settings = self._share_groups.get(group_id)
         if settings is None:
+            if not self._metadata.configs(GROUP, group_id):
+                return self._plain_share_group
             settings = self._share_groups[group_id] = group_config.share_group_settings(self.group(group_id))
         return settings
 
     def consumer_group(self, group_id: str) -> ConsumerGroupSettings:
         """A consumer group's effective settings, whether or not it exists."""
-        if not self._metadata.configs(GROUP, group_id):
-            return self._plain_consumer_group
         settings = self._consumer_groups.get(group_id)
         if settings is None:
+            if not self._metadata.configs(GROUP, group_id):
+                return self._plain_consumer_group
             settings = self._consumer_groups[group_id] = group_config.consumer_group_settings(self.group(group_id))
         return settings
 
