@@ -147,7 +147,16 @@ class ConsumerGroups:
         if request.member_epoch == LEAVE_STATIC_EPOCH:  # its session goes on: it has that long to come back
             self.timers.clear(REBALANCE, group.group_id, member.member_id)
             return CoordinatorResult(response, (left_for_a_while(group, member),))
-        return CoordinatorResult(response, self.conversions.without(group, (member.member_id,), now_ms))
+        return CoordinatorResult(response, self.without(group, (member.member_id,), now_ms))
+
+    def without(self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int) -> tuple[CoordinatorRecord, ...]:
+        """Records that take members out, see `Conversions.without`; what their patterns matched is forgotten."""
+        staying = [member for member_id, member in group.members.items() if member_id not in member_ids]
+        if not staying:
+            self._activity.pop(group.group_id, None)
+        elif group.resolved:
+            self.activity(group.group_id).matches.keep({member.subscribed_topic_regex for member in staying})
+        return self.conversions.without(group, member_ids, now_ms)
 
     # Reading
 
@@ -212,7 +221,7 @@ class ConsumerGroups:
             group = self.group(group_id)
             if group is not None:
                 logger.info("consumer group %s: members %s were silent or late", group_id, sorted(member_ids))
-                records.extend(self.conversions.without(group, member_ids, now_ms))
+                records.extend(self.without(group, member_ids, now_ms))
         return tuple(records)
 
     # Deciding

@@ -16,6 +16,7 @@ topic name. Only equality counts.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from struct import pack
 from typing import Final
 
@@ -24,8 +25,10 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 from shareq.coordinator.ports import MetadataImage, TopicImage
 
 _MAGIC: Final = 0
+_MOST_REMEMBERED: Final = 16_384  # topics: whoever subscribes to one of thousands asks for all with every epoch
 
 
+@lru_cache(_MOST_REMEMBERED)
 def topic_hash(topic: TopicImage) -> bytes:
     """8 bytes; differs when the topic was recreated or has grown, or when its replicas are in other racks."""
     name = topic.name.encode()

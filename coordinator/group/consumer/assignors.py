@@ -125,9 +125,16 @@ def _fill_by_subscription(
             load, least = loads[0]
             held[least].add((topic_id, partition))
             heapreplace(loads, (load + 1, least))
+    shared = [topic_id for topic_id in sorted(subscribers) if len(subscribers[topic_id]) > 1]
     # Every move lowers the sum of squared loads, so this ends.
-    while any([_even_out(topic_id, subscribers[topic_id], held) for topic_id in sorted(subscribers)]):  # noqa: C419
+    while _differ(held) and any([_even_out(topic_id, subscribers[topic_id], held) for topic_id in shared]):  # noqa: C419
         pass
+
+
+def _differ(held: Mapping[str, set[_TopicPartition]]) -> bool:
+    """Whether there are two members of whom one could hand something to the other."""
+    loads = [len(partitions) for partitions in held.values()]
+    return max(loads) - min(loads) >= 2
 
 
 def _even_out(topic_id: bytes, subscribers: list[str], held: dict[str, set[_TopicPartition]]) -> bool:

@@ -14,6 +14,7 @@ from shareq.coordinator.group.consumer.assignors import ASSIGNORS, ConsumerAssig
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup, ResolvedRegex
 from shareq.coordinator.group.consumer.joining import Sender
 from shareq.coordinator.group.consumer.member import ConsumerMember, CurrentAssignment
+from shareq.coordinator.group.consumer.patterns import InvalidRegularExpression, compiled
 from shareq.coordinator.group.consumer.reconciliation import Target, UnknownStateError, reconciled
 from shareq.coordinator.group.consumer.records import (
     assignment_epoch_record,
@@ -25,12 +26,7 @@ from shareq.coordinator.group.consumer.records import (
     target_record,
 )
 from shareq.coordinator.group.consumer.requests import Refused
-from shareq.coordinator.group.consumer.subscriptions import (
-    LEAST_RESOLVE_INTERVAL_MS,
-    InvalidRegularExpression,
-    compiled,
-    resolve,
-)
+from shareq.coordinator.group.consumer.subscriptions import due, resolve
 from shareq.coordinator.group.metadata_hash import metadata_hash
 from shareq.coordinator.ports import ConsumerGroupSettings, TopicNames
 from shareq.coordinator.shard import CoordinatorRecord
@@ -108,7 +104,10 @@ class Draft:
 
     def topic_ids_of(self, member: ConsumerMember) -> frozenset[bytes]:
         """The existing topics it subscribes to."""
-        topics = map(self.around.metadata.topic, self.group.topics_of(member, self.resolved))
+        return self._existing(self.group.topics_of(member, self.resolved))
+
+    def _existing(self, names: Iterable[str]) -> frozenset[bytes]:
+        topics = map(self.around.metadata.topic, names)
         return frozenset(topic.topic_id for topic in topics if topic is not None)
 
     # Patterns
@@ -118,34 +117,32 @@ class Draft:
         if not self.regex_changed and not self.group.resolved and not self.member.subscribed_topic_regex:
             return False
         wanted = {m.subscribed_topic_regex for m in self.members().values() if m.subscribed_topic_regex}
-        gone = sorted(self.group.resolved.keys() - wanted)
+        before = self.group.resolved
+        gone = sorted(before.keys() - wanted)
         is_visible = self.around.is_visible
-        due = [] if is_visible is None else self._due_regexes(wanted, activity)
-        self.resolved = {regex: each for regex, each in self.group.resolved.items() if regex in wanted}
-        if due and is_visible is not None:
-            names = (topic.name for topic in self.around.metadata.topics())
-            self.resolved.update(resolve(due, names, is_visible, self.around.wall_ms))
+        found = {} if is_visible is None else self._resolve_due(wanted, activity, is_visible)
+        self.resolved = {regex: each for regex, each in before.items() if regex in wanted} | found
         group_id = self.group.group_id
         self.records += [regex_record(group_id, regex, None) for regex in gone]
-        self.records += [regex_record(group_id, regex, self.resolved[regex]) for regex in due]
-        before = self.group.resolved
+        self.records += [regex_record(group_id, regex, each) for regex, each in found.items()]
         return self.regex_changed or any(
-            before.get(each, _UNRESOLVED).topics != self.resolved[each].topics for each in due
+            before.get(regex, _UNRESOLVED).topics != each.topics for regex, each in found.items()
         )
 
-    def _due_regexes(self, wanted: Collection[str], activity: Activity) -> list[str]:
-        """All when topics have come or a while has passed; otherwise those that were never matched."""
-        missing = sorted(set(wanted) - self.group.resolved.keys())
-        mine = self.member.subscribed_topic_regex
-        if mine in missing:
+    def _resolve_due(
+        self, wanted: Collection[str], activity: Activity, is_visible: Callable[[str], bool]
+    ) -> dict[str, ResolvedRegex]:
+        """What patterns match now, where that is not what they matched. Raises Refused: INVALID_REGULAR_EXPRESSION."""
+        before, around, mine = self.group.resolved, self.around, self.member.subscribed_topic_regex
+        if mine and mine not in before:
             _check_regex(mine)
-        last = max((each.timestamp_ms for each in self.group.resolved.values()), default=0)
-        age = self.around.wall_ms - last
-        refresh = age > self.around.regex_refresh_interval_ms
-        if refresh or (activity.topics_created and age > LEAST_RESOLVE_INTERVAL_MS):
-            activity.topics_created = False
-            return sorted(wanted)
-        return missing
+        regexes = due(wanted, mine, before, activity, around.regex_refresh_interval_ms, around.wall_ms)
+        if not regexes:
+            return {}
+        activity.matches.keep(wanted)
+        activity.matches.look_at(frozenset(topic.name for topic in around.metadata.topics()))
+        found, activity.to_match = resolve(regexes, activity.matches, before, is_visible, around.wall_ms)
+        return found
 
     # Epochs
 
@@ -206,7 +203,8 @@ class Draft:
         if group.assignment_epoch >= self.epoch or not self.around.may_assign(group):
             return group.assignment_epoch, self.sender.target
         members = self.members()
-        specs = {m: self._spec(member) for m, member in members.items()}
+        topic_ids: dict[frozenset[str], frozenset[bytes]] = {}  # many members subscribe to the same
+        specs = {m: self._spec(member, topic_ids) for m, member in members.items()}
         known = {topic_id for spec in specs.values() for topic_id in spec.topic_ids}
         images = {topic_id: self.around.metadata.topic_by_id(topic_id) for topic_id in known}
         counts = {topic_id: image.partitions for topic_id, image in images.items() if image is not None}
@@ -218,9 +216,14 @@ class Draft:
         self.records.append(assignment_epoch_record(group.group_id, self.epoch, self.around.wall_ms))
         return self.epoch, targets.get(self.member.member_id, NOTHING)
 
-    def _spec(self, member: ConsumerMember) -> ConsumerAssignorMember:
+    def _spec(
+        self, member: ConsumerMember, topic_ids: dict[frozenset[str], frozenset[bytes]]
+    ) -> ConsumerAssignorMember:
         target = self.sender.target if member is self.member else self.group.target_of(member.member_id)
-        return ConsumerAssignorMember(self.topic_ids_of(member), target, member.instance_id)
+        names = self.group.topics_of(member, self.resolved)
+        if names not in topic_ids:
+            topic_ids[names] = self._existing(names)
+        return ConsumerAssignorMember(topic_ids[names], target, member.instance_id)
 
     def _target_before(self, member_id: str) -> Assignment | None:
         """None: it has no record of one."""
@@ -244,9 +247,9 @@ def preferred_assignor(members: Iterable[ConsumerMember], assignors: tuple[str, 
     return max(assignors, key=lambda name: votes[name])
 
 
-def _check_regex(regex: str | None) -> None:
+def _check_regex(regex: str) -> None:
     try:
-        compiled(regex or "")
+        compiled(regex)
     except InvalidRegularExpression as error:
         message = f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {error}."
         raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION, message) from None

@@ -12,6 +12,7 @@ from typing import Final
 
 from shareq.coordinator.group.assignors import NOTHING, Assignment
 from shareq.coordinator.group.consumer.member import ConsumerMember, CurrentAssignment, PartitionEpochs
+from shareq.coordinator.group.consumer.patterns import PatternMatches
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.shard import InconsistentRecords
 
@@ -38,11 +39,15 @@ class Activity:
     """What goes on in a group, beside its records. Set by the operations themselves.
 
     `metadata_stale`: a subscribed topic may have changed since the metadata hash was computed. `topics_created`: there
-    are topics that the group's patterns were not matched against.
+    are topics that the group's patterns were not matched against. `to_match`: the patterns that are left of a round of
+    matching all; `matched_ms`: the time of day at which it began. `matches`: what patterns match by name.
     """
 
     metadata_stale: bool = True
     topics_created: bool = True
+    to_match: list[str] = field(default_factory=list)
+    matched_ms: int = 0
+    matches: PatternMatches = field(default_factory=PatternMatches)
 
 
 class ConsumerGroup:
@@ -141,7 +146,9 @@ class ConsumerGroup:
         if not member.subscribed_topic_regex:
             return names
         found = (self.resolved if resolved is None else resolved).get(member.subscribed_topic_regex)
-        return names if found is None else names | found.topics
+        if found is None:
+            return names
+        return names | found.topics if names else found.topics
 
     def is_subscribed_to(self, topic: str) -> bool:
         """Whether a member reads the topic."""

@@ -1,56 +1,67 @@
-"""Subscriptions by pattern: RE2, which matches in linear time whatever a client thinks up."""
+"""Rounds of matching a group's patterns, because topics have come or a while has passed.
+
+A group can have as many patterns as members, and all topics may match each, so a round is shared out: each heartbeat
+goes on with it until it has done a bounded amount. As it does one pattern at least, and there are no more patterns than
+members, a round is over when every member was heard of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
 
-from shareq.coordinator.group.consumer.group import ResolvedRegex
+from shareq.coordinator.group.consumer.group import Activity, ResolvedRegex
+from shareq.coordinator.group.consumer.patterns import PatternMatches
 
-LEAST_RESOLVE_INTERVAL_MS = 10_000
-"""At most so often a group's patterns are matched against all topics because there are new ones."""
+LEAST_RESOLVE_INTERVAL_MS: Final = 10_000
+"""At most so often a group's patterns are matched again because there are new topics."""
 
+MOST_AT_ONCE: Final = 5_000
+"""A heartbeat begins no other pattern when it has looked at so many names, each of which takes one to two µs."""
 
-class Pattern(Protocol):
-    """A compiled pattern."""
-
-    def fullmatch(self, text: str) -> object | None: ...
-
-
-class InvalidRegularExpression(ValueError):
-    """Not a pattern in RE2 syntax; says why."""
+_PER_PATTERN: Final = 25  # what a pattern costs that has nothing to match, in names
 
 
-def compiled(regex: str) -> Pattern:
-    """Raises InvalidRegularExpression."""
-    import re2  # of use to groups that subscribe by pattern alone
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        pattern: Pattern = re2.compile(regex, options)
-    except re2.error as error:
-        reason = error.args[0] if error.args else ""
-        raise InvalidRegularExpression(
-            reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        ) from None
-    return pattern
+def due(
+    wanted: Collection[str],
+    mine: str | None,
+    resolved: Collection[str],
+    activity: Activity,
+    refresh_interval_ms: int,
+    wall_ms: int,
+) -> list[str]:
+    """The patterns of `wanted` to match now: those not in `resolved`, which never were, the sender's first, and what is
+    left of a round. Begins one when topics have come or a while has passed since the last, or a start.
+    """
+    age = wall_ms - activity.matched_ms
+    if age > refresh_interval_ms or (activity.topics_created and age > LEAST_RESOLVE_INTERVAL_MS):
+        activity.topics_created = False
+        activity.matched_ms = wall_ms
+        activity.to_match = sorted(wanted)
+    missing = sorted(set(wanted).difference(resolved), key=lambda regex: (regex != mine, regex))
+    return missing + [regex for regex in activity.to_match if regex in wanted and regex in resolved]
 
 
 def resolve(
-    regexes: Iterable[str], topic_names: Iterable[str], is_visible: Callable[[str], bool], wall_ms: int
-) -> Mapping[str, ResolvedRegex]:
-    """The topics each pattern matches as a whole, as far as the member may know of them. A pattern that is none, which
-    only an older log can have, matches nothing.
+    regexes: Sequence[str],
+    matches: PatternMatches,
+    resolved: Mapping[str, ResolvedRegex],
+    is_visible: Callable[[str], bool],
+    wall_ms: int,
+) -> tuple[dict[str, ResolvedRegex], list[str]]:
+    """Match the patterns in turn, as far as the sender may know of the topics; the results that differ from those there
+    are, and the patterns that are left for other heartbeats.
     """
-    names = list(topic_names)
     found: dict[str, ResolvedRegex] = {}
-    for regex in regexes:
-        try:
-            pattern = compiled(regex)
-        except InvalidRegularExpression:
-            found[regex] = ResolvedRegex(frozenset(), 0, wall_ms)
-            continue
-        topics = frozenset(name for name in names if pattern.fullmatch(name) is not None and is_visible(name))
-        found[regex] = ResolvedRegex(topics, 0, wall_ms)
-    return found
+    looked_at = 0
+    for position, regex in enumerate(regexes):
+        if looked_at >= MOST_AT_ONCE:
+            return found, list(regexes[position:])
+        topics, matched = matches.topics(regex)
+        topics = frozenset(filter(is_visible, topics))
+        looked_at += _PER_PATTERN + matched + len(topics)
+        before = resolved.get(regex)
+        if before is None or before.topics != topics:
+            found[regex] = ResolvedRegex(topics, 0, wall_ms)
+            looked_at += len(topics)
+    return found, []

@@ -177,7 +177,7 @@ class ClassicMembers:
                 reason = told_reason(each.reason)
                 logger.info("consumer group %s: %s leaves, reason: %s", group.group_id, member.member_id, reason)
             responses.append(MemberResponse(each.member_id, each.group_instance_id, error))
-        records = self._consumer.conversions.without(group, tuple(gone), now_ms) if gone else ()
+        records = self._consumer.without(group, tuple(gone), now_ms) if gone else ()
         return CoordinatorResult(LeaveGroupResponse(members=responses), records)
 
 

@@ -1,0 +1,90 @@
+"""Patterns that members subscribe by: RE2, which matches in linear time whatever a client thinks up."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import Final, Protocol
+
+
+class Pattern(Protocol):
+    """A compiled pattern."""
+
+    def fullmatch(self, text: bytes) -> object | None: ...
+
+
+class InvalidRegularExpression(ValueError):
+    """Not a pattern in RE2 syntax; says why."""
+
+
+def compiled(regex: str) -> Pattern:
+    """A pattern that takes the UTF-8 of names and captures nothing, which is three times as fast. Raises
+    InvalidRegularExpression.
+    """
+    import re2  # of use to groups that subscribe by pattern alone
+
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    try:
+        pattern: Pattern = re2.compile(regex.encode(), options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else ""
+        raise InvalidRegularExpression(
+            reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        ) from None
+    return pattern
+
+
+def matching(regex: str, names: Iterable[str]) -> frozenset[str]:
+    """The names the pattern matches as a whole. A pattern that is none, which only an older log can have, matches
+    nothing.
+    """
+    try:
+        pattern = compiled(regex)
+    except InvalidRegularExpression:
+        return _NONE
+    return frozenset(name for name in names if pattern.fullmatch(name.encode()) is not None)
+
+
+class PatternMatches:
+    """What each pattern of a group matches by name, whoever may know of it.
+
+    A pattern that is asked for again is matched against those topics alone that have come since it was last.
+    """
+
+    __slots__ = ("_found", "_names", "_news")
+
+    def __init__(self) -> None:
+        self._names = _NONE
+        self._found: dict[str, tuple[frozenset[str], frozenset[str]]] = {}  # the topics it was matched against, matched
+        self._news: dict[frozenset[str], tuple[frozenset[str], frozenset[str]]] = {}  # who came and went since then
+
+    def keep(self, regexes: Container[str | None]) -> None:
+        """Forget all other patterns."""
+        for regex in [each for each in self._found if each not in regexes]:
+            del self._found[regex]
+
+    def look_at(self, names: frozenset[str]) -> None:
+        """These are all topics now."""
+        if names != self._names:
+            self._names = names
+            self._news.clear()
+
+    def topics(self, regex: str) -> tuple[frozenset[str], int]:
+        """The topics of now that it matches, and how many names had to be matched for that."""
+        seen, found = self._found.get(regex, (_NONE, _NONE))
+        came, went = self._news_since(seen)
+        new = matching(regex, came) if came else _NONE
+        if new or not found.isdisjoint(went):
+            found = (found - went) | new
+        self._found[regex] = (self._names, found)
+        return found, len(came)
+
+    def _news_since(self, names: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+        news = self._news.get(names)
+        if news is None:
+            news = self._news[names] = (self._names - names, names - self._names)
+        return news
+
+
+_NONE: Final[frozenset[str]] = frozenset()
