@@ -39,14 +39,15 @@ def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsRespons
     if authorizer is None:
         return _same_for_all(request, ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured."))
     wanted = [_filter(each) for each in request.filters]
-    found = [authorizer.matching(each) if filter_is_known(each) else None for each in wanted]
-    doomed = dict.fromkeys(acl for acls in found for acl in acls or ())
+    known = [each for each in wanted if filter_is_known(each)]
+    found = dict(zip(known, authorizer.matching_each(known), strict=True))
+    doomed = dict.fromkeys(acl for acls in found.values() for acl in acls)
     try:
         ctx.broker.metadata.alter_acls([DropAcl(acl) for acl in doomed])
     except OSError as error:
         logger.error("acls: not removed: %s", error)
         return _same_for_all(request, storage_failure(error))
-    return DeleteAclsResponse(filter_results=[_row(acls) for acls in found])
+    return DeleteAclsResponse(filter_results=[_row(found.get(each)) for each in wanted])
 
 
 def failed(request: DeleteAclsRequest, error: ErrorCode) -> DeleteAclsResponse:

@@ -45,6 +45,16 @@ acls = st.builds(
     st.sampled_from(OPERATIONS),
     st.sampled_from((ALLOW, DENY)),
 )
+filters = st.builds(
+    AclFilter,
+    st.sampled_from((ResourceKind.ANY, TOPIC, GROUP)),
+    st.sampled_from((None, "", "abcd", *NAMES)),
+    st.sampled_from(PatternType),
+    st.sampled_from((None, *PRINCIPALS)),
+    st.sampled_from((None, *HOSTS)),
+    st.sampled_from((Operation.ANY, *OPERATIONS)),
+    st.sampled_from(Permission),
+)
 questions = st.tuples(
     st.sampled_from(("User:x", "User:y", "User:z")),
     st.sampled_from(("1.1.1.1", "3.3.3.3")),
@@ -171,6 +181,15 @@ def test_match_finds_every_acl_that_concerns_a_resource(acl: Acl, name: str) -> 
     assert AclFilter(name=name, pattern=PatternType.MATCH).matches(acl) == (concerned or acl.name == name)
     assert AclFilter(name=name).matches(acl) == (acl.name == name)
     assert AclFilter(name=name, pattern=LITERAL).matches(acl) == (acl.name == name and acl.pattern == LITERAL)
+
+
+@given(st.lists(acls, max_size=12), st.lists(filters, max_size=12))
+def test_many_filters_find_what_each_means(rules: list[Acl], wanted: list[AclFilter]) -> None:
+    authorizer = Authorizer()
+    authorizer.replace(rules)
+    assert authorizer.matching_each(wanted) == [
+        [acl for acl in dict.fromkeys(rules) if each.matches(acl)] for each in wanted
+    ]
 
 
 @given(acls)
