@@ -513,11 +513,14 @@ class PartitionLog:
         return self._segments.find_timestamp(timestamp_ms, self.log_start_offset, self.high_watermark)
 
     def max_timestamp(self) -> Found | None:
-        """The record with the largest timestamp, the first of them; None without any. OSError as the files'."""
+        """The record with the largest timestamp, the first of them; None without any. OSError as the files'.
+
+        As in Apache Kafka it may lie below the start of the log, as long as its segment is there.
+        """
         written = max(self._segments.max_timestamp(but_last=True), self._mark.max_timestamp)
         if written == NO_TIMESTAMP:
             return None
-        return self._segments.find_timestamp(written, self.log_start_offset, self.high_watermark)
+        return self._segments.find_timestamp(written, 0, self.high_watermark)
 
     # Removing from the front.
 

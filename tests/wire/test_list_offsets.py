@@ -14,6 +14,7 @@ from shareq.broker.handlers.list_offsets import (
     VERSIONS,
 )
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_records import DeleteRecordsResponse
 from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -27,6 +28,7 @@ from shareq.protocol.generated.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from tests.support.administration import delete_records_request
 from tests.support.requests import TIMESTAMP_MS, batch, create_topic, produce
 from tests.support.wire import WireClient
 
@@ -69,6 +71,17 @@ def test_named_offsets(client: WireClient, topic: str) -> None:
         part = looked_up(client, topic, nothing)
         assert (part.error_code, part.offset, part.timestamp) == (ErrorCode.NONE, -1, -1)
     assert looked_up(client, topic, LATEST, isolation_level=1).offset == 4
+
+
+def test_the_largest_timestamp_stays_when_its_record_was_deleted(client: WireClient, topic: str) -> None:
+    """As Apache Kafka 4.3.1 answers as long as the record's segment is there: the start of the log does not count."""
+    filled(client, topic)
+    for start in (2, 3, 4):
+        deleted = client.call(delete_records_request(topic, {0: start}), 2, DeleteRecordsResponse)
+        assert deleted.topics[0].partitions[0].low_watermark == start
+        part = looked_up(client, topic, MAX_TIMESTAMP)
+        assert (part.offset, part.timestamp, part.leader_epoch) == (2, TIMESTAMP_MS + 3_600_000, 0)
+        assert looked_up(client, topic, EARLIEST).offset == start
 
 
 def test_an_empty_topic(client: WireClient, topic: str) -> None:

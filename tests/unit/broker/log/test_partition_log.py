@@ -414,6 +414,20 @@ def test_the_largest_timestamp_need_not_be_the_last_record() -> None:
     assert world.log.max_timestamp() == (9_000, 1)
 
 
+@pytest.mark.parametrize("restart", [False, True])
+def test_the_largest_timestamp_may_be_of_a_record_below_the_start_until_its_segment_goes(restart: bool) -> None:
+    """As in Apache Kafka 4.3.1; also when the start lies within the batch."""
+    world = LogWorld(LogSettings(segment_bytes=2 * len(batch_of(b"x", b"x"))))
+    for timestamp in (9_000, 8_000, 7_000):
+        world.produce(b"x", b"x", timestamp_ms=timestamp)
+    assert [segment.base_offset for segment in world.log.segments] == [0, 4]
+    for start, largest in ((1, (9_000, 0)), (3, (9_000, 0)), (4, (7_000, 4)), (6, (7_000, 4))):
+        assert world.log.truncate_prefix(start) is ErrorCode.NONE
+        if restart:
+            world.restart()
+        assert (world.log.log_start_offset, world.log.max_timestamp()) == (start, largest)
+
+
 # Rolling.
 
 
