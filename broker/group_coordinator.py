@@ -33,6 +33,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey
+from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.compression import Compression
 
 if TYPE_CHECKING:
@@ -164,6 +165,10 @@ class GroupCoordinatorService:
         gone = {topic_id: name for topic_id, name in topics if known(topic_id) is None}
         if gone:
             self._forget(gone)
+        names = {name for partition in self.partitions for name in partition.shard.offsets.topics_without_id()}
+        for name in sorted(names):
+            if self._broker.metadata.topic(name) is None:
+                self._forget({ZERO_UUID: name})
 
     def _forget_states(self) -> None:
         for partition in self.partitions:

@@ -18,6 +18,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
+    OffsetCommitResponseTopic,
 )
 from shareq.protocol.generated.txn_offset_commit import TxnOffsetCommitRequest
 
@@ -56,7 +57,8 @@ def as_offset_commit(request: TxnOffsetCommitRequest) -> OffsetCommitRequest:
 def commit_offsets(
     broker: Broker, writer: ProducerEpoch, transactional_id: str, offsets: OffsetCommitRequest, version: int
 ) -> Pending[OffsetCommitResponse]:
-    """Commit as part of the transaction; the topics exist. All partitions are refused if the partition that keeps the
+    """Commit as part of the transaction; the topics exist, and come with names and ids. Those that go before the offsets
+    can be written are UNKNOWN_TOPIC_OR_PARTITION. All partitions are refused if the partition that keeps the
     group's offsets is not part of it, and the broker does not make it so: before version 4 with INVALID_TXN_STATE.
     """
     if not offsets.group_id:
@@ -73,11 +75,27 @@ def commit_offsets(
             error = ErrorCode.INVALID_TXN_STATE
         if error:
             return completed(commit.refused(offsets, error))
+        gone = _take_out_gone(broker, offsets)
         partition = partitions.get(at.partition)
-        return partition.schedule(
+        answer = partition.schedule(
             lambda: partition.shard.offsets.commit_transactional(offsets),
             lambda failure: commit.refused(offsets, failure),
             producer=writer,
         )
+        return answer.then(lambda response: _with(gone, response)) if gone else answer
 
     return admit(broker, Writer(transactional_id, writer, version >= _ADDS_FROM), {at: log}).chain(admitted)
+
+
+def _take_out_gone(broker: Broker, offsets: OffsetCommitRequest) -> list[OffsetCommitResponseTopic]:
+    """Leave in the request the topics that still exist; the answer to the others."""
+    topic_by_id = broker.metadata.topic_by_id
+    gone = [topic for topic in offsets.topics if topic_by_id(topic.topic_id) is None]
+    if not gone:
+        return []
+    offsets.topics = [topic for topic in offsets.topics if topic_by_id(topic.topic_id) is not None]
+    return commit.refused(OffsetCommitRequest(topics=gone), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION).topics
+
+
+def _with(gone: list[OffsetCommitResponseTopic], response: OffsetCommitResponse) -> OffsetCommitResponse:
+    return OffsetCommitResponse(topics=[*gone, *response.topics])

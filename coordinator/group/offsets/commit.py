@@ -12,18 +12,16 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from shareq.protocol.primitives import ZERO_UUID
 
 _BROKERS_RETENTION = -1
 
 
 def accepted(
-    request: OffsetCommitRequest, wall_ms: int, longest_metadata: int, *, with_ids: bool = True
+    request: OffsetCommitRequest, wall_ms: int, longest_metadata: int
 ) -> CoordinatorResult[OffsetCommitResponse]:
     """One record for each partition, but for those whose metadata is too long (OFFSET_METADATA_TOO_LARGE).
 
-    Topics come with name and id. `longest_metadata`: in UTF-16 units, as Apache Kafka counts. `with_ids`: whether the
-    records tell the topics' ids; those of transactions do not.
+    Topics come with name and id. `longest_metadata`: in UTF-16 units, as Apache Kafka counts.
     """
     retention_ms = request.retention_time_ms
     expire_ms = NO_EXPIRY if retention_ms == _BROKERS_RETENTION else wall_ms + retention_ms
@@ -32,7 +30,6 @@ def accepted(
     for topic in request.topics:
         answered = OffsetCommitResponseTopic(topic.name, topic.topic_id)
         topics.append(answered)
-        topic_id = topic.topic_id if with_ids else ZERO_UUID
         for each in topic.partitions:
             metadata = each.committed_metadata or ""
             error = ErrorCode.NONE
@@ -40,7 +37,7 @@ def accepted(
                 error = ErrorCode.OFFSET_METADATA_TOO_LARGE
             else:
                 committed = CommittedOffset(
-                    each.committed_offset, each.committed_leader_epoch, metadata, wall_ms, expire_ms, topic_id
+                    each.committed_offset, each.committed_leader_epoch, metadata, wall_ms, expire_ms, topic.topic_id
                 )
                 records.append(offset_record(request.group_id, topic.name, each.partition_index, committed))
             answered.partitions.append(OffsetCommitResponsePartition(each.partition_index, error))

@@ -80,18 +80,18 @@ class GroupOffsets:
         return self._accepted(request)
 
     def commit_transactional(self, request: OffsetCommitRequest) -> CoordinatorResult[OffsetCommitResponse]:
-        """One TxnOffsetCommit, in the form of an OffsetCommit; its topics exist. The records belong to the producer's
-        transaction. Errors as those of `commit`, of all partitions: see `rules.transactional_commit_error`.
+        """One TxnOffsetCommit, in the form of an OffsetCommit; its topics exist, and come with names and ids. The records
+        belong to the producer's transaction, and tell the ids, which Apache Kafka's do not: so nothing of a deleted
+        topic is taken for its successor's. Errors as those of `commit`, of all partitions: see
+        `rules.transactional_commit_error`.
         """
         error = rules.transactional_commit_error(self._groups.get(request.group_id), request)
         if error is not ErrorCode.NONE:
             return CoordinatorResult(commit.refused(request, error))
-        return self._accepted(request, with_ids=False)
+        return self._accepted(request)
 
-    def _accepted(
-        self, request: OffsetCommitRequest, *, with_ids: bool = True
-    ) -> CoordinatorResult[OffsetCommitResponse]:
-        result = commit.accepted(request, self._wall_ms(), self.settings.longest_metadata, with_ids=with_ids)
+    def _accepted(self, request: OffsetCommitRequest) -> CoordinatorResult[OffsetCommitResponse]:
+        result = commit.accepted(request, self._wall_ms(), self.settings.longest_metadata)
         self._counters.offset_commits += len(result.records)
         return result
 
@@ -143,6 +143,10 @@ class GroupOffsets:
         return {
             committed.topic_id: topic for _, topic, _, committed in self.store.all() if committed.topic_id != ZERO_UUID
         }
+
+    def topics_without_id(self) -> set[str]:
+        """The names of topics that some offset does not tell an id of: one with an expiry of its own, or an old one."""
+        return {topic for _, topic, _, committed in self.store.all() if committed.topic_id == ZERO_UUID}
 
     def topics_deleted(self, topics: Mapping[bytes, str]) -> tuple[CoordinatorRecord, ...]:
         """Topics, id to name, exist no longer: their offsets go, those that do not tell an id by the topic's name."""

@@ -16,7 +16,7 @@ class CommittedOffset(NamedTuple):
 
     `offset` is the next one to consume; `leader_epoch` that of the last record consumed, -1 if unknown; `commit_ms` and
     `expire_ms` are times of day, the latter only for commits that name their own retention (OffsetCommit 2 to 4), else
-    NO_EXPIRY. `topic_id` is zero in records of earlier releases and in transactions. `record_offset`: where the commit
+    NO_EXPIRY. `topic_id` is zero in records of earlier releases and with an expiry. `record_offset`: where the commit
     stands in the coordinator's log.
     """
 

@@ -12,7 +12,6 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestTopic,
 )
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
-from shareq.protocol.primitives import ZERO_UUID
 from tests.unit.coordinator.group.offsets.world import NONE, OffsetsWorld
 from tests.unit.coordinator.group.world import CLIENT
 
@@ -134,14 +133,14 @@ def test_an_offset_of_a_topic_that_had_the_name_before() -> None:
     assert world.fetch([T0], ids={"t": world.id_of("u")}) == {T0: (6, -1, "", NONE)}, "it does not say whose it is"
 
 
-def test_an_offset_of_a_transaction_does_not_say_of_which_topic_it_is() -> None:
-    """As Apache Kafka writes them: the request has the id for the rules alone."""
+def test_an_offset_of_a_transaction_says_of_which_topic_it_is() -> None:
+    """Apache Kafka's do not: there an offset of a deleted topic may turn up in one that has its name."""
     world = OffsetsWorld()
     topics = [OffsetCommitRequestTopic("t", world.id_of("t"), [OffsetCommitRequestPartition(0, 5)])]
     world.log.run(world.shard.offsets.commit_transactional(OffsetCommitRequest("g", topics=topics)))
     committed = world.shard.offsets.store.get("g", "t", 0)
     assert committed is not None
-    assert (committed.offset, committed.topic_id) == (5, ZERO_UUID)
+    assert (committed.offset, committed.topic_id) == (5, world.id_of("t"))
 
 
 def test_who_wants_stable_offsets_is_told_of_open_transactions() -> None:
@@ -250,3 +249,4 @@ def test_topics_that_are_spoken_of() -> None:
     world.committed({T0: 5})
     world.commit({U0: 5}, with_ids=False)
     assert world.shard.topics() == {world.id_of("t"): "t"}
+    assert world.shard.offsets.topics_without_id() == {"u"}
