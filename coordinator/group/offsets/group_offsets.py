@@ -80,7 +80,7 @@ class GroupOffsets:
         return self._accepted(request)
 
     def commit_transactional(self, request: OffsetCommitRequest) -> CoordinatorResult[OffsetCommitResponse]:
-        """One TxnOffsetCommit, in the form of an OffsetCommit; its topics exist, and come with names and ids. The records
+        """One TxnOffsetCommit, in the form of an OffsetCommit; topics exist, and come with names and ids. The records
         belong to the producer's transaction, and tell the ids, which Apache Kafka's do not: so nothing of a deleted
         topic is taken for its successor's. Errors as those of `commit`, of all partitions: see
         `rules.transactional_commit_error`.
