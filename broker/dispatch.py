@@ -7,10 +7,12 @@ answered with UNKNOWN_SERVER_ERROR where the response has a place for it.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import logging
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from shareq.broker.context import RequestContext
@@ -33,6 +35,8 @@ logger = logging.getLogger(__name__)
 _FIXED: Final = struct.Struct(">Ii")
 _SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
 _API: Final = struct.Struct(">hh")
+
+LARGE_FRAME: Final = 65_536  # bytes: from here on a request may bring thousands of objects
 
 Failed = Callable[[Message, ErrorCode], Message]
 
@@ -124,11 +128,10 @@ class Dispatcher:
                 requests.durations.add(connection.now_ns() - connection.since_ns)
                 return _unsupported_api_versions(correlation_id)
             bound = self._bind(connection, frame, api, api_key, version)
-        try:
-            request, _ = bound.route.decode(frame, bound.route.version, bound.body)
-        except MalformedMessage as error:
-            raise CloseConnection(f"{bound.route} request cannot be read: {error}") from error
-        return _answer(connection, bound, frame, request, correlation_id)
+        if len(frame) < LARGE_FRAME:
+            return _decoded_and_answered(connection, bound, frame, correlation_id)
+        with _without_collector():
+            return _decoded_and_answered(connection, bound, frame, correlation_id)
 
     def _bind(self, connection: Connection, frame: bytes, api: int, api_key: int, version: int) -> BoundRoute:
         """Look up what serves this RPC, and remember it for the connection."""
@@ -164,6 +167,29 @@ def _served(api_key: int, version: int) -> ApiKey:
             f"{known.name} version {version} is not served, only {row.served.first} to {row.served.last}"
         )
     return known
+
+
+def _decoded_and_answered(connection: Connection, bound: BoundRoute, frame: bytes, correlation_id: int) -> Reply:
+    try:
+        request, _ = bound.route.decode(frame, bound.route.version, bound.body)
+    except MalformedMessage as error:
+        raise CloseConnection(f"{bound.route} request cannot be read: {error}") from error
+    return _answer(connection, bound, frame, request, correlation_id)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """A request of a million small things makes nothing that only a collector could free, but keeps it busy: it would
+    look at all of them again and again, for longer than it takes to read them.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _answer(connection: Connection, bound: BoundRoute, frame: bytes, request: Message, correlation_id: int) -> Reply:

@@ -11,7 +11,7 @@ from shareq.broker.leaders import Leader
 from shareq.broker.pending import Pending, completed, gather
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.fetch_plan import validate_ack_batches
-from shareq.broker.share.partition import AckBatch
+from shareq.broker.share.partition import Acknowledged
 from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
@@ -26,18 +26,10 @@ class PartitionAcks:
 
     topic_id: bytes
     partition: int
-    batches: Sequence[AckBatch]
+    batches: Sequence[Acknowledged]
 
 
 AckResults = dict[tuple[bytes, int], ErrorCode]
-
-
-class WireAckBatch(Protocol):
-    """AcknowledgementBatch of ShareFetch and of ShareAcknowledge."""
-
-    first_offset: int
-    last_offset: int
-    acknowledge_types: list[int]
 
 
 class WirePartition(Protocol):
@@ -46,7 +38,7 @@ class WirePartition(Protocol):
     partition_index: int
 
     @property
-    def acknowledgement_batches(self) -> Sequence[WireAckBatch]: ...
+    def acknowledgement_batches(self) -> Sequence[Acknowledged]: ...
 
 
 class WireTopic(Protocol):
@@ -61,14 +53,7 @@ class WireTopic(Protocol):
 def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
     """What the request acknowledges, with every partition it names."""
     return [
-        PartitionAcks(
-            topic.topic_id,
-            partition.partition_index,
-            [
-                AckBatch(row.first_offset, row.last_offset, row.acknowledge_types)
-                for row in partition.acknowledgement_batches
-            ],
-        )
+        PartitionAcks(topic.topic_id, partition.partition_index, partition.acknowledgement_batches)
         for topic in topics
         for partition in topic.partitions
     ]
@@ -117,7 +102,7 @@ def acknowledge_all(
     is merely named is answered too if there is anything to acknowledge, as by Apache Kafka 4.3.1.
     """
     broker = ctx.broker
-    merged: dict[tuple[bytes, int], list[AckBatch]] = {}
+    merged: dict[tuple[bytes, int], list[Acknowledged]] = {}
     for ack in acks:
         merged.setdefault((ack.topic_id, ack.partition), []).extend(ack.batches)
     refused: AckResults = {}
@@ -157,7 +142,7 @@ def _unreachable(ctx: RequestContext, topic_id: bytes, partition: int) -> ErrorC
 
 
 def _acknowledge_one(
-    broker: Broker, key: SharePartitionKey, member_id: str, batches: Sequence[AckBatch]
+    broker: Broker, key: SharePartitionKey, member_id: str, batches: Sequence[Acknowledged]
 ) -> Pending[ErrorCode]:
     if not batches:
         return completed(ErrorCode.NONE)

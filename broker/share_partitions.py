@@ -16,7 +16,7 @@ from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.pending import Pending, completed
 from shareq.broker.persister import FENCING, PersistedState, Persister, surfaced_error
 from shareq.broker.share.effects import Effect, StateBatch, WriteState
-from shareq.broker.share.partition import AckBatch, SharePartition
+from shareq.broker.share.partition import Acknowledged, SharePartition
 from shareq.broker.share_counters import ShareCounters
 from shareq.broker.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.ports import TopicImage
@@ -218,7 +218,7 @@ class SharePartitionManager:
     # -- acting on a share partition
 
     def acknowledge(
-        self, leader: SharePartitionLeader, member_id: str, batches: Sequence[AckBatch]
+        self, leader: SharePartitionLeader, member_id: str, batches: Sequence[Acknowledged]
     ) -> Pending[ErrorCode]:
         """Acknowledge; the code comes when the state is durable, at once when nothing had to be written."""
         self.refresh_settings(leader)

@@ -9,7 +9,7 @@ from shareq.broker.share.inflight import InFlightBatch, merged
 from shareq.broker.share.locks import AcquisitionLocks
 from shareq.broker.share.record_state import STATE_AFTER, AcknowledgeType, RecordState
 from shareq.broker.share.record_status import RecordStatus, after_release
-from shareq.broker.share.values import AckBatch
+from shareq.broker.share.values import AckBatch, Acknowledged
 from shareq.broker.share.window import InFlightWindow
 from shareq.broker.share.writes import StateChange
 from shareq.coordinator.ports import ShareGroupSettings
@@ -40,7 +40,7 @@ class Acknowledgement:
         self._deadline_ms = now_ms + settings.record_lock_duration_ms
         self._memo: dict[tuple[RecordStatus, int], RecordStatus] = {}
 
-    def apply(self, batches: Sequence[AckBatch]) -> ErrorCode:
+    def apply(self, batches: Sequence[Acknowledged]) -> ErrorCode:
         """Apply the batches in order. The first error takes back what this request has changed, renewals apart."""
         for ack in batches if len(batches) < 2 else self._chained(batches):
             error = self._apply_one(ack)
@@ -49,7 +49,7 @@ class Acknowledgement:
                 return error
         return ErrorCode.NONE
 
-    def _chained(self, batches: Sequence[AckBatch]) -> Iterator[AckBatch]:
+    def _chained(self, batches: Sequence[Acknowledged]) -> Iterator[Acknowledged]:
         """The same acknowledgements, those joined that adjoin within one in-flight batch: one type per offset.
 
         Clients that acknowledge record by record send a batch for each. Neither of two parts of an in-flight batch
@@ -74,11 +74,17 @@ class Acknowledgement:
                 at += 1
             yield ack if last == ack.last_offset else AckBatch(first, last, types)
 
-    def _apply_one(self, ack: AckBatch) -> ErrorCode:
-        types = ack.types
-        if not types or min(types) < _LOWEST_TYPE or max(types) > _HIGHEST_TYPE:
-            return ErrorCode.INVALID_REQUEST
-        if len(types) > 1 and len(types) != ack.last_offset - ack.first_offset + 1:
+    def _apply_one(self, ack: Acknowledged) -> ErrorCode:
+        types = ack.acknowledge_types
+        if len(types) == 1:
+            if not _LOWEST_TYPE <= types[0] <= _HIGHEST_TYPE:
+                return ErrorCode.INVALID_REQUEST
+        elif (
+            not types
+            or len(types) != ack.last_offset - ack.first_offset + 1
+            or min(types) < _LOWEST_TYPE
+            or max(types) > _HIGHEST_TYPE
+        ):
             return ErrorCode.INVALID_REQUEST
         start = self._window.start_offset
         if ack.first_offset < min(start, self._window.undurable_end):
@@ -94,7 +100,7 @@ class Acknowledgement:
                 return error
         return ErrorCode.NONE
 
-    def _covered(self, ack: AckBatch) -> list[InFlightBatch] | ErrorCode:
+    def _covered(self, ack: Acknowledged) -> list[InFlightBatch] | ErrorCode:
         """The batches an acknowledgement is about, from the one at or before its first offset on."""
         start = self._window.start_offset
         batches = self._window.batches
@@ -110,7 +116,7 @@ class Acknowledgement:
             return ErrorCode.INVALID_REQUEST
         return covered
 
-    def _apply_to_batch(self, ack: AckBatch, batch: InFlightBatch) -> ErrorCode:
+    def _apply_to_batch(self, ack: Acknowledged, batch: InFlightBatch) -> ErrorCode:
         start = self._window.start_offset
         if batch.last_offset < start:
             return ErrorCode.NONE
@@ -119,11 +125,11 @@ class Acknowledgement:
             if batch.statuses[0].owner != self._member_id:
                 return ErrorCode.INVALID_RECORD_STATE
             if (
-                len(ack.types) == 1
+                len(ack.acknowledge_types) == 1
                 and max(ack.first_offset, start) <= batch.first_offset
                 and batch.last_offset <= ack.last_offset
             ):
-                return self._apply_to_whole(batch, ack.types[0])
+                return self._apply_to_whole(batch, ack.acknowledge_types[0])
             batch.offset_form = True
         first = max(batch.first_offset, ack.first_offset, start)
         last = min(batch.last_offset, ack.last_offset)
@@ -145,12 +151,12 @@ class Acknowledgement:
             self._change.persist_run(batch.first_offset, batch.last_offset, target)
         return ErrorCode.NONE
 
-    def _apply_to_range(self, ack: AckBatch, batch: InFlightBatch, first: int, last: int) -> ErrorCode:
+    def _apply_to_range(self, ack: Acknowledged, batch: InFlightBatch, first: int, last: int) -> ErrorCode:
         """Acknowledge `first..last` (inclusive), a part of both the batch and the acknowledgement."""
         starts: list[int] = []
         statuses: list[RecordStatus] = []
         for run_first, run_last, status in batch.runs(first, last):
-            types = ack.types
+            types = ack.acknowledge_types
             if len(types) > 1:
                 types = types[run_first - ack.first_offset : run_last + 1 - ack.first_offset]
             if not self._may_acknowledge(status, types):
@@ -225,12 +231,12 @@ class Acknowledgement:
         return target
 
 
-def _type_per_offset(ack: AckBatch, end: int) -> list[int]:
+def _type_per_offset(ack: Acknowledged, end: int) -> list[int]:
     """Its acknowledge types, one for each offset. Nothing if it reaches beyond `end` (inclusive), or is not sound."""
     size = ack.last_offset - ack.first_offset + 1
-    if ack.last_offset > end or size < 1 or len(ack.types) not in (1, size):
+    if ack.last_offset > end or size < 1 or len(ack.acknowledge_types) not in (1, size):
         return []
-    return [ack.types[0]] * size if len(ack.types) == 1 else list(ack.types)
+    return [ack.acknowledge_types[0]] * size if len(ack.acknowledge_types) == 1 else list(ack.acknowledge_types)
 
 
 def _ends(starts: Sequence[int], last: int) -> list[int]:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Protocol, TypeVar
 
 from shareq.broker.share.record_state import AcknowledgeType
-from shareq.broker.share.values import AckBatch, AcquiredRange
+from shareq.broker.share.values import Acknowledged, AcquiredRange
 from shareq.protocol.errors import ErrorCode
 
 T = TypeVar("T")
@@ -81,21 +81,23 @@ def slice_bounds(spans: Sequence[PlacedSpan], acquired: Sequence[AcquiredRange])
     return (spans[low].position, spans[high].position + spans[high].size)
 
 
-def validate_ack_batches(batches: Sequence[AckBatch], *, renew_request: bool, renew_version: bool) -> ErrorCode:
+def validate_ack_batches(batches: Sequence[Acknowledged], *, renew_request: bool, renew_version: bool) -> ErrorCode:
     """Check one partition's acknowledgements before anything of them is applied: NONE or INVALID_REQUEST.
 
     Ranges ascend; each has one acknowledge type, or one per offset. Type 4 needs a version that knows it
     (`renew_version`) and a request that announces it (`renew_request`, IsRenewAck). A range that begins at the last
     offset of the one before passes, as in Apache Kafka; that offset then fails when it is acknowledged twice.
     """
-    allowed = AcknowledgeType.RENEW if renew_version and renew_request else AcknowledgeType.REJECT
+    allowed = (AcknowledgeType.RENEW if renew_version and renew_request else AcknowledgeType.REJECT).value
     previous_last = -1
-    for first, last, types in batches:
-        if first > last or first < previous_last or not types:
+    for ack in batches:
+        first, last, types = ack.first_offset, ack.last_offset, ack.acknowledge_types
+        if first > last or first < previous_last:
             return ErrorCode.INVALID_REQUEST
-        if len(types) > 1 and len(types) != last - first + 1:
-            return ErrorCode.INVALID_REQUEST
-        if min(types) < AcknowledgeType.GAP or max(types) > allowed:
+        if len(types) == 1:  # a request may bring a million of these
+            if not 0 <= types[0] <= allowed:
+                return ErrorCode.INVALID_REQUEST
+        elif len(types) != last - first + 1 or min(types) < AcknowledgeType.GAP or max(types) > allowed:
             return ErrorCode.INVALID_REQUEST
         previous_last = last
     return ErrorCode.NONE

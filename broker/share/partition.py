@@ -18,14 +18,14 @@ from shareq.broker.share.locks import AcquisitionLocks, expire
 from shareq.broker.share.offsets import advance_start, compacted_away, next_fetch_offset, on_log_start_moved
 from shareq.broker.share.record_state import AcquireMode, RecordState
 from shareq.broker.share.record_status import NO_DEADLINE
-from shareq.broker.share.values import AckBatch, AckOutcome, AcquiredRange, BatchSpan, RangeView
+from shareq.broker.share.values import AckBatch, Acknowledged, AckOutcome, AcquiredRange, BatchSpan, RangeView
 from shareq.broker.share.window import InFlightWindow
 from shareq.broker.share.writes import StateChange, release
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["AckBatch", "AckOutcome", "AcquiredRange", "RangeView", "SharePartition"]
+__all__ = ["AckBatch", "AckOutcome", "Acknowledged", "AcquiredRange", "RangeView", "SharePartition"]
 
 _NO_COUNT = -1  # DeliveryCompleteCount of a write that only fixes the start offset
 
@@ -237,7 +237,7 @@ class SharePartition:
 
     # -- acknowledging
 
-    def acknowledge(self, member_id: str, batches: Sequence[AckBatch], now_ms: int) -> AckOutcome:
+    def acknowledge(self, member_id: str, batches: Sequence[Acknowledged], now_ms: int) -> AckOutcome:
         """Move acquired records on. Nothing is visible to other members until `on_state_written`.
 
         All batches succeed together or the first error (INVALID_RECORD_STATE, INVALID_REQUEST) undoes the request;

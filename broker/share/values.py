@@ -28,15 +28,26 @@ class AcquiredRange(NamedTuple):
     delivery_count: int
 
 
-class AckBatch(NamedTuple):
-    """What a member says of the offsets `first_offset..last_offset` (inclusive).
+class Acknowledged(Protocol):
+    """What a member says of the offsets `first_offset..last_offset` (inclusive), as its request has it.
 
-    `types` are acknowledge types: one for all of the offsets, or one for each.
+    `acknowledge_types`: one for all of the offsets, or one for each.
     """
+
+    @property
+    def first_offset(self) -> int: ...
+    @property
+    def last_offset(self) -> int: ...
+    @property
+    def acknowledge_types(self) -> Sequence[int]: ...
+
+
+class AckBatch(NamedTuple):
+    """The same as a value."""
 
     first_offset: int
     last_offset: int
-    types: Sequence[int]
+    acknowledge_types: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)

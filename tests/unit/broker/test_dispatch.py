@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -23,6 +24,13 @@ from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from shareq.protocol.generated.share_acknowledge import (
+    AcknowledgementBatch,
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+)
 from tests.support.mock_transport import BrokerWorld
 from tests.support.requests import fetch_request
 
@@ -97,6 +105,58 @@ def test_a_handler_that_fails_is_logged_once_and_answered(caplog: pytest.LogCapt
     assert "INIT_PRODUCER_ID v4 failed" in caplog.text
     world.db.before_commit = None
     assert client.call(InitProducerIdRequest(None), 4, InitProducerIdResponse).error_code == ErrorCode.NONE
+
+
+def many_small_things() -> ShareAcknowledgeRequest:
+    """A request of 380 kB that becomes 40,000 objects."""
+    batches = [AcknowledgementBatch(offset, offset, [1]) for offset in range(20_000)]
+    topic = AcknowledgeTopic(bytes(15) + b"t", [AcknowledgePartition(0, batches)])
+    return ShareAcknowledgeRequest("g", "m", 1, False, [topic])
+
+
+@pytest.fixture
+def collections() -> Iterator[list[str]]:
+    """One for each run of the collector."""
+    runs: list[str] = []
+
+    def note(phase: str, _info: dict[str, int]) -> None:
+        if phase == "start":
+            runs.append(phase)
+
+    gc.callbacks.append(note)
+    yield runs
+    gc.callbacks.remove(note)
+
+
+def test_the_collector_does_not_look_at_a_large_request_while_it_is_handled(collections: list[str]) -> None:
+    """It would, once for each of some hundred objects, for longer than reading them takes."""
+    client = BrokerWorld().connect()
+    data = client.frame_of(many_small_things(), 2)
+    collections.clear()
+    client.send_raw(data)
+    assert len(collections) <= 2
+    assert client.receive(ShareAcknowledgeResponse).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    assert gc.isenabled()
+
+
+def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_read() -> None:
+    client = BrokerWorld().connect()
+    data = client.frame_of(many_small_things(), 2)[:-100_000]
+    client.send_raw(struct.pack(">i", len(data) - 4) + data[4:])
+    assert client.closed
+    assert gc.isenabled()
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    """Whoever runs the broker in a process of theirs may want it so."""
+    client = BrokerWorld().connect()
+    data = client.frame_of(many_small_things(), 2)
+    gc.disable()
+    try:
+        client.send_raw(data)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))
