@@ -57,9 +57,11 @@ def as_offset_commit(request: TxnOffsetCommitRequest) -> OffsetCommitRequest:
 def commit_offsets(
     broker: Broker, writer: ProducerEpoch, transactional_id: str, offsets: OffsetCommitRequest, version: int
 ) -> Pending[OffsetCommitResponse]:
-    """Commit as part of the transaction; topics exist, and come with names and ids. UNKNOWN_TOPIC_OR_PARTITION for those
-    that go before it can be done. All partitions are refused if the partition that keeps the group's offsets is not
-    part of it, and the broker does not make it so: before version 4 with INVALID_TXN_STATE.
+    """Commit as part of the transaction; topics exist, and come with names and ids.
+
+    UNKNOWN_TOPIC_OR_PARTITION for topics that go before it can be done. All partitions are refused if the partition
+    that keeps the group's offsets is not part of it, and the broker does not make it so: before version 4 with
+    INVALID_TXN_STATE.
     """
     if not offsets.group_id:
         return completed(commit.refused(offsets, ErrorCode.INVALID_GROUP_ID))
