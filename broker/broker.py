@@ -93,6 +93,7 @@ class Broker:
         """
         self.logs.open_all(self.metadata)
         self.logs.add_listener(self.fetch_waits.on_high_watermark)
+        self.logs.add_log_start_listener(self.fetch_waits.on_log_start)
         self.metadata.on_topic_created(self._topic_changed)
         self.metadata.on_topic_grown(lambda topic, _before: self._topic_changed(topic))
         self.metadata.on_topic_deleted(self._topic_deleted)

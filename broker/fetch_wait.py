@@ -1,7 +1,7 @@
 """Long polls of consumers: wait until there is enough, the time is up, a topic goes, or the broker stops.
 
-A fetch that waits is looked at again whenever a high watermark of one of its partitions moves, and answered when one of
-its topics is deleted; nothing polls.
+A fetch that waits is looked at again whenever a high watermark of one of its partitions moves, or the start of its log,
+and answered when one of its topics is deleted; nothing polls.
 """
 
 from __future__ import annotations
@@ -63,6 +63,10 @@ class FetchWaits:
         if fetches:
             for fetch in list(fetches):
                 fetch.look_at(log)
+
+    def on_log_start(self, log: PartitionLog) -> None:
+        """The log begins later: who waits for what is gone is told."""
+        self.on_high_watermark(log)
 
     def topic_deleted(self, topic_id: bytes) -> None:
         """The topic is gone: its readers are told now."""

@@ -11,6 +11,7 @@ from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffse
 from shareq.protocol.generated.produce import ProduceResponse
 from tests.support.mock_transport import BrokerWorld, MockConnection
 from tests.support.requests import batch, fetch_request, only_partition, produce_request
+from tests.support.transactor import Transactor
 
 BATCH_BYTES = len(batch(b"x" * 100))
 
@@ -135,6 +136,22 @@ def test_a_topic_that_is_deleted_is_told_at_once() -> None:
     world.broker.metadata.delete_topics(["t"])
     part = only_partition(consumer.receive(FetchResponse))
     assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_consumer_whose_next_record_is_deleted_is_told_at_once() -> None:
+    """It waits for the end of a transaction, and what that has written is deleted (KIP-107, KIP-98)."""
+    world = BrokerWorld()
+    world.create_topic("t")
+    consumer, transactor = world.connect(), Transactor(world.connect())
+    assert (transactor.init(), transactor.write("t", b"x")) == (ErrorCode.NONE, ErrorCode.NONE)
+    request = fetch_request("t", max_wait_ms=500)
+    request.isolation_level = 1
+    consumer.send(request, 12)
+    world.clock.run_until_idle()
+    assert not consumer.frames
+    assert world.broker.logs.get("t", 0).truncate_prefix(1) is ErrorCode.NONE
+    part = only_partition(consumer.receive(FetchResponse))
+    assert part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
 def test_requests_behind_a_waiting_fetch_come_in_their_turn() -> None:
