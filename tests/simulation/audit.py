@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shareq.broker.log.partition_log import PartitionLog
@@ -15,6 +15,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import decode_records
 from tests.simulation.audit_coordinators import check_groups, check_nothing_left, share_states
 from tests.simulation.ledger import CONTROL, GroupLedger, InvariantBroken
+from tests.simulation.replayed import ReplayedGroups
 from tests.simulation.topics import Slot
 
 if TYPE_CHECKING:
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
-def audit(world: World) -> None:
-    """Everything that holds whenever nothing is under way."""
+def audit(world: World, replayed: Sequence[ReplayedGroups]) -> None:
+    """Everything that holds whenever nothing is under way. `replayed`: the group coordinator's shards beside their
+    logs.
+    """
     world.seen["audits"] += 1
     for slot in world.topics.live:
         _check_log(world, slot)
     states = share_states(world)
-    check_groups(world, states)
+    check_groups(world, replayed, states)
     for group in world.groups:
         if group.administered:
             continue  # by an operation that failed: its outcome is known after the next start

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shareq.broker.share_coordinator import share_coordinator_settings
@@ -13,7 +14,7 @@ from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import combine
 from tests.simulation.ledger import InvariantBroken
-from tests.simulation.replayed import replayed, replayed_groups
+from tests.simulation.replayed import ReplayedGroups, replayed
 
 if TYPE_CHECKING:
     from tests.simulation.group import Group
@@ -73,10 +74,10 @@ def check_nothing_left(world: World) -> None:
 # -- groups
 
 
-def check_groups(world: World, states: dict[SharePartitionKey, ShareState]) -> None:
+def check_groups(world: World, replayed: Sequence[ReplayedGroups], states: dict[SharePartitionKey, ShareState]) -> None:
     """Replaying the group coordinator's log gives the live groups; what they take for initialised has a state."""
     count = world.broker.group_coordinator.partitions.count
-    for route, live, after in replayed_groups(world):
+    for route, live, after in replayed:
         for group in world.groups:
             if group_partition_for(group.id, count) == route:
                 _check_group(world, group, live.share_group(group.id), after.share_group(group.id), states)

@@ -17,6 +17,9 @@ from shareq.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
+ReplayedGroups = tuple[int, GroupCoordinatorShard, GroupCoordinatorShard]
+"""A partition's number, its live shard, and one into which its log was replayed."""
+
 
 def replayed(
     world: World,
@@ -36,12 +39,12 @@ def replayed(
             yield route, partitions.get(route).shard, after
 
 
-def replayed_groups(world: World) -> Iterator[tuple[int, GroupCoordinatorShard, GroupCoordinatorShard]]:
-    """The same of the group coordinator."""
+def replayed_groups(world: World) -> list[ReplayedGroups]:
+    """The same of the group coordinator, for whoever audits a part of it: all groups are in one log."""
     broker = world.broker
     settings = group_coordinator_settings(broker.config)
 
     def new_shard() -> GroupCoordinatorShard:
         return GroupCoordinatorShard(broker.metadata, broker.configs, world.clock.wall_ms, settings)
 
-    return replayed(world, broker.group_coordinator.partitions, CONSUMER_OFFSETS, GROUP_SERDE, new_shard)
+    return list(replayed(world, broker.group_coordinator.partitions, CONSUMER_OFFSETS, GROUP_SERDE, new_shard))

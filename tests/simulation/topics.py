@@ -56,6 +56,12 @@ class Topics:
         """The partitions of an existing topic; none when there is no such topic."""
         return [slot for slot in self.live if slot.topic == name]
 
+    def at(self, name: str, partition: int) -> Slot | None:
+        """The partition that has this name now."""
+        topic_id, _ = self._known.get(name, (b"", 0))
+        slot = self._by_partition.get((topic_id, partition))
+        return slot if slot is not None and self.is_live(slot.index) else None
+
     # -- what happens to them
 
     def create(self, name: str) -> None:
@@ -65,6 +71,9 @@ class Topics:
             self._world.seen["topics created"] += 1
 
     def grow(self, name: str) -> None:
+        """Nothing while there is no such topic."""
+        if name not in self._known:
+            return
         count = self._known[name][1] + 1
         if count <= MOST_PARTITIONS and self._change(
             name,

@@ -38,6 +38,7 @@ from tests.simulation.jobs.settings import changed_job_settings, first_job_setti
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member
 from tests.simulation.producer import Producer
+from tests.simulation.replayed import replayed_groups
 from tests.simulation.settings import SESSION_TIMEOUTS_MS, changed_settings, first_settings
 from tests.simulation.topics import TOPIC, Slot, Topics
 from tests.simulation.transactions import TransactionalProducer
@@ -84,6 +85,7 @@ class World:
         self.is_about_jobs = is_about_jobs(seed)
         self.transcript = [f"seed {seed}"]
         self.seen: Counter[str] = Counter()
+        self.connections = 0
         self.model = rng.choice(list(CrashModel))
         self.clock = VirtualClock()
         self.fs = MemFs(self.clock.call_soon, Random(rng.random()))
@@ -98,7 +100,6 @@ class World:
             self.properties |= first_job_settings(rng)
         self.config = BrokerConfig.load(self.properties)
         self.note(f"{self.model.name} {self.properties}")
-        self.connections = 0
         self.values = 0
         self.broker = self._boot()
         self.topics.create(TOPIC)
@@ -269,6 +270,11 @@ class World:
             (self.jobs.let_time_pass, 0, 0, 9),
             (self.jobs.trouble_at_an_end, 0, 0, 3),
             (self.jobs.grow, 0, 0, 0.5),
+            (self.jobs.admin.change_a_topic, 0, 0, 1.2),
+            (self.jobs.admin.delete_offsets, 0, 0, 1.5),
+            (self.jobs.admin.delete_group, 0, 0, 1),
+            (self.jobs.admin.delete_records, 0, 0, 1.5),
+            (self.jobs.admin.let_offsets_expire, 0, 0, 0.8),
             (self.jobs.become_calm, 0, 0, 0.7),
         )
         column = 3 if self.is_about_jobs else 1 + (rng.random() < 0.35)
@@ -296,6 +302,7 @@ class World:
     def advance(self, ms: int) -> None:
         """Let time pass: no lock outlives its deadline."""
         self.clock.advance(ms)
+        self.jobs.look_at_groups()
         now = self.clock.now_ms()
         for group in self.groups:
             for slot in self.topics.live:
@@ -421,8 +428,9 @@ class World:
     def audit(self) -> None:
         """Nothing is under way: memory and disk agree."""
         self.look_inside()
-        audit(self)
-        self.jobs.audit()
+        replayed = replayed_groups(self)
+        audit(self, replayed)
+        self.jobs.audit(replayed)
 
     def _settled_audit(self) -> None:
         self.settle()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,9 @@ from shareq.coordinator.transaction.metadata import NO_PRODUCER_EPOCH, TopicPart
 from shareq.coordinator.transaction.records import TRANSACTION_SERDE
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.primitives import ZERO_UUID
 from tests.simulation.ledger import InvariantBroken
-from tests.simulation.replayed import replayed, replayed_groups
+from tests.simulation.replayed import ReplayedGroups, replayed
 from tests.simulation.topics import SECOND
 
 if TYPE_CHECKING:
@@ -26,9 +28,12 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
-def audit_jobs(world: World) -> None:
-    """Everything that holds of the coordinators whenever nothing is under way."""
-    _check_groups(world)
+def audit_jobs(world: World, replayed: Sequence[ReplayedGroups]) -> None:
+    """Everything that holds of the coordinators whenever nothing is under way. `replayed`: the group coordinator's
+    shards beside their logs.
+    """
+    _check_groups(world, replayed)
+    _check_nothing_left(world)
     _check_transactions(world)
     _check_nothing_hangs(world)
 
@@ -36,14 +41,26 @@ def audit_jobs(world: World) -> None:
 # -- groups and their offsets
 
 
-def _check_groups(world: World) -> None:
+def _check_groups(world: World, replayed: Sequence[ReplayedGroups]) -> None:
     count = world.broker.group_coordinator.partitions.count
-    for route, live, after in replayed_groups(world):
+    for route, live, after in replayed:
         for group in world.jobs.groups:
             if group_partition_for(group.id, count) == route:
                 _check_same(f"group {group.id}", _group_told(live, group), _group_told(after, group))
                 _check_owners(live.consumer.group(group.id))
         _check_same("offsets", sorted(live.offsets.store.all()), sorted(after.offsets.store.all()))
+
+
+def _check_nothing_left(world: World) -> None:
+    """No offsets of topics that were deleted, unless writing that down failed since the start."""
+    if world.faults.happened or not world.jobs.all_is_well():
+        return
+    metadata = world.broker.metadata
+    for partition in world.broker.group_coordinator.partitions:
+        for group_id, topic, at, committed in partition.shard.offsets.store.all():
+            known = metadata.topic(topic)
+            if known is None or committed.topic_id not in (known.topic_id, ZERO_UUID):
+                raise InvariantBroken(f"{group_id} has {committed} in {topic}-{at}, that topic was deleted")
 
 
 def _group_told(shard: GroupCoordinatorShard, group: JobGroup) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from shareq.coordinator.group.classic.embedded import read_assignment, write_assignment
@@ -22,7 +23,6 @@ from tests.simulation.topics import TOPIC, Slot
 
 if TYPE_CHECKING:
     from tests.simulation.jobs.group import JobGroup
-    from tests.simulation.world import World
 
 JOIN_VERSIONS: Final = (5, 7, 9, 9)
 LEADERS_COME_BACK_FROM: Final = 9  # before, nobody knows who has to notice that there are more partitions (KIP-814)
@@ -116,6 +116,7 @@ class ClassicMembership:
             joined.protocol_name,
             [SyncGroupRequestAssignment(each, _encoded(slots)) for each, slots in assignments.items()],
         )
+        there = list(self._world.topics.live)  # what the names in the assignment mean
         response = yield self._world.call("sync_group", request, 5, self._connection)
         assert isinstance(response, SyncGroupResponse)
         error = ErrorCode(response.error_code)
@@ -124,11 +125,12 @@ class ClassicMembership:
             self._refused(error)
             yield None
             return
-        self.assigned = _decoded(self._world, response.assignment)
+        self.assigned = _decoded(there, response.assignment)
         self._note(f"has {sorted(slot.index for slot in self.assigned)}", error)
         self._group.on_synced(self.generation)
         by_leader = self._group.assigned.get(self.generation, [])
-        if self._group.protocol == "classic" and self.assigned not in by_leader:
+        told = [_named(said, there) for said in by_leader]
+        if self._group.protocol == "classic" and _named(self.assigned) not in told:
             raise InvariantBroken(
                 f"{self.member_id} is assigned {self.assigned}, not what a leader of generation {self.generation} said"
             )
@@ -155,6 +157,7 @@ class ClassicMembership:
         if self.joined and self.instance_id is None:
             request = LeaveGroupRequest(self._group.id, members=[MemberIdentity(self.member_id)])
             self.forget()
+            self._group.somebody_left = True
             self._world.seen["consumers that left"] += 1
             response = yield self._world.call("leave_group", request, 5, self._connection)
             assert isinstance(response, LeaveGroupResponse)
@@ -192,8 +195,14 @@ def _encoded(slots: frozenset[Slot]) -> bytes:
     return write_assignment(ConsumerProtocolAssignment(partitions), 1)
 
 
-def _decoded(world: World, assignment: bytes) -> frozenset[Slot]:
+def _named(slots: frozenset[Slot], there: Sequence[Slot] = ()) -> set[tuple[str, int]]:
+    """Topics and partitions, without those that are not `there`, if that is given."""
+    names = {(slot.topic, slot.partition) for slot in there}
+    return {(slot.topic, slot.partition) for slot in slots if not there or (slot.topic, slot.partition) in names}
+
+
+def _decoded(there: Sequence[Slot], assignment: bytes) -> frozenset[Slot]:
     """Nothing, if nothing was assigned."""
     topics = read_assignment(assignment).assigned_partitions if assignment else []
     wanted = {(topic.topic, partition) for topic in topics for partition in topic.partitions}
-    return frozenset(slot for slot in world.topics.live if (slot.topic, slot.partition) in wanted)
+    return frozenset(slot for slot in there if (slot.topic, slot.partition) in wanted)

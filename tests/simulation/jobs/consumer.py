@@ -125,6 +125,7 @@ class ConsumerMembership:
         epoch = LEAVE if self.instance_id is None or self._world.rng.random() < 0.3 else LEAVE_FOR_A_WHILE
         request = ConsumerGroupHeartbeatRequest(self._group.id, self.member_id, epoch, self.instance_id)
         self.give_up()
+        self._group.somebody_left = True
         self._world.seen["consumers that left"] += 1
         response = yield self._world.call("consumer_group_heartbeat", request, 1, self._connection)
         assert isinstance(response, ConsumerGroupHeartbeatResponse)

@@ -8,6 +8,7 @@ from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.share.keys import group_partition_for
 from tests.simulation.jobs.ledger import OffsetLedger
+from tests.simulation.jobs.retention import Retention
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.topics import TOPIC, Slot
 
@@ -31,10 +32,13 @@ class JobGroup:
         self.protocol = rng.choice(PROTOCOLS)
         self.copies = rng.random() < 0.75
         self.committed = rng.random() < 0.6
-        self.ledger = OffsetLedger(group_id)
+        self.ledger = OffsetLedger(group_id, world.clock.wall_ms)
+        self.retention = Retention(self)
         self.workers: list[Worker] = []
         self.assigned: dict[int, list[frozenset[Slot]]] = {}  # what the leaders of each generation said
         self._kind: type | None = None  # of the live group, when it was last looked at
+        self.somebody_left = False  # since it was seen with members
+        self._occupied_ms = -1
         self._epoch = 0  # generation or group epoch that somebody was told, and that stands in the log
         self._members = 0
 
@@ -91,16 +95,32 @@ class JobGroup:
         live = self.live()
         return live is not None and member_id in live.members
 
-    def check_epoch(self) -> None:
-        """The group's epoch has not gone back. One without members that becomes one of another kind begins anew."""
+    def look(self) -> None:
+        """The group's epoch has not gone back. One without members that becomes one of another kind begins anew, and so
+        does one that was deleted, or went because it had nothing left.
+        """
         if self.shard() is None:
             return
+        self.retention.look()
         live = self.live()
-        if live is not None:
-            self.world.seen["groups that changed their kind"] += self._kind not in (None, type(live))
-            self._kind = type(live)
+        if live is None:
+            self._is_gone()
+            return
+        self.world.seen["groups that changed their kind"] += self._kind not in (None, type(live))
+        self._kind = type(live)
+        if not live.is_empty:
+            self._occupied_ms = self.world.clock.now_ms()
+            self.somebody_left = False
         if self.protocol == "mixed":
             return
-        epoch = 0 if live is None else live.generation if isinstance(live, ClassicGroup) else live.group_epoch
+        epoch = live.generation if isinstance(live, ClassicGroup) else live.group_epoch
         if epoch < self._epoch:
             raise InvariantBroken(f"{self.id}: epoch {self._epoch} was answered, it became {epoch}")
+
+    def _is_gone(self) -> None:
+        had_members_just_now = self._occupied_ms == self.world.clock.now_ms() and not self.somebody_left
+        if self._epoch and had_members_just_now:
+            raise InvariantBroken(f"{self.id} is gone, it had members, and epoch {self._epoch} was answered")
+        self.world.seen["groups that went"] += self._kind is not None
+        self._kind, self._epoch = None, 0
+        self.assigned.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.topic_names import TRANSACTION_STATE
@@ -9,6 +10,7 @@ from shareq.broker.transaction_markers import RETRY_MS
 from shareq.coordinator.share.keys import group_partition_for
 from shareq.coordinator.transaction.metadata import LAST_EPOCH, Transaction, TransactionState
 from shareq.protocol.errors import ErrorCode
+from tests.simulation.jobs.admin import JobAdministrator
 from tests.simulation.jobs.audit import audit_jobs
 from tests.simulation.jobs.group import JobGroup
 from tests.simulation.jobs.ledger import CopyLedger
@@ -17,7 +19,8 @@ from tests.simulation.jobs.view import View, judge
 from tests.simulation.jobs.worker import Worker
 from tests.simulation.jobs.zombie import Zombie
 from tests.simulation.ledger import InvariantBroken
-from tests.simulation.topics import SECOND, TOPIC
+from tests.simulation.replayed import ReplayedGroups
+from tests.simulation.topics import NAMES, SECOND, TOPIC
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -39,6 +42,7 @@ class Jobs:
         self.initialized: dict[str, int] = {}  # by transactional id: the process that was told last that it is its own
         self.epochs: dict[int, int] = {}  # by producer id
         self.began_ms = 0  # the broker, time of day
+        self.admin = JobAdministrator(world)
         self._view = View(world)
         self._number = 0
         self.last_epoch = LAST_EPOCH
@@ -79,28 +83,26 @@ class Jobs:
                 world.clock.run_tick()
             else:
                 world.advance(rng.choice((1, 20, 100)))
+            self.look_at_groups()
 
     def let_time_pass(self) -> None:
         """Mostly nobody is taken for dead by it but who is."""
         rng = self._world.rng
         if rng.random() < 0.7:
-            for worker in self._workers():
+            for worker in self.workers():
                 worker.heartbeat()
             self._world.settle()
+            self.look_at_groups()
         self._world.advance(rng.choice((1, 50, 50, 500, 1_001, 2_001, 3_001, SESSION_MS + 1)))
 
     def trouble_at_an_end(self) -> None:
         """The broker dies, or its disk fails, while a transaction is being ended."""
         world, rng = self._world, self._world.rng
-        copying = [worker for worker in self._workers() if worker.producer is not None]
+        copying = [worker for worker in self.workers() if worker.producer is not None]
         if not copying:
             return
-        worker = rng.choice(copying)
-        for _ in range(16):
-            if not worker.is_about_to_end:
-                worker.go_on()
-                world.advance(50)
-        if not worker.is_about_to_end:
+        worker = self.bring_to_an_end(rng.choice(copying))
+        if worker is None:
             return
         world.seen["troubles at the end of a transaction"] += 1
         if rng.random() < 0.6:
@@ -111,6 +113,14 @@ class Jobs:
             worker.go_on()
         if rng.random() < 0.5:
             world.settle()
+
+    def bring_to_an_end(self, worker: Worker) -> Worker | None:
+        """Let it work until only the end of its transaction is missing; None, if it does not come to that."""
+        for _ in range(16):
+            if not worker.is_about_to_end:
+                worker.go_on()
+                self._world.advance(50)
+        return worker if worker.is_about_to_end else None
 
     def grow(self) -> None:
         self._world.topics.grow(self._world.rng.choice((TOPIC, SECOND)))
@@ -138,10 +148,10 @@ class Jobs:
             return
         world.note("the jobs become calm")
         world.seen["jobs that became calm"] += 1
-        for worker in self._workers():
+        for worker in self.workers():
             worker.settle_down()
         self._await_owners()
-        for worker in self._workers():
+        for worker in self.workers():
             worker.steady = False
 
     def finish(self) -> None:
@@ -149,7 +159,12 @@ class Jobs:
         if not self.groups:
             return
         world = self._world
-        for worker in self._workers():
+        for name in NAMES:
+            if not world.topics.of(name):
+                world.topics.create(name)
+        world.settle()
+        world.audit()
+        for worker in self.workers():
             worker.settle_down()
         for _ in range(PATIENCE):
             self._round()
@@ -164,12 +179,13 @@ class Jobs:
             raise InvariantBroken(f"the jobs are not done any more: {self._left()}")
         self._check_all_is_stable()
 
-    def _workers(self) -> list[Worker]:
+    def workers(self) -> list[Worker]:
+        """Of all groups."""
         return [worker for group in self.groups for worker in group.workers]
 
     def _round(self) -> None:
         for _ in range(3):
-            for worker in self._workers():
+            for worker in self.workers():
                 worker.act()
             self._world.settle()
         self._world.advance(INTERVAL_MS)
@@ -192,8 +208,8 @@ class Jobs:
         for group in self.groups:
             for slot in group.source():
                 committed = group.ledger.register(slot.index).base
-                end = self._world.log(slot).high_watermark
-                if max(committed, 0) < end:
+                log = self._world.log(slot)
+                if max(committed, log.log_start_offset) < log.high_watermark:
                     left.setdefault(group.id, []).append((slot.index, committed))
         return left
 
@@ -208,14 +224,15 @@ class Jobs:
                     f"slot {slot.index} is stable up to {log.last_stable_offset}, and ends at {log.high_watermark}"
                 )
         for value, (attempt, source) in self.copies.copies.items():
-            if attempt.outcome and self.copies.seen.get(attempt.group_id, {}).get(source) != value:
+            is_seen = self.copies.seen.get(attempt.group_id, {}).get(source) == value
+            if attempt.outcome and not is_seen and value not in self.copies.cut:
                 raise InvariantBroken(f"{value!r} was committed, and readers of committed records never got it")
 
     # -- looking inside
 
     @property
     def transactional_ids(self) -> list[str]:
-        return [worker.transactional_id for worker in self._workers()]
+        return [worker.transactional_id for worker in self.workers()]
 
     def transaction(self, transactional_id: str) -> Transaction | None:
         """As the coordinator has it now; None also when nobody may ask it."""
@@ -254,8 +271,7 @@ class Jobs:
 
     def look_inside(self) -> None:
         """What holds after every step."""
-        for group in self.groups:
-            group.check_epoch()
+        self.look_at_groups()
         now = self._world.clock.wall_ms()
         for transaction in self.transactions() or ():
             # Looked for at intervals, the first of them after a start; a decision that cannot be written is made again.
@@ -266,12 +282,20 @@ class Jobs:
             if transaction.is_preparing and now > until and not self._world.faults.happened:
                 raise InvariantBroken(f"{transaction} is decided, and not ended at {now}")
 
-    def audit(self) -> None:
-        """What holds whenever nothing is under way."""
+    def look_at_groups(self) -> None:
+        """They are what was answered, as far as they are known."""
+        for group in self.groups:
+            group.look()
+
+    def audit(self, replayed: Sequence[ReplayedGroups]) -> None:
+        """What holds whenever nothing is under way. `replayed`: the group coordinator's shards beside their logs."""
         if not self.groups:
             return
-        audit_jobs(self._world)
-        for worker in self._workers():
+        audit_jobs(self._world, replayed)
+        self.admin.audit()
+        for group in self.groups:
+            group.retention.audit()
+        for worker in self.workers():
             worker.check_waiting()
         self._view.look()
         if self.all_is_well() and not self.is_torn():
@@ -281,7 +305,8 @@ class Jobs:
 
 
 def _is_shared_out(group: JobGroup) -> bool:
-    owned = [slot for worker in group.workers for slot in worker.membership.assigned]
-    loads = sorted(len(worker.membership.assigned) for worker in group.workers)
     slots = sorted(slot.index for slot in group.source())
+    has = [[slot for slot in worker.membership.assigned if slot.index in slots] for worker in group.workers]
+    owned = [slot for each in has for slot in each]
+    loads = sorted(map(len, has))
     return sorted(slot.index for slot in owned) == slots and loads[-1] - loads[0] <= 1

@@ -1,18 +1,24 @@
 """What must be true of committed offsets and of the copies that a job makes, kept apart from the broker.
 
 A partition's committed offset is a register: it holds the last commit that was answered, or one that was sent later and
-of which nobody knows what became. A transaction's offset is sent when its producer asks for the commit, not before. The
-copies that readers of committed records see are those of the records below that offset, each one once.
+of which nobody knows what became. A transaction's offset is sent when its producer asks for the commit, not before. To
+delete an offset is to commit none; what transactions had pending there goes with it. One that has expired may be gone.
+
+The copies that readers of committed records see are those of the records below that offset, each one once. Whoever
+begins anew because the offset was deleted or has expired copies once more: that is another generation of copies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final
 
 from tests.simulation.ledger import InvariantBroken, Place
 
 NO_OFFSET: Final = -1
+
+Source = tuple[int, int, int]  # slot, offset, generation of the register by which its copying began
 
 
 @dataclass(eq=False)
@@ -27,11 +33,18 @@ class Attempt:
     offsets: dict[int, int] = field(default_factory=dict)  # by slot: the next one to consume
     pending: bool = False  # its offsets were accepted, and it was not asked to end
     open: bool = True
+    sent_ms: int | None = None  # the offsets, time of day
+    wiped: set[int] = field(default_factory=set)  # slots whose offset was deleted while it was pending
+    doubts: dict[int, dict[object, bool]] = field(default_factory=dict)  # deletions by slot: was it pending then?
 
     @property
     def may_show(self) -> bool:
         """Whether readers of committed records may see it."""
         return self.commit_asked and self.outcome is not False
+
+    def still_has(self, slot: int) -> bool:
+        """Whether its offset in the slot was not deleted meanwhile."""
+        return slot not in self.wiped and not self.doubts.get(slot)
 
 
 @dataclass
@@ -41,63 +54,84 @@ class _Sent:
     order: int
     token: object
     offset: int
+    at_ms: int
 
 
 class Register:
-    """The committed offset of one group in one partition."""
+    """The committed offset of one group in one partition. `since_ms`: not committed earlier, time of day. `generation`
+    grows whenever it may have gone; `may_have_expired` is for others to say.
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what
         self.base = NO_OFFSET
+        self.since_ms = 0
+        self.generation = 0
+        self.may_have_expired = False
         self._before = NO_OFFSET
         self._maybe: list[_Sent] = []
 
-    def sent(self, order: int, token: object, offset: int) -> None:
-        """A commit that counts from now on, if it comes about."""
-        self._maybe.append(_Sent(order, token, offset))
+    def sent(self, order: int, token: object, offset: int, at_ms: int) -> None:
+        """A commit that counts from now on, if it comes about. NO_OFFSET: a deletion."""
+        self._maybe.append(_Sent(order, token, offset, at_ms))
+        self.generation += offset == NO_OFFSET
 
     def confirmed(self, token: object) -> None:
         """It was answered: whatever was sent before is superseded."""
         for sent in self._maybe:
             if sent.token is token:
-                self._settle(sent.offset, sent.order)
+                self._settle(sent.offset, sent.order, sent.at_ms)
                 return
 
     def dropped(self, token: object) -> None:
         """It was refused."""
         self._maybe = [sent for sent in self._maybe if sent.token is not token]
 
-    def on_read(self, offset: int, order: int, *, stable: bool, torn: bool) -> None:
-        """The broker says so, asked at `order`. `torn`: the markers of some transaction are not all written yet."""
+    def on_read(self, offset: int, order: int, *, stable: bool, torn: bool) -> bool:
+        """The broker says so, asked at `order`. `torn`: the markers of some transaction are not all written yet.
+        Returns whether it is gone because it has expired.
+        """
         latest = None
         for sent in self._maybe:
             if sent.order < order and sent.offset == offset:
                 latest = sent
         if latest is not None:
-            self._settle(offset, latest.order)
+            self.generation += offset == NO_OFFSET
+            self._settle(offset, latest.order, latest.at_ms)
         elif offset == self.base:
             if stable:
                 self._maybe = [sent for sent in self._maybe if sent.order >= order]
+        elif offset == NO_OFFSET and self.may_have_expired:
+            self.generation += 1
+            self._settle(offset, order - 1, self.since_ms)
+            return True
         elif not (torn and offset == self._before):
             maybe = [sent.offset for sent in self._maybe]
             raise InvariantBroken(f"{self._what}: committed is {offset}, answered was {self.base}, perhaps {maybe}")
+        return False
 
-    def _settle(self, offset: int, order: int) -> None:
+    def _settle(self, offset: int, order: int, at_ms: int) -> None:
         self._before, self.base = self.base, offset
+        self.since_ms, self.may_have_expired = at_ms, False
         self._maybe = [sent for sent in self._maybe if sent.order > order]
 
 
 class OffsetLedger:
-    """All that clients know of one group's offsets, by slot."""
+    """All that clients know of one group's offsets, by slot. `wall_ms` gives the time of day."""
 
-    def __init__(self, group_id: str) -> None:
+    def __init__(self, group_id: str, wall_ms: Callable[[], int]) -> None:
         self._group_id = group_id
+        self._wall_ms = wall_ms
         self._registers: dict[int, Register] = {}
         self._order = 0
         self.attempts: list[Attempt] = []
 
     def register(self, slot: int) -> Register:
         return self._registers.setdefault(slot, Register(f"{self._group_id}, slot {slot}"))
+
+    def registers(self) -> dict[int, Register]:
+        """Those that anybody has asked for, by slot."""
+        return self._registers
 
     def next_order(self) -> int:
         """Requests are decided in the order they are sent."""
@@ -109,9 +143,9 @@ class OffsetLedger:
     def on_sent(self, offsets: dict[int, int]) -> object:
         """A commit outside of transactions; what stands for it."""
         token = object()
-        order = self.next_order()
+        order, now = self.next_order(), self._wall_ms()
         for slot, offset in offsets.items():
-            self.register(slot).sent(order, token, offset)
+            self.register(slot).sent(order, token, offset, now)
         return token
 
     def on_answered(self, token: object, slot: int, *, committed: bool) -> None:
@@ -120,6 +154,34 @@ class OffsetLedger:
         else:
             self.register(slot).dropped(token)
 
+    # deletions
+
+    def on_deletion_sent(self, slots: Collection[int]) -> object:
+        """The offsets of these slots are to go; what stands for it. What transactions have pending there goes, too."""
+        token = self.on_sent(dict.fromkeys(slots, NO_OFFSET))
+        for attempt in self.attempts:
+            if attempt.sent_ms is not None and attempt.open and not attempt.commit_asked:
+                for slot in attempt.offsets.keys() & set(slots):
+                    attempt.doubts.setdefault(slot, {})[token] = attempt.pending
+        return token
+
+    def on_deletion_answered(self, token: object, slots: Collection[int], *, deleted: bool) -> int:
+        """A deletion that was refused has had no effect. One that is never answered may have had. Returns how many
+        offsets of open transactions went with it.
+        """
+        wiped = 0
+        for slot in slots:
+            self.on_answered(token, slot, committed=deleted)
+            for attempt in self.attempts:
+                doubts = attempt.doubts.get(slot, {})
+                if token in doubts and (doubts[token] or not deleted):
+                    was_pending = doubts.pop(token)
+                    if deleted and was_pending:
+                        attempt.wiped.add(slot)
+                        wiped += 1
+                        self.register(slot).dropped(attempt)
+        return wiped
+
     # transactions
 
     def begin(self, number: int, producer: tuple[str, int, int]) -> Attempt:
@@ -127,13 +189,18 @@ class OffsetLedger:
         self.attempts.append(attempt)
         return attempt
 
+    def on_offsets_sent(self, attempt: Attempt) -> None:
+        """They are pending from now on, if they are accepted."""
+        attempt.sent_ms = self._wall_ms()
+
     def on_commit_asked(self, attempt: Attempt) -> None:
         """EndTxn is on its way: from now on the transaction may be committed."""
         if not attempt.commit_asked:
             attempt.commit_asked = True
             order = self.next_order()
             for slot, offset in attempt.offsets.items():
-                self.register(slot).sent(order, attempt, offset)
+                if slot not in attempt.wiped:
+                    self.register(slot).sent(order, attempt, offset, attempt.sent_ms or 0)
         attempt.pending = False
 
     def on_ended(self, attempt: Attempt, outcome: bool | None) -> None:
@@ -144,7 +211,7 @@ class OffsetLedger:
         if attempt.outcome is None:
             attempt.outcome = outcome
         for slot in attempt.offsets:
-            if outcome:
+            if outcome and not attempt.doubts.get(slot):
                 self.register(slot).confirmed(attempt)
             elif outcome is False:
                 self.register(slot).dropped(attempt)
@@ -156,13 +223,17 @@ class OffsetLedger:
 
 @dataclass
 class CopyLedger:
-    """What every copy was made of, and which of them readers of committed records have seen."""
+    """What every copy was made of, and which of them readers of committed records have seen. `cut`: copies that were
+    deleted, so that perhaps no reader has seen them.
+    """
 
-    copies: dict[bytes, tuple[Attempt, Place]] = field(default_factory=dict)
-    seen: dict[str, dict[Place, bytes]] = field(default_factory=dict)  # by group: source to copy
+    copies: dict[bytes, tuple[Attempt, Source]] = field(default_factory=dict)
+    seen: dict[str, dict[Source, bytes]] = field(default_factory=dict)  # by group: source to copy
+    cut: set[bytes] = field(default_factory=set)
 
-    def on_sent(self, attempt: Attempt, source: Place, value: bytes) -> None:
-        self.copies[value] = (attempt, source)
+    def on_sent(self, attempt: Attempt, source: Place, generation: int, value: bytes) -> None:
+        """`generation` of the register when the copying process began to read."""
+        self.copies[value] = (attempt, (*source, generation))
 
     def on_seen(self, value: bytes) -> None:
         """A reader of committed records was given the copy."""
@@ -179,17 +250,29 @@ class CopyLedger:
             )
         seen[source] = value
 
-    def check_copied(self, group_id: str, slot: int, offset: int, source: set[int], hidden: set[bytes]) -> None:
-        """With `offset` committed the records at `source` below it have their copies, and no others. `hidden`: copies
-        that readers of committed records do not see yet.
+    def on_cut(self, values: Collection[bytes]) -> None:
+        """These copies are deleted, or may be."""
+        self.cut.update(values)
+
+    def check_copied(
+        self, group_id: str, place: Place, generation: int, source: set[int], hidden: set[bytes], *, start: int
+    ) -> None:
+        """With the offset of `place` committed in its slot the records at `source` below it have their copies, and no
+        others from the log's `start` on. `hidden`: copies that readers of committed records do not see yet.
         """
-        copied = {at for at_slot, at in self.seen.get(group_id, {}) if at_slot == slot}
+        slot, offset = place
+        seen = [(at, each) for at_slot, at, each in self.seen.get(group_id, {}) if at_slot == slot]
         due = {at for at in source if at < offset}
-        coming = [self.copies[value] for value in hidden]
-        will_be = {at for attempt, (at_slot, at) in coming if at_slot == slot and attempt.group_id == group_id}
-        lost = due - copied - will_be
+        coming = [self.copies[value] for value in hidden | self.cut]
+        will_be = {
+            at
+            for attempt, (at_slot, at, _) in coming
+            if at_slot == slot and attempt.group_id == group_id and attempt.may_show
+        }
+        lost = due - {at for at, _ in seen} - will_be
         if lost:
             raise InvariantBroken(f"{group_id}: {sorted(lost)} of slot {slot} are lost, committed is {offset}")
+        copied = {at for at, each in seen if each == generation and at >= start}
         if copied - due:
             raise InvariantBroken(
                 f"{group_id}: {sorted(copied - due)} of slot {slot} are copied, committed is only {offset}"

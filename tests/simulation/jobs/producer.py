@@ -132,14 +132,17 @@ class JobProducer:
             v3_and_below_producer_epoch=self.epoch,
             v3_and_below_topics=[AddPartitionsToTxnTopic(slot.topic, [slot.partition])],
         )
+        may_be = self._gone(slot)
         response = yield self._world.call("add_partitions_to_txn", request, self.versions.add, self._connection)
         assert isinstance(response, AddPartitionsToTxnResponse)
         row = response.results_by_topic_v3_and_below[0].results_by_partition[0]
-        return self._judge("add", ErrorCode(row.partition_error_code), sound=sound)
+        return self._judge("add", ErrorCode(row.partition_error_code), sound=sound, may_be=may_be | self._gone(slot))
 
     def produce(self, slot: Slot, values: Sequence[bytes]) -> Script[ErrorCode]:
-        """One batch, without anything before it."""
+        """One batch, without anything before it, to the partition that has the name of `slot` now."""
         world, sound = self._world, self._is_sound()
+        slot = world.topics.at(slot.topic, slot.partition) or slot
+        may_be = self._gone(slot)
         sequence = self._sequences.get(slot.index, 0)
         batch = build_batch(
             [RecordData(None, value) for value in values],
@@ -160,14 +163,17 @@ class JobProducer:
         response = yield world.call("produce", request, self.versions.produce, self._connection)
         assert isinstance(response, ProduceResponse)
         row = response.responses[0].partition_responses[0]
-        error = self._judge(f"write to {slot.index}", ErrorCode(row.error_code), sound=sound)
-        if error is NONE:
+        may_be |= self._gone(slot)
+        error = self._judge(f"write to {slot.index}", ErrorCode(row.error_code), sound=sound, may_be=may_be)
+        if error is NONE and world.topics.is_live(slot.index):
             self._sequences[slot.index] = sequence + len(values)
             world.topics.records.on_produced(slot.index, row.base_offset, list(values))
         return error
 
     def commit_offsets(self, group_id: str, offsets: Mapping[Slot, int], who: Identity) -> Script[ErrorCode]:
-        """Offsets as part of the transaction; older producers say first that there will be some."""
+        """Offsets as part of the transaction; older producers say first that there will be some. What they are of is
+        told by names: a careful process asks first whether these are still the topics that it has read.
+        """
         if not self.bumps:
             sound = self._is_sound()
             add = AddOffsetsToTxnRequest(self.transactional_id, self.producer_id, self.epoch, group_id)
@@ -176,13 +182,22 @@ class JobProducer:
             error = self._judge("add offsets", ErrorCode(added.error_code), sound=sound)
             if error is not NONE:
                 return error
+        may_be = self._gone(*offsets)
+        if may_be and any(self._world.topics.at(slot.topic, slot.partition) for slot in offsets):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         sound = self._is_sound()
         response = yield self._world.call(
             "txn_offset_commit", self._offsets_request(group_id, offsets, who), self.versions.commit, self._connection
         )
         assert isinstance(response, TxnOffsetCommitResponse)
         (found,) = {ErrorCode(row.error_code) for topic in response.topics for row in topic.partitions}
-        return self._judge("commit offsets", found, sound=sound, may_be=NO_MEMBER)
+        may_be |= self._gone(*offsets)
+        return self._judge("commit offsets", found, sound=sound, may_be=NO_MEMBER | may_be)
+
+    def _gone(self, *slots: Slot) -> frozenset[ErrorCode]:
+        """What may be said of topics that are not there."""
+        there = all(self._world.topics.is_live(slot.index) for slot in slots)
+        return frozenset() if there else frozenset((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
 
     def _offsets_request(self, group_id: str, offsets: Mapping[Slot, int], who: Identity) -> TxnOffsetCommitRequest:
         topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}

@@ -9,7 +9,7 @@ from shareq.protocol.records.batch import batch_headers, decode_records
 from shareq.protocol.records.control import ControlType, read_control_record
 from tests.simulation.topics import Slot
 
-VERSION = 12
+BY_NAME, BY_ID = 12, 13
 
 
 class Found(NamedTuple):
@@ -22,14 +22,16 @@ class Found(NamedTuple):
 def fetch_request(
     slot: Slot, position: int, *, committed: bool, max_bytes: int = 1 << 20, wait_ms: int = 0
 ) -> FetchRequest:
-    """For one partition, without a session, answered with the first byte, or when so many ms are over."""
+    """For one partition, without a session, answered with the first byte, or when so many ms are over. In any version:
+    its topic has name and id.
+    """
     partition = FetchPartition(slot.partition, fetch_offset=position, partition_max_bytes=max_bytes)
     return FetchRequest(
         max_wait_ms=wait_ms,
         min_bytes=1,
         max_bytes=max_bytes,
         isolation_level=int(committed),
-        topics=[FetchTopic(slot.topic, partitions=[partition])],
+        topics=[FetchTopic(slot.topic, slot.topic_id, [partition])],
     )
 
 

@@ -22,6 +22,7 @@ class Runner:
     def __init__(self, script: Script[None]) -> None:
         self._script: Script[None] | None = script
         self._paused = True
+        self._failure: BaseException | None = None
 
     @property
     def done(self) -> bool:
@@ -33,7 +34,11 @@ class Runner:
         return self._script is not None and not self._paused
 
     def go_on(self) -> None:
-        """From where it left off; nothing while it waits for an answer."""
+        """From where it left off; nothing while it waits for an answer. Raises what it failed with when its last answer
+        came: the broker may have caught that.
+        """
+        if self._failure is not None:
+            raise self._failure
         if self._script is not None and self._paused:
             self._step(None)
 
@@ -51,8 +56,8 @@ class Runner:
         except StopIteration:
             self._script = None
             return
-        except BaseException:
-            self._script = None
+        except BaseException as failure:
+            self._script, self._failure = None, failure
             raise
         if wait is None:
             self._paused = True

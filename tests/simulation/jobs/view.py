@@ -8,10 +8,10 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchResponse
 from tests.simulation.audit import contents
 from tests.simulation.jobs import offsets
-from tests.simulation.jobs.reading import VERSION, fetch_request, records_of, row_of
+from tests.simulation.jobs.reading import BY_NAME, fetch_request, records_of, row_of
 from tests.simulation.jobs.scripts import Runner, Script
 from tests.simulation.ledger import CONTROL, InvariantBroken
-from tests.simulation.topics import SECOND, Slot
+from tests.simulation.topics import SECOND, TOPIC, Slot
 
 if TYPE_CHECKING:
     from tests.simulation.jobs.group import JobGroup
@@ -45,10 +45,15 @@ class View:
 
     def _read(self, slot: Slot) -> bool:
         world, position = self._world, self._positions.get(slot, 0)
-        answer = world.call("fetch", fetch_request(slot, position, committed=True), VERSION, world.connect()).value
+        start = world.log(slot).log_start_offset
+        answer = world.call("fetch", fetch_request(slot, position, committed=True), BY_NAME, world.connect()).value
         assert isinstance(answer, FetchResponse)
         row = row_of(answer)
-        if row.error_code:
+        if position < start and row.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            world.seen["copies that were deleted before somebody read on"] += 1
+            self._positions[slot] = start
+            return True
+        if row.error_code or position < start:
             raise InvariantBroken(f"slot {slot.index} at {position} was answered {ErrorCode(row.error_code).name}")
         if row.last_stable_offset < self._stable.get(slot, 0):
             raise InvariantBroken(
@@ -68,7 +73,8 @@ def judge(world: World, group: JobGroup, hidden: set[bytes]) -> None:
     transaction is between its decision and its last marker. `hidden`: see `View.hidden`.
     """
     slots = group.source()
-    plain = _ask(world, group, slots, stable=False)
+    gone = [slot for slot in world.topics.slots if slot.topic == TOPIC and slot not in slots]
+    plain = _ask(world, group, slots + gone[-1:], stable=False)
     _ask(world, group, slots, stable=True)
     if not group.copies:
         return
@@ -76,7 +82,9 @@ def judge(world: World, group: JobGroup, hidden: set[bytes]) -> None:
         log = world.log(slot)
         if log.refusal is ErrorCode.NONE:
             source = {offset for offset, value in contents(log).items() if _is_due(world, group, value)}
-            world.jobs.copies.check_copied(group.id, slot.index, plain[slot], source, hidden)
+            generation, start = group.ledger.register(slot.index).generation, log.log_start_offset
+            place = slot.index, plain[slot]
+            world.jobs.copies.check_copied(group.id, place, generation, source, hidden, start=start)
 
 
 def _is_due(world: World, group: JobGroup, value: bytes | None) -> bool:

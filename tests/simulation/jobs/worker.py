@@ -16,7 +16,7 @@ from tests.simulation.jobs.classic import ClassicMembership
 from tests.simulation.jobs.consumer import ConsumerMembership
 from tests.simulation.jobs.ledger import Attempt
 from tests.simulation.jobs.producer import FENCED, NO_MEMBER, VERSIONS, Identity, JobProducer
-from tests.simulation.jobs.reading import VERSION, fetch_request, records_of, row_of
+from tests.simulation.jobs.reading import BY_ID, BY_NAME, fetch_request, records_of, row_of
 from tests.simulation.jobs.scripts import Runner, Script
 from tests.simulation.jobs.settings import SESSION_MS
 from tests.simulation.jobs.zombie import Zombie
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tests.simulation.jobs.group import JobGroup
 
 NONE = ErrorCode.NONE
+GONE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 class Worker:
@@ -53,6 +54,7 @@ class Worker:
             self.producer = JobProducer(self._world, self.transactional_id, self._life, self._versions)
         self._connection = self._world.connect()
         self._positions: dict[Slot, int] = {}
+        self._generations: dict[Slot, int] = {}  # of the registers, when it began to read there
         self._attempt: Attempt | None = None
         self._unsure: Attempt | None = None
         self._waits_at: tuple[Slot, int] | None = None  # a fetch for that position has nothing to answer yet
@@ -99,6 +101,14 @@ class Worker:
     def settle_down(self) -> None:
         """From now on it does what it should."""
         self.steady, self._silent_until, self._leaves = True, 0, False
+
+    def leave(self) -> None:
+        """Its group, whatever else it is at."""
+        Runner(self.membership.leave()).go_on()
+
+    def be_silent(self, ms: int) -> None:
+        """For so long, unless it does nothing odd any more."""
+        self._silent_until = self._world.clock.now_ms() + ms
 
     def heartbeat(self) -> None:
         """Unless one is on its way, or it is silent."""
@@ -181,7 +191,9 @@ class Worker:
             yield from self._work_on()
 
     def _work_on(self) -> Script[None]:
-        assigned, who = self.membership.assigned, self.membership.identity
+        is_live = self._world.topics.is_live
+        assigned = frozenset(slot for slot in self.membership.assigned if is_live(slot.index))
+        who = self.membership.identity
         if who != self._now:
             self._earlier, self._now = self._now, who
         self._positions = {slot: position for slot, position in self._positions.items() if slot in assigned}
@@ -190,8 +202,11 @@ class Worker:
             found = yield from offsets.fetch(self._group, self._connection, missing, who, stable=True)
             if not isinstance(found, ErrorCode):
                 self._positions.update({slot: max(offset, 0) for slot, offset in found.items()})
+                register = self._group.ledger.register
+                self._generations.update({slot: register(slot.index).generation for slot in found})
         elif self._positions and self.producer is not None:
-            yield from self._copy(self.producer)
+            if self._world.topics.of(SECOND):
+                yield from self._copy(self.producer)
         elif self._positions:
             yield from self._consume()
 
@@ -199,11 +214,15 @@ class Worker:
         return self._world.rng.choice(sorted(self._positions, key=lambda slot: slot.index))
 
     def _read(self, slot: Slot, position: int) -> Script[tuple[list[tuple[int, bytes]], int]]:
+        """Records, and where to go on: at the log's start, when what is there has been deleted."""
         world, committed = self._world, self._group.committed
+        if not world.topics.is_live(slot.index):
+            return [], position
         wait_ms = 0 if self.steady else world.rng.choice((0, 0, 100, 500))
         most = world.rng.choice((1, 300, 1 << 20))
         request = fetch_request(slot, position, committed=committed, max_bytes=most, wait_ms=wait_ms)
-        answer = world.call("fetch", request, VERSION, self._connection)
+        out_of_range = self._is_out_of_range(slot, position)
+        answer = world.call("fetch", request, world.rng.choice((BY_NAME, BY_ID)), self._connection)
         if not answer.done:
             world.seen["fetches that waited"] += 1
             self._waits_at = slot, position
@@ -211,9 +230,17 @@ class Worker:
         self._waits_at = None
         assert isinstance(response, FetchResponse)
         row = row_of(response)
-        if row.error_code:
-            error = ErrorCode(row.error_code)
-            if not world.faults.happened:
+        error = ErrorCode(row.error_code)
+        if world.broker.metadata.topic_by_id(slot.topic_id) is None:
+            world.seen["fetches from topics that are gone"] += 1
+            yield None  # the answer comes while the topic is being deleted
+            if error not in GONE:
+                raise InvariantBroken(f"{self._group.id}: slot {slot.index} is gone, a fetch was answered {error.name}")
+            return [], position
+        if error is ErrorCode.OFFSET_OUT_OF_RANGE and (out_of_range or self._is_out_of_range(slot, position)):
+            return [], self._begin_at_start(slot, position)
+        if error or out_of_range:
+            if not world.faults.happened or out_of_range:
                 raise InvariantBroken(f"{self._group.id}: slot {slot.index} at {position} was answered {error.name}")
             return [], position
         found = records_of(row, position)
@@ -223,6 +250,19 @@ class Worker:
                 world.topics.records.check_committed((slot.index, offset), value)
         world.seen["records that jobs read"] += len(found.records)
         return found.records, found.position
+
+    def _is_out_of_range(self, slot: Slot, position: int) -> bool:
+        log = self._world.log(slot)
+        return not log.log_start_offset <= position <= log.log_end_offset and log.refusal is NONE
+
+    def _begin_at_start(self, slot: Slot, position: int) -> int:
+        """What a consumer does that resets to the earliest offset."""
+        self._world.seen["positions that were out of range"] += 1
+        start = self._world.log(slot).log_start_offset
+        if slot in self._positions and start < position:
+            self._positions[slot] = start  # it had come from an offset of another topic of that name
+            return position
+        return start
 
     def _who(self, who: Identity) -> Identity:
         """Who commits; now and then it is a request of before the last rebalance that comes late."""
@@ -285,14 +325,18 @@ class Worker:
         for offset, value in records:
             values.append(b"%d=%s" % (world.values, value))
             world.values += 1
-            world.jobs.copies.on_sent(attempt, (slot.index, offset), values[-1])
-        return (yield from producer.write(world.rng.choice(world.topics.of(SECOND)), values))
+            world.jobs.copies.on_sent(attempt, (slot.index, offset), self._generations[slot], values[-1])
+        targets = world.topics.of(SECOND)
+        if not targets:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return (yield from producer.write(world.rng.choice(targets), values))
 
     def _finish(self, producer: JobProducer, attempt: Attempt, who: Identity) -> Script[None]:
         world, rng = self._world, self._world.rng
         if self.membership.joined and rng.random() < 0.5:
             who = self.membership.identity  # as it is now; what it read is its own still
         by_slot = {world.topics.slots[index]: offset for index, offset in attempt.offsets.items()}
+        self._group.ledger.on_offsets_sent(attempt)
         error = yield from offsets.commit_in_transaction(self._group, producer, by_slot, self._who(who))
         if error is not NONE:
             yield from self._fail(producer, attempt, error)

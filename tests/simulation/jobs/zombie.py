@@ -64,7 +64,8 @@ class Zombie:
 
     def _heartbeat(self) -> Script[None]:
         world, group, who = self._world, self._group, self._who
-        due = offsets.expected_error(group.live(), who, ())
+        live = group.live()
+        due = ErrorCode.UNKNOWN_MEMBER_ID if live is None else offsets.expected_error(live, who, (), offsets.BY_NAME)
         request = HeartbeatRequest(group.id, who.epoch, who.member_id, who.instance_id)
         response = yield world.call("heartbeat", request, 4, self._connection)
         assert isinstance(response, HeartbeatResponse)
@@ -80,17 +81,19 @@ class Zombie:
         what = world.rng.choice(("write", "write at once", "commit offsets", "end"))
         value = b"%d=zombie" % world.values
         world.values += 1
-        world.jobs.copies.on_sent(attempt, (-1, -1), value)
-        target = world.rng.choice(world.topics.of(SECOND))
+        world.jobs.copies.on_sent(attempt, (-1, -1), 0, value)
+        targets, sources = world.topics.of(SECOND), self._positions or dict.fromkeys(self._group.source()[:1], 0)
+        if not targets or not sources:
+            return
+        target = world.rng.choice(targets)
         if what == "write":
             error = yield from producer.write(target, [value])
         elif what == "write at once":
             error = yield from producer.produce(target, [value])
         elif what == "commit offsets":
-            source = self._positions or {self._group.source()[0]: 0}
             anybody = world.rng.random() < 0.5  # then nothing but its epoch can tell
             who = Identity("", -1, None) if anybody else self._who
-            error = yield from producer.commit_offsets(self._group.id, source, who)
+            error = yield from producer.commit_offsets(self._group.id, sources, who)
         else:
             error = yield from producer.end(commit=True)
         world.seen["zombies refused"] += 1

@@ -1,0 +1,292 @@
+"""An administrator of what jobs work with: topics that go and come back under their names, offsets and groups that are
+deleted, records that are deleted at the front of logs, and time that passes while nobody is in a group.
+
+What is due is told by the state that the group is in when the request comes; an answer that is something else is wrong.
+What a crash or a failed write cut off may have happened or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.log.partition_log import TO_HIGH_WATERMARK
+from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
+from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from shareq.protocol.generated.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
+from shareq.protocol.generated.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+)
+from shareq.protocol.primitives import Message
+from tests.simulation.audit import contents
+from tests.simulation.jobs.settings import SESSION_MS
+from tests.simulation.ledger import InvariantBroken
+from tests.simulation.membership import LOG_FAILED
+from tests.simulation.topics import NAMES, SECOND, TOPIC, Slot
+
+if TYPE_CHECKING:
+    from tests.simulation.jobs.group import JobGroup
+    from tests.simulation.jobs.worker import Worker
+    from tests.simulation.world import World
+
+NONE: Final = ErrorCode.NONE
+NO_PARTITION: Final = 9  # of no topic
+EITHER: Final = (NONE, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+
+
+class JobAdministrator:
+    """Does one thing at a time, mostly without waiting for what is under way."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._connection = world.connect()
+        self.starts = LogStarts()
+
+    # -- topics
+
+    def change_a_topic(self) -> None:
+        """Delete one, and perhaps make it again at once; or make one again that is gone."""
+        world, rng = self._world, self._world.rng
+        gone = [name for name in NAMES if not world.topics.of(name)]
+        if gone:
+            world.topics.create(rng.choice(gone))
+            return
+        name = rng.choice(NAMES)
+        self._bring_somebody_to_an_end()
+        world.jobs.copies.on_cut([value for value, at in world.topics.records.sent.items() if self._is_of(at, name)])
+        world.topics.delete(name)
+        if rng.random() < 0.4:
+            world.settle()
+        if rng.random() < 0.6 and not world.topics.of(name):
+            world.topics.create(name)
+
+    def _is_of(self, index: int, name: str) -> bool:
+        return name == SECOND and index >= 0 and self._world.topics.slots[index].topic == name
+
+    # -- offsets and groups
+
+    def delete_offsets(self) -> None:
+        """Of some partitions; of those alone that no member reads."""
+        world = self._world
+        group = self._some_group()
+        live = group.live()
+        slots = [slot for slot in world.topics.of(TOPIC) if world.rng.random() < 0.7]
+        topics = {TOPIC: [NO_PARTITION]}
+        for slot in slots + world.topics.of(SECOND):
+            topics.setdefault(slot.topic, []).append(slot.partition)
+        goes = [slot.index for slot in slots] if NONE in _due(live) else []
+        token = group.ledger.on_deletion_sent(goes)
+        world.note(f"{group.id}: offsets of {[slot.index for slot in slots]} are deleted")
+
+        def answered(response: Message) -> None:
+            assert isinstance(response, OffsetDeleteResponse)
+            error = ErrorCode(response.error_code)
+            rows = {
+                (topic.name, row.partition_index): row.error_code
+                for topic in response.topics
+                for row in topic.partitions
+            }
+            world.note(f"... {error.name} {rows}")
+            if error in LOG_FAILED and world.faults.happened:
+                return
+            _check_deletion(group, live, topics, error, rows)
+            gone = {index for index in goes if rows[_name(world.topics.slots[index])] == NONE}
+            wiped = group.ledger.on_deletion_answered(token, gone, deleted=True)
+            world.seen["offsets deleted while they were pending"] += wiped
+            group.ledger.on_deletion_answered(token, set(goes) - gone, deleted=False)
+            world.seen["offsets deleted" if gone else "deletions of offsets that were refused"] += 1
+
+        request = OffsetDeleteRequest(
+            group.id,
+            [
+                OffsetDeleteRequestTopic(name, list(map(OffsetDeleteRequestPartition, at)))
+                for name, at in topics.items()
+            ],
+        )
+        world.call("offset_delete", request, 0, self._connection).on_complete(answered)
+        self._perhaps_die()
+
+    def delete_group(self) -> None:
+        """Only one without members goes, with all its offsets."""
+        world = self._world
+        group = self._some_group()
+        live = group.live()
+        due = NONE if live is not None and live.is_empty else ErrorCode.NON_EMPTY_GROUP
+        if live is None:
+            due = ErrorCode.GROUP_ID_NOT_FOUND
+        goes = list(group.ledger.registers()) if due is NONE else []
+        token = group.ledger.on_deletion_sent(goes)
+        world.note(f"{group.id} is deleted")
+
+        def answered(response: Message) -> None:
+            assert isinstance(response, DeleteGroupsResponse)
+            error = ErrorCode(response.results[0].error_code)
+            world.note(f"... {error.name}")
+            if error in LOG_FAILED and world.faults.happened:
+                return
+            if error is not due:
+                raise InvariantBroken(f"{group.id}: deleting it was answered {error.name}, due was {due.name}")
+            wiped = group.ledger.on_deletion_answered(token, goes, deleted=due is NONE)
+            world.seen["offsets deleted while they were pending"] += wiped
+            world.seen["groups deleted" if due is NONE else "deletions of groups that were refused"] += 1
+
+        if due is NONE:
+            group.somebody_left = True
+        world.call("delete_groups", DeleteGroupsRequest([group.id]), 2, self._connection).on_complete(answered)
+        group.look()
+        self._perhaps_die()
+
+    def let_offsets_expire(self) -> None:
+        """Nobody does anything for as long as offsets are kept."""
+        world = self._world
+        group = self._some_group()
+        longer_ms = group.retention.retention_ms
+        if longer_ms > 100_000:
+            return
+        world.note("nobody does anything for a long time")
+        world.seen["long times"] += 1
+        for worker in world.jobs.workers():
+            worker.be_silent(longer_ms + 2 * SESSION_MS)
+        for ms in (SESSION_MS + 1, longer_ms // 2, longer_ms // 2 + SESSION_MS):
+            world.advance(ms)
+            world.look_inside()
+
+    def _some_group(self) -> JobGroup:
+        """Mostly one that everybody has just left, perhaps while a transaction of theirs is open."""
+        world, rng = self._world, self._world.rng
+        group = rng.choice(world.jobs.groups)
+        if rng.random() < 0.75:
+            if rng.random() < 0.5:
+                self._bring_somebody_to_an_end(group)
+            for worker in group.workers:
+                worker.leave()
+            if rng.random() < 0.7:
+                world.settle()
+            if rng.random() < 0.5:
+                for worker in group.workers:
+                    worker.be_silent(SESSION_MS + 2)
+                world.advance(SESSION_MS + 1)
+            world.look_inside()
+        return group
+
+    def _bring_somebody_to_an_end(self, group: JobGroup | None = None) -> Worker | None:
+        workers = self._world.jobs.workers() if group is None else group.workers
+        copying = [worker for worker in workers if worker.producer is not None]
+        return self._world.jobs.bring_to_an_end(self._world.rng.choice(copying)) if copying else None
+
+    def _perhaps_die(self) -> None:
+        if self._world.rng.random() < 0.25:
+            self._world.faults.crash_soon()
+
+    # -- records
+
+    def delete_records(self) -> None:
+        """At the front of a log: up to somewhere below its end, or beyond, which is refused."""
+        world, rng = self._world, self._world.rng
+        slots = [slot for slot in world.topics.live if world.log(slot).refusal is NONE]
+        if not slots:
+            return
+        slot = rng.choice(slots)
+        log = world.log(slot)
+        start, end = log.log_start_offset, log.high_watermark
+        to = rng.choice((TO_HIGH_WATERMARK, end, end + 1, *(rng.randint(start, end) for _ in range(5))))
+        due = max(start, end if to == TO_HIGH_WATERMARK else to)
+        if due <= end:
+            self._is_cut(slot, due)
+        world.note(f"records of {slot.index} below {to} are deleted")
+        row = DeleteRecordsTopic(slot.topic, [DeleteRecordsPartition(slot.partition, to)])
+        answer = world.call("delete_records", DeleteRecordsRequest([row]), 2, self._connection).value
+        assert isinstance(answer, DeleteRecordsResponse)
+        ((found,),) = [topic.partitions for topic in answer.topics]
+        error = ErrorCode(found.error_code)
+        if error is ErrorCode.KAFKA_STORAGE_ERROR and world.faults.happened:
+            return
+        expected = (ErrorCode.OFFSET_OUT_OF_RANGE, -1) if due > end else (NONE, due)
+        if (error, found.low_watermark) != expected:
+            raise InvariantBroken(f"records of {slot} were deleted below {to} of {end}: {found}, due was {expected}")
+        world.seen["deletions of records"] += error is NONE
+        if error is NONE:
+            self.starts.answered(slot, due)
+        self._perhaps_die()
+
+    def _is_cut(self, slot: Slot, start: int) -> None:
+        """Nobody waits for what is gone: copies that nobody has read, and transactions that began there."""
+        world = self._world
+        self.starts.sent(slot, start)
+        gone = [value for offset, value in contents(world.log(slot)).items() if offset < start]
+        world.jobs.copies.on_cut([value for value in gone if value in world.jobs.copies.copies])
+        for transaction in world.topics.records.transactions:
+            first = transaction.first_offset
+            if transaction.slot == slot.index and first is not None and first < start and transaction.commits is None:
+                transaction.first_offset = None
+
+    def audit(self) -> None:
+        """Logs begin where they were told to."""
+        for slot in self._world.topics.live:
+            self.starts.check(slot, self._world.log(slot).log_start_offset)
+
+
+def _name(slot: Slot) -> tuple[str, int]:
+    return slot.topic, slot.partition
+
+
+def _due(live: ClassicGroup | ConsumerGroup | None) -> tuple[ErrorCode, ...]:
+    """What may be said of the deletion of an offset in the topic that all consumers read."""
+    if live is None:
+        return ()
+    if isinstance(live, ClassicGroup) and live.state is ClassicState.PREPARING_REBALANCE:
+        return EITHER  # it reads what the last generation did: nothing, if nobody was in that
+    return (NONE,) if live.is_empty else (ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,)
+
+
+def _check_deletion(
+    group: JobGroup,
+    live: ClassicGroup | ConsumerGroup | None,
+    topics: Mapping[str, Sequence[int]],
+    error: ErrorCode,
+    rows: Mapping[tuple[str, int], int],
+) -> None:
+    """`live`: the group as it was when the request came. `rows`: the errors of the partitions."""
+    if live is None:
+        if error is not ErrorCode.GROUP_ID_NOT_FOUND:
+            raise InvariantBroken(f"{group.id}: there is no such group, its offsets were deleted: {error.name}")
+        return
+    due: dict[tuple[str, int], tuple[ErrorCode, ...]] = {}
+    of_others = EITHER if _due(live) == EITHER else (NONE,)
+    for name, partitions in topics.items():
+        due |= dict.fromkeys(((name, at) for at in partitions), _due(live) if name == TOPIC else of_others)
+    due[TOPIC, NO_PARTITION] = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
+    if error or rows.keys() != due.keys() or any(rows[at] not in errors for at, errors in due.items()):
+        raise InvariantBroken(f"{group.id}: deleting offsets was answered {error.name} {rows}, due was {due}")
+
+
+class LogStarts:
+    """Where logs begin: nothing but an administrator moves it, and it never moves back."""
+
+    def __init__(self) -> None:
+        self._known: dict[Slot, int] = {}
+        self._maybe: dict[Slot, set[int]] = {}
+
+    def sent(self, slot: Slot, start: int) -> None:
+        self._maybe.setdefault(slot, set()).add(start)
+
+    def answered(self, slot: Slot, start: int) -> None:
+        self._known[slot] = start
+        self._maybe.pop(slot, None)
+
+    def check(self, slot: Slot, start: int) -> None:
+        """The log says so."""
+        known, maybe = self._known.get(slot, 0), self._maybe.get(slot, set())
+        if start != known and start not in maybe:
+            raise InvariantBroken(f"slot {slot.index} begins at {start}, answered was {known}, perhaps {maybe}")
+        self.answered(slot, start)

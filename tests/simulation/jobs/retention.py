@@ -1,0 +1,62 @@
+"""When committed offsets may expire, and when they must have, as far as it can be told from outside.
+
+They stay while their group has members that read the topic, and while a transaction has others pending.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.simulation.jobs import offsets
+from tests.simulation.ledger import InvariantBroken
+
+if TYPE_CHECKING:
+    from tests.simulation.jobs.group import JobGroup
+
+
+class Retention:
+    """Of one group's offsets. Times of day, in ms."""
+
+    def __init__(self, group: JobGroup) -> None:
+        self._group = group
+        self._world = group.world
+        self._occupied_ms = 0  # when it was seen last with members
+        self._empty_ms: int | None = None  # when it was seen first without any since then
+
+    def look(self) -> None:
+        """The group's shard can be asked: note which offsets may be gone."""
+        group, now = self._group, self._world.clock.wall_ms()
+        live = group.live()
+        if live is not None and not live.is_empty:
+            self._occupied_ms, self._empty_ms = now, None
+            return
+        if self._empty_ms is None:
+            self._empty_ms = now
+        pending = offsets.pending(group)
+        for slot, register in group.ledger.registers().items():
+            # A classic group keeps them from when it lost its last member, one of KIP-848 from the commit.
+            since = max(register.since_ms, self._occupied_ms) if group.protocol == "classic" else register.since_ms
+            if slot not in pending and now >= since + self.retention_ms:
+                register.may_have_expired = True
+
+    def audit(self) -> None:
+        """Nothing is under way: what has expired is gone with the second look for such."""
+        group, world, now = self._group, self._world, self._world.clock.wall_ms()
+        shard = group.shard()
+        if shard is None or self._empty_ms is None or world.faults.happened:
+            return
+        pending = shard.offsets.store.pending(group.id)
+        for topic, partitions in shard.offsets.store.of(group.id).items():
+            for partition, committed in partitions.items():
+                over = max(committed.commit_ms, self._empty_ms) + self.retention_ms
+                if now > max(over, world.jobs.began_ms) + 2 * self._interval_ms and (topic, partition) not in pending:
+                    raise InvariantBroken(f"{group.id}: the offset of {topic}-{partition} has expired and stays")
+
+    @property
+    def retention_ms(self) -> int:
+        """As the broker has it now."""
+        return self._world.config.offsets_retention_minutes * 60_000
+
+    @property
+    def _interval_ms(self) -> int:
+        return self._world.config.offsets_retention_check_interval_ms
