@@ -111,10 +111,7 @@ def _fill_by_subscription(
     members: Members, held: dict[str, set[_TopicPartition]], unassigned: list[_TopicPartition]
 ) -> None:
     """Topics with few subscribers first, each partition to the one with the lowest load; then even out."""
-    subscribers: dict[bytes, list[str]] = {}
-    for member_id in sorted(members):
-        for topic_id in members[member_id].topic_ids:
-            subscribers.setdefault(topic_id, []).append(member_id)
+    subscribers = _subscribers(members)
     free: dict[bytes, list[int]] = {}
     for topic_id, partition in unassigned:
         free.setdefault(topic_id, []).append(partition)
@@ -125,22 +122,56 @@ def _fill_by_subscription(
             load, least = loads[0]
             held[least].add((topic_id, partition))
             heapreplace(loads, (load + 1, least))
-    shared = [topic_id for topic_id in sorted(subscribers) if len(subscribers[topic_id]) > 1]
-    # Every move lowers the sum of squared loads, so this ends.
-    while _differ(held) and any([_even_out(topic_id, subscribers[topic_id], held) for topic_id in shared]):  # noqa: C419
-        pass
+    _even_out_all(subscribers, held)
 
 
-def _differ(held: Mapping[str, set[_TopicPartition]]) -> bool:
-    """Whether there are two members of whom one could hand something to the other."""
-    loads = [len(partitions) for partitions in held.values()]
-    return max(loads) - min(loads) >= 2
+def _subscribers(members: Members) -> dict[bytes, list[str]]:
+    """The ids of each topic's subscribers, ascending. One list for all topics with the same: nobody may change it."""
+    alike: dict[frozenset[bytes], list[str]] = {}
+    for member_id, member in members.items():
+        alike.setdefault(member.topic_ids, []).append(member_id)
+    subscriptions = list(alike.values())
+    by_topic: dict[bytes, list[int]] = {}
+    for index, topic_ids in enumerate(alike):
+        for topic_id in topic_ids:
+            by_topic.setdefault(topic_id, []).append(index)
+    lists: dict[tuple[int, ...], list[str]] = {}
+    subscribers: dict[bytes, list[str]] = {}
+    for topic_id, indexes in by_topic.items():
+        key = tuple(indexes)
+        if key not in lists:
+            lists[key] = sorted(member_id for index in indexes for member_id in subscriptions[index])
+        subscribers[topic_id] = lists[key]
+    return subscribers
 
 
-def _even_out(topic_id: bytes, subscribers: list[str], held: dict[str, set[_TopicPartition]]) -> bool:
+def _even_out_all(subscribers: Mapping[bytes, list[str]], held: dict[str, set[_TopicPartition]]) -> None:
+    """Until nobody has a partition that a subscriber of its topic with a load lower by two or more could have."""
+    holders: dict[bytes, set[str]] = {}  # by topic; those who have given all of it away stay
+    for member_id, partitions in held.items():
+        for topic_id, _ in partitions:
+            holders.setdefault(topic_id, set()).add(member_id)
+    shared = [topic_id for topic_id in sorted(holders) if len(subscribers[topic_id]) > 1]
+    lowest = min(map(len, held.values()))
+    moved = True
+    while moved:  # every move lowers the sum of squared loads, so this ends
+        moved = False
+        for topic_id in shared:
+            if max(len(held[member_id]) for member_id in holders[topic_id]) - lowest < 2:
+                continue
+            if _even_out(topic_id, subscribers[topic_id], holders[topic_id], held):
+                lowest = min(map(len, held.values()))
+                moved = True
+
+
+def _even_out(
+    topic_id: bytes, subscribers: list[str], holders: set[str], held: dict[str, set[_TopicPartition]]
+) -> bool:
     """Hand partitions of the topic to subscribers whose load is lower by two or more; whether any was."""
     moved = False
-    of_topic = {m: sorted((each for each in held[m] if each[0] == topic_id), reverse=True) for m in subscribers}
+    of_topic: dict[str, list[_TopicPartition]] = {m: [] for m in subscribers}
+    for m in holders:
+        of_topic[m] = sorted((each for each in held[m] if each[0] == topic_id), reverse=True)
     # An entry whose load is not the member's any more is passed over: its present one is there, too.
     givers = [(-len(held[m]), m) for m in subscribers if of_topic[m]]
     takers = [(len(held[m]), m) for m in subscribers]
@@ -159,6 +190,7 @@ def _even_out(topic_id: bytes, subscribers: list[str], held: dict[str, set[_Topi
             held[most].remove(each)
             held[least].add(each)
             of_topic[least].append(each)
+            holders.add(least)
             for member_id in (most, least):
                 heappush(givers, (-len(held[member_id]), member_id))
                 heappush(takers, (len(held[member_id]), member_id))
