@@ -65,7 +65,8 @@ def assign_uniform(members: Members, partitions: PartitionCounts) -> dict[str, A
     could hand to another with a load lower by two or more.
     """
     held = {member_id: _still_held(member, partitions) for member_id, member in members.items()}
-    wanted = {topic_id for member in members.values() for topic_id in member.topic_ids}
+    subscriptions = {member.topic_ids for member in members.values()}
+    wanted = frozenset[bytes]().union(*subscriptions)
     assigned = {each for partition_set in held.values() for each in partition_set}
     unassigned = [
         (topic_id, partition)
@@ -73,7 +74,7 @@ def assign_uniform(members: Members, partitions: PartitionCounts) -> dict[str, A
         for partition in range(partitions[topic_id])
         if (topic_id, partition) not in assigned
     ]
-    if len({member.topic_ids for member in members.values()}) <= 1:
+    if len(subscriptions) <= 1:
         _fill_evenly(held, unassigned, sum(partitions[topic_id] for topic_id in wanted))
     else:
         _fill_by_subscription(members, held, unassigned)

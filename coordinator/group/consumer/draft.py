@@ -205,7 +205,7 @@ class Draft:
         members = self.members()
         topic_ids: dict[frozenset[str], frozenset[bytes]] = {}  # many members subscribe to the same
         specs = {m: self._spec(member, topic_ids) for m, member in members.items()}
-        known = {topic_id for spec in specs.values() for topic_id in spec.topic_ids}
+        known = frozenset[bytes]().union(*topic_ids.values())
         images = {topic_id: self.around.metadata.topic_by_id(topic_id) for topic_id in known}
         counts = {topic_id: image.partitions for topic_id, image in images.items() if image is not None}
         targets = ASSIGNORS[self._assignor(members.values())](specs, counts)
