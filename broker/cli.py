@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 USAGE_ERROR = 2  # bad usage or configuration
 FAILURE = 1  # the broker could not start or go on
 MAX_CHECK_TIMEOUT_S = 3600.0
+HIGHEST_PORT = 65_535
 
 EPILOG = """\b
 Examples:
@@ -187,8 +188,10 @@ def _levels(texts: Iterable[str]) -> dict[str, int]:
 def _host_and_port(option: str, text: str, usual_port: int) -> tuple[str, int]:
     """The host without brackets, "" for all addresses, and the port."""
     host, separator, port = text.rpartition(":")
-    if not separator or not port.isdecimal() or int(port) > 65_535:
+    if not separator or not port.isdecimal():
         _exit(USAGE_ERROR, f"{option} {text}: must be HOST:PORT, for example 127.0.0.1:{usual_port}")
+    if int(port) > HIGHEST_PORT:
+        _exit(USAGE_ERROR, f"{option} {text}: the port must be at most {HIGHEST_PORT}")
     bracketed = host.startswith("[") and host.endswith("]")
     if ":" in host and not bracketed:
         _exit(USAGE_ERROR, f"{option} {text}: an IPv6 address needs brackets, for example [::1]:{usual_port}")
@@ -221,6 +224,8 @@ def _apply_options(
         if kept:  # what other listeners of the file advertise has no meaning here
             properties["advertised.listeners"] = ",".join(kept)
     if data_dir is not None:
+        if not data_dir.strip():
+            _exit(USAGE_ERROR, f"--data-dir {data_dir!r}: must name a folder")
         for names in (properties, overrides):
             names.pop("log.dirs", None)
         overrides["log.dir"] = data_dir

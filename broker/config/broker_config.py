@@ -23,6 +23,12 @@ _CONSUMER_ASSIGNORS: Final = {
     f"{_JAVA_ASSIGNORS}UniformAssignor": "uniform",
     f"{_JAVA_ASSIGNORS}RangeAssignor": "range",
 }
+_REPLICATION_FACTORS: Final = (
+    "default.replication.factor",
+    "offsets.topic.replication.factor",
+    "transaction.state.log.replication.factor",
+    "share.coordinator.state.topic.replication.factor",
+)
 _SIMPLE_ASSIGNORS: Final = frozenset(
     (
         "simple",
@@ -222,7 +228,7 @@ class BrokerConfig:
             if source:
                 originals.update(_canonical(source, warnings))
                 of_listeners.update((name, text) for name, text in source.items() if is_listener_property(name))
-        return cls(originals, tuple(warnings), of_listeners)
+        return cls(originals, (*warnings, *_unreachable_replicas(originals)), of_listeners)
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
         """This configuration with other texts on top. ConfigError when the whole is not right any more."""
@@ -307,6 +313,14 @@ def _warn_unused(name: str, warnings: list[str]) -> None:
     note = note_for(name)
     if note is not None:
         warnings.append(f"Property {name} {note}")
+
+
+def _unreachable_replicas(originals: Mapping[str, str]) -> Iterator[str]:
+    """Files of clusters have such; as in Apache Kafka they may be set, and topics that need them are refused."""
+    for name in _REPLICATION_FACTORS:
+        factor = BROKER_KEYS[name].parse(originals.get(name, "1"))
+        if factor != 1:
+            yield f"Property {name} is {factor}, and there is one broker: no topic can have so many replicas"
 
 
 def _principals(text: str) -> tuple[str, ...]:

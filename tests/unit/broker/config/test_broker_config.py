@@ -193,7 +193,7 @@ def test_listeners(properties: dict[str, str], expected: list[tuple[str, str, in
     ("properties", "allowed"),
     [
         ({"listeners": "localhost:9092"}, "NAME://HOST:PORT"),
-        ({"listeners": "PLAINTEXT://localhost:70000"}, "NAME://HOST:PORT"),
+        ({"listeners": "PLAINTEXT://localhost:70000"}, "a port of at most 65535"),
         ({"listeners": "PLAINTEXT://a/b:1"}, "NAME://HOST:PORT"),
         ({"listeners": ""}, "at least one element"),
         ({"listeners": "PLAINTEXT://a:1,PLAINTEXT://b:2"}, "twice"),
@@ -219,6 +219,22 @@ def test_connection_overrides() -> None:
         {"max.connections.per.ip.overrides": "127.0.0.1:5, ::1:7", "max.connections.per.ip": "0"}
     )
     assert config.connection_overrides() == {"127.0.0.1": 5, "::1": 7}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "default.replication.factor",
+        "offsets.topic.replication.factor",
+        "transaction.state.log.replication.factor",
+        "share.coordinator.state.topic.replication.factor",
+    ],
+)
+def test_a_cluster_s_replication_factor_is_told_at_the_start(name: str) -> None:
+    """Creating a topic on first use is refused then, and no client says why."""
+    warning = f"Property {name} is 3, and there is one broker: no topic can have so many replicas"
+    assert BrokerConfig.load({name: "3"}).warnings == (warning,)
+    assert BrokerConfig.load({name: "3"}, {name: "1"}).warnings == ()
 
 
 def test_apache_kafkas_own_single_node_property_file_starts_without_warnings() -> None:
