@@ -40,7 +40,7 @@ from shareq.broker.meta_db import (
     ResourceName,
     TopicRow,
 )
-from shareq.broker.security.acls import Acl
+from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.broker.topic_names import collision_key, name_error
 from shareq.coordinator.ports import TopicImage
@@ -234,7 +234,7 @@ class MetadataStore:
         if changes:
             self._commit(changes)
             for change in changes:
-                logger.info("acl %s: %s", "added" if isinstance(change, PutAcl) else "removed", change.acl)
+                logger.info("acl %s: %s", "added" if isinstance(change, PutAcl) else "removed", _acl_text(change.acl))
             _tell("acls", self._acls_changed)
 
     def alter_credentials(self, changes: Sequence[PutScram]) -> None:
@@ -325,6 +325,13 @@ class MetadataStore:
         self._collisions[key].discard(image.name)
         if not self._collisions[key]:
             del self._collisions[key]
+
+
+def _acl_text(acl: Acl) -> str:
+    """As kafka-acls tells of it. Names are quoted: they may have anything in them."""
+    resource = f"{PatternType(acl.pattern).name} {ResourceKind(acl.kind).name} {acl.name!r}"
+    right = f"{Permission(acl.permission).name} {Operation(acl.operation).name}"
+    return f"{right} on {resource} for {acl.principal!r} from {acl.host!r}"
 
 
 def _tell(what: str, listeners: Iterable[Callable[..., None]], *arguments: object) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from shareq.broker.features import FEATURES
-from shareq.broker.meta_db import MemoryMetaDb, MetaChange, MetaDb, PutConfig, PutMeta, ResourceName
+from shareq.broker.meta_db import DropAcl, MemoryMetaDb, MetaChange, MetaDb, PutAcl, PutConfig, PutMeta, ResourceName
 from shareq.broker.metadata import MetadataStore, NewTopic
+from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.broker.sqlite_db import SqliteMetaDb
 from shareq.broker.topic_names import MAX_LENGTH, name_error
 from shareq.coordinator.ports import TopicImage
@@ -194,6 +196,18 @@ def test_listeners_hear_after_the_image_changed_and_one_failing_does_not_stop_th
     assert heard == [("created", "a", True), ("grown", 3, 1), ("deleted", "a", None)]
     errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert errors == ["topic a: a listener failed"] * 2
+
+
+def test_the_log_tells_of_rights_in_words(caplog: pytest.LogCaptureFixture) -> None:
+    """Who reads it does not know the protocol's numbers. What a name has in it makes no line of its own."""
+    caplog.set_level(logging.INFO)
+    topic, read, allow = ResourceKind.TOPIC, Operation.READ, Permission.ALLOW
+    acl = Acl(topic, "orders\n", PatternType.LITERAL, "User:carol", "*", read, allow)
+    metadata = store(MemoryMetaDb())
+    metadata.alter_acls([PutAcl(acl)])
+    metadata.alter_acls([DropAcl(acl)])
+    told = "ALLOW READ on LITERAL TOPIC 'orders\\n' for 'User:carol' from '*'"
+    assert caplog.messages == [f"acl added: {told}", f"acl removed: {told}"]
 
 
 @pytest.mark.parametrize(
