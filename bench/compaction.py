@@ -153,8 +153,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.compaction", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--acks", type=int, default=1_000_000)
-    parser.add_argument("--segment-bytes", type=int, default=1 << 20)
+    parser.add_argument("--acks", type=int, default=1_000_000, help="how many (default 1,000,000: four minutes)")
+    parser.add_argument("--segment-bytes", type=int, default=1 << 20, help="of the log of share state (default 1 MiB)")
     parser.add_argument("--without-cleaner", action="store_true", help="to compare with: what the cleaner costs")
     options = parser.parse_args()
     properties = [

@@ -71,10 +71,12 @@ def add_transactions(world: BrokerWorld, number: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("partitions", nargs="?", type=int, default=10_000)
-    parser.add_argument("--groups", type=int, default=0)
-    parser.add_argument("--transactions", type=int, default=0)
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.metrics", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("partitions", nargs="?", type=int, default=10_000, help="share partitions (default 10,000)")
+    parser.add_argument("--groups", type=int, default=0, help="groups of ten committed offsets each (default 0)")
+    parser.add_argument("--transactions", type=int, default=0, help="open transactions (default 0)")
     arguments = parser.parse_args()
     world = world_with(arguments.partitions)
     if arguments.groups:

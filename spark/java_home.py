@@ -137,6 +137,14 @@ def _write_program(path: Path, text: str) -> None:
 
 
 def main() -> int:
+    import argparse  # others import this module as well, and need none
+
+    argparse.ArgumentParser(
+        prog="python -m shareq.spark.java_home",
+        description=__doc__,
+        epilog="Exit codes: 0 with a folder, 1 with one line on stderr when there is no Java, 2 wrong options.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).parse_args()
     try:
         print(java_home())
     except JavaNotFound as error:

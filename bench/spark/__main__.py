@@ -205,13 +205,17 @@ def _config(text: str) -> tuple[str, str]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.spark", description=__doc__)
     parser.add_argument("--broker", nargs="+", choices=["shareq", "apache"], default=["shareq"])
-    parser.add_argument("--records", type=int, default=6_000_000, help="of 100 bytes; a third of that of 1000 bytes")
-    parser.add_argument("--most", type=int, default=200_000, help="records for the default window of locks")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000], help="bytes of a value")
+    parser.add_argument(
+        "--records", type=int, default=6_000_000, help="of 100 bytes; a third of that of 1000 bytes (default 6,000,000)"
+    )
+    parser.add_argument(
+        "--most", type=int, default=200_000, help="records for the default window of locks (default 200,000)"
+    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1000], help="bytes of a value (default 100 1000)")
     parser.add_argument("--only", default="", help="cases whose label has this text")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, help="of each figure, the median is told (default 3)")
     parser.add_argument("--conf", type=_config, nargs="*", default=[], metavar="NAME=VALUE", help="of both sessions")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of the records (default 1)")
     parser.add_argument("--write", type=Path, metavar="FILE.md", help="put the table between the document's markers")
     return parser.parse_args()
 

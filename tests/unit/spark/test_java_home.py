@@ -101,3 +101,12 @@ def test_a_home_that_cannot_be_written_is_no_hindrance(tmp_path: Path, environme
     (tmp_path / "cache").write_text("a file where the folder should be")
     shimmed = java_home({**environment, "JAVA_HOME": str(home)})
     assert os.access(shimmed / "bin" / "java", os.X_OK)
+
+
+def test_help_teaches_and_an_argument_is_refused() -> None:
+    """Whoever asks for help is told, and not given a folder."""
+    command = [sys.executable, "-m", "shareq.spark.java_home"]
+    told = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True, timeout=60)
+    assert "export JAVA_HOME=$(python -m shareq.spark.java_home)" in told.stdout
+    refused = subprocess.run([*command, "17"], capture_output=True, text=True, check=False, timeout=60)
+    assert (refused.returncode, refused.stdout) == (2, "")
