@@ -11,6 +11,10 @@ WITHIN := $(RUN) scripts/within.py
 SPARK_BIN   := .venv-spark/bin
 SPARK_READY := .venv-spark/.ready
 SPARK_RUN   := $(SPARK_BIN)/python
+# Not empty where PYTHON is given and is another one than that of the environment, which is made anew then.
+another     = $(if $(PYTHON),$(shell test "$$("$(PYTHON)" -V 2>&1)" = "$$($(1) -V 2>&1)" || echo --clear))
+CLEAR       := $(call another,$(RUN))
+SPARK_CLEAR := $(call another,$(SPARK_RUN))
 CLUSTER := tests/interop/test_client_cluster.py
 # They mostly wait for their brokers and clients, so several at once; each file has a broker of its own.
 INTEROP := -q -rsx -m "interop and not thorough" --dist=loadfile --ignore=tests/differential --ignore=$(CLUSTER)
@@ -20,6 +24,7 @@ PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once docker-test differential differential-few sim bench dist clean
+.PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
@@ -51,11 +56,11 @@ help:
 	@echo "  run the broker:  .venv/bin/shareq serve --data-dir /tmp/shareq-data"
 	@echo "  another Python:  make PYTHON=/usr/bin/python3.12 test"
 
-# One virtual environment for all targets; made again when pyproject.toml changes.
+# One virtual environment for all targets; made again when pyproject.toml changes, or for another PYTHON.
 $(READY): pyproject.toml scripts/find_python.sh
 	@python=$$(sh scripts/find_python.sh "$(PYTHON)") || exit 1; \
 	echo "setting up .venv with $$python"; \
-	"$$python" -m venv .venv
+	"$$python" -m venv $(CLEAR) .venv
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(RUN) -m pip install --quiet --editable . --group dev
 	@$(RUN) -m compileall -q $(PACKAGES)
@@ -65,7 +70,7 @@ $(READY): pyproject.toml scripts/find_python.sh
 $(SPARK_READY): pyproject.toml scripts/find_python.sh
 	@python=$$(sh scripts/find_python.sh "$(PYTHON)") || exit 1; \
 	echo "setting up .venv-spark with $$python: PySpark and a Java, about 500 MB to fetch"; \
-	"$$python" -m venv .venv-spark
+	"$$python" -m venv $(SPARK_CLEAR) .venv-spark
 	@$(SPARK_RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(SPARK_RUN) -m pip install --quiet --editable ".[spark,jre]" --group test-spark
 	@$(SPARK_RUN) -m compileall -q $(PACKAGES)
