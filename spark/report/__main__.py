@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
             queries, _ = read_events(options.log.read_text(encoding="utf-8", errors="replace").splitlines())
             print("\n\n".join(text_chart(query, marks=options.mark) for query in queries) or "no micro-batch yet")
             return 0
-        out = options.output or options.log.with_suffix(".html")
+        out = options.output or options.log.parent / f"{options.log.stem}.html"
         queries = write_report(options.log, out, title=options.title, marks=options.mark)
     except OSError as error:
         print(f"report: {error.filename}: {error.strerror}", file=sys.stderr)

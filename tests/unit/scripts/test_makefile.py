@@ -1,4 +1,4 @@
-"""`make PYTHON=...` over an environment that is there: it is made anew for another Python, and left alone for the same."""
+"""`make PYTHON=...` over an environment that is there: made anew for another Python, left alone for the same."""
 
 from __future__ import annotations
 

@@ -230,6 +230,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert main([str(log), "--text"]) == 0
     assert "rows per second" in capsys.readouterr().out
     assert main([str(tmp_path / "nothing")]) == 1
+    assert main(["."]) == 1  # a folder, of which no name can be made
     assert "No such file" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([str(log), "--mark", "noon=lunch"])
