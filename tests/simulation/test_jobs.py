@@ -48,6 +48,23 @@ AT_LEAST: Final = {
     "groups that changed their kind": 30,
     "transactional ids that were forgotten": 2,
     "zombies refused": 200,
+    "topics deleted": 60,
+    "topics deleted while offsets were on their way": 10,
+    "fetches from topics that are gone": 15,
+    "offsets asked for in topics that are gone": 400,
+    "offsets committed in topics that are gone": 2,
+    "offsets deleted": 25,
+    "offsets deleted while they were pending": 8,
+    "deletions of offsets that were refused": 50,
+    "groups deleted": 12,
+    "deletions of groups that were refused": 30,
+    "groups that went": 80,
+    "deletions of records": 100,
+    "positions that were out of range": 40,
+    "copies that were deleted before somebody read on": 6,
+    "long times": 40,
+    "long times with offsets pending": 5,
+    "offsets that had expired": 12,
 }
 
 _seeds = FixedSeeds(jobs=True, chunk=125)

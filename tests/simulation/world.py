@@ -273,8 +273,8 @@ class World:
             (self.jobs.admin.change_a_topic, 0, 0, 1.2),
             (self.jobs.admin.delete_offsets, 0, 0, 1.5),
             (self.jobs.admin.delete_group, 0, 0, 1),
-            (self.jobs.admin.delete_records, 0, 0, 1.5),
-            (self.jobs.admin.let_offsets_expire, 0, 0, 0.8),
+            (self.jobs.admin.delete_records, 0, 0, 2),
+            (self.jobs.admin.let_offsets_expire, 0, 0, 1),
             (self.jobs.become_calm, 0, 0, 0.7),
         )
         column = 3 if self.is_about_jobs else 1 + (rng.random() < 0.35)

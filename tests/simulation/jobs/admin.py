@@ -29,6 +29,7 @@ from shareq.protocol.generated.offset_delete import (
 )
 from shareq.protocol.primitives import Message
 from tests.simulation.audit import contents
+from tests.simulation.jobs.offsets import pending
 from tests.simulation.jobs.settings import SESSION_MS
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.membership import LOG_FAILED
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 NONE: Final = ErrorCode.NONE
 NO_PARTITION: Final = 9  # of no topic
+LONGEST_WAIT_MS: Final = 100_000
 EITHER: Final = (NONE, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
 
 
@@ -62,8 +64,15 @@ class JobAdministrator:
             world.topics.create(rng.choice(gone))
             return
         name = rng.choice(NAMES)
-        self._bring_somebody_to_an_end()
+        copying = self._copying(world.jobs.workers())
+        if copying and rng.random() < 0.6:
+            name = TOPIC
+            world.jobs.bring_one_to_its_offsets([each for each in copying if each.adds_by_itself] or copying)
+        elif copying:
+            world.jobs.bring_to_an_end(rng.choice(copying))
         world.jobs.copies.on_cut([value for value, at in world.topics.records.sent.items() if self._is_of(at, name)])
+        on_their_way = any(worker.commits_offsets for worker in world.jobs.workers())
+        world.seen["topics deleted while offsets were on their way"] += on_their_way and name == TOPIC
         world.topics.delete(name)
         if rng.random() < 0.4:
             world.settle()
@@ -79,12 +88,12 @@ class JobAdministrator:
         """Of some partitions; of those alone that no member reads."""
         world = self._world
         group = self._some_group()
-        live = group.live()
+        due = _due(group.live())  # now: the group is another one when the answer comes
         slots = [slot for slot in world.topics.of(TOPIC) if world.rng.random() < 0.7]
         topics = {TOPIC: [NO_PARTITION]}
         for slot in slots + world.topics.of(SECOND):
             topics.setdefault(slot.topic, []).append(slot.partition)
-        goes = [slot.index for slot in slots] if NONE in _due(live) else []
+        goes = [slot.index for slot in slots] if NONE in due else []
         token = group.ledger.on_deletion_sent(goes)
         world.note(f"{group.id}: offsets of {[slot.index for slot in slots]} are deleted")
 
@@ -99,7 +108,7 @@ class JobAdministrator:
             world.note(f"... {error.name} {rows}")
             if error in LOG_FAILED and world.faults.happened:
                 return
-            _check_deletion(group, live, topics, error, rows)
+            _check_deletion(group.id, due, topics, error, rows)
             gone = {index for index in goes if rows[_name(world.topics.slots[index])] == NONE}
             wiped = group.ledger.on_deletion_answered(token, gone, deleted=True)
             world.seen["offsets deleted while they were pending"] += wiped
@@ -147,27 +156,61 @@ class JobAdministrator:
         self._perhaps_die()
 
     def let_offsets_expire(self) -> None:
-        """Nobody does anything for as long as offsets are kept."""
-        world = self._world
-        group = self._some_group()
-        longer_ms = group.retention.retention_ms
-        if longer_ms > 100_000:
+        """For as long as offsets are kept nobody does anything, or members do no more than stay."""
+        world, rng = self._world, self._world.rng
+        longer_ms = rng.choice(world.jobs.groups).retention.retention_ms
+        if longer_ms > LONGEST_WAIT_MS:
             return
-        world.note("nobody does anything for a long time")
         world.seen["long times"] += 1
+        if rng.random() < 0.5:
+            self._stay(longer_ms)
+            return
+        copying = self._copying(world.jobs.workers())
+        patient = [each for each in copying if each.producer is not None and each.producer.timeout_ms > longer_ms]
+        for worker in patient * 2:
+            for producer in world.producers * 2:
+                producer.act()
+            if world.jobs.bring_to_an_end(worker) is not None:
+                break
+        self._some_group()
+        world.note("nobody does anything for a long time")
         for worker in world.jobs.workers():
             worker.be_silent(longer_ms + 2 * SESSION_MS)
         for ms in (SESSION_MS + 1, longer_ms // 2, longer_ms // 2 + SESSION_MS):
             world.advance(ms)
             world.look_inside()
+        world.seen["long times with offsets pending"] += any(map(pending, world.jobs.groups))
+        world.settle()
+        world.audit()
+
+    def _stay(self, longer_ms: int) -> None:
+        """As members; and then perhaps leave, when what they have committed is old."""
+        world = self._world
+        world.note("members stay for a long time")
+        for _ in range(longer_ms // (SESSION_MS - 1) + 1):
+            for worker in world.jobs.workers():
+                worker.heartbeat()
+            world.settle()
+            world.advance(SESSION_MS - 1)
+        if world.rng.random() < 0.7:
+            world.look_inside()
+            for worker in world.jobs.workers():
+                worker.leave()
+                worker.be_silent(2 * SESSION_MS)
+            world.settle()
+            world.advance(SESSION_MS + 2)
+            world.look_inside()
+        world.settle()
+        world.audit()
 
     def _some_group(self) -> JobGroup:
         """Mostly one that everybody has just left, perhaps while a transaction of theirs is open."""
         world, rng = self._world, self._world.rng
         group = rng.choice(world.jobs.groups)
         if rng.random() < 0.75:
-            if rng.random() < 0.5:
-                self._bring_somebody_to_an_end(group)
+            copying = self._copying(group.workers)
+            if copying and rng.random() < 0.5:
+                world.jobs.bring_to_an_end(rng.choice(copying))
             for worker in group.workers:
                 worker.leave()
             if rng.random() < 0.7:
@@ -179,10 +222,8 @@ class JobAdministrator:
             world.look_inside()
         return group
 
-    def _bring_somebody_to_an_end(self, group: JobGroup | None = None) -> Worker | None:
-        workers = self._world.jobs.workers() if group is None else group.workers
-        copying = [worker for worker in workers if worker.producer is not None]
-        return self._world.jobs.bring_to_an_end(self._world.rng.choice(copying)) if copying else None
+    def _copying(self, workers: Sequence[Worker]) -> list[Worker]:
+        return [worker for worker in workers if worker.producer is not None]
 
     def _perhaps_die(self) -> None:
         if self._world.rng.random() < 0.25:
@@ -196,10 +237,17 @@ class JobAdministrator:
         slots = [slot for slot in world.topics.live if world.log(slot).refusal is NONE]
         if not slots:
             return
-        slot = rng.choice(slots)
+        blocked = [each for worker in world.jobs.workers() if (each := worker.blocked_at()) and each[0] in slots]
+        slot, position = rng.choice(blocked) if blocked else (rng.choice(slots), -1)
         log = world.log(slot)
         start, end = log.log_start_offset, log.high_watermark
         to = rng.choice((TO_HIGH_WATERMARK, end, end + 1, *(rng.randint(start, end) for _ in range(5))))
+        inside = self._inside_of_transactions(slot, start, end)
+        if blocked:
+            world.seen["records deleted that somebody waits for"] += 1
+            to = rng.randint(position + 1, end)
+        elif inside and rng.random() < 0.5:
+            to = rng.choice(inside)
         due = max(start, end if to == TO_HIGH_WATERMARK else to)
         if due <= end:
             self._is_cut(slot, due)
@@ -217,7 +265,19 @@ class JobAdministrator:
         world.seen["deletions of records"] += error is NONE
         if error is NONE:
             self.starts.answered(slot, due)
+        if blocked:
+            world.settle()
+            world.audit()
         self._perhaps_die()
+
+    def _inside_of_transactions(self, slot: Slot, start: int, end: int) -> list[int]:
+        """Offsets right behind the first records of those that are not committed."""
+        firsts = [
+            each.first_offset
+            for each in self._world.topics.records.transactions
+            if each.slot == slot.index and each.first_offset is not None and not each.commits
+        ]
+        return [first + 1 for first in firsts if start <= first < end]
 
     def _is_cut(self, slot: Slot, start: int) -> None:
         """Nobody waits for what is gone: copies that nobody has read, and transactions that began there."""
@@ -250,24 +310,24 @@ def _due(live: ClassicGroup | ConsumerGroup | None) -> tuple[ErrorCode, ...]:
 
 
 def _check_deletion(
-    group: JobGroup,
-    live: ClassicGroup | ConsumerGroup | None,
+    group_id: str,
+    due: tuple[ErrorCode, ...],
     topics: Mapping[str, Sequence[int]],
     error: ErrorCode,
     rows: Mapping[tuple[str, int], int],
 ) -> None:
-    """`live`: the group as it was when the request came. `rows`: the errors of the partitions."""
-    if live is None:
+    """`due`: see `_due`. `rows`: the errors of the partitions."""
+    if not due:
         if error is not ErrorCode.GROUP_ID_NOT_FOUND:
-            raise InvariantBroken(f"{group.id}: there is no such group, its offsets were deleted: {error.name}")
+            raise InvariantBroken(f"{group_id}: there is no such group, its offsets were deleted: {error.name}")
         return
-    due: dict[tuple[str, int], tuple[ErrorCode, ...]] = {}
-    of_others = EITHER if _due(live) == EITHER else (NONE,)
+    wanted: dict[tuple[str, int], tuple[ErrorCode, ...]] = {}
+    of_others = EITHER if due == EITHER else (NONE,)
     for name, partitions in topics.items():
-        due |= dict.fromkeys(((name, at) for at in partitions), _due(live) if name == TOPIC else of_others)
-    due[TOPIC, NO_PARTITION] = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
-    if error or rows.keys() != due.keys() or any(rows[at] not in errors for at, errors in due.items()):
-        raise InvariantBroken(f"{group.id}: deleting offsets was answered {error.name} {rows}, due was {due}")
+        wanted |= dict.fromkeys(((name, at) for at in partitions), due if name == TOPIC else of_others)
+    wanted[TOPIC, NO_PARTITION] = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,)
+    if error or rows.keys() != wanted.keys() or any(rows[at] not in errors for at, errors in wanted.items()):
+        raise InvariantBroken(f"{group_id}: deleting offsets was answered {error.name} {rows}, due was {wanted}")
 
 
 class LogStarts:

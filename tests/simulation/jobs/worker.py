@@ -94,6 +94,17 @@ class Worker:
         """Its transaction has everything in it; only its end is missing."""
         return self._attempt is not None and self._attempt.pending
 
+    @property
+    def adds_by_itself(self) -> bool:
+        """Its transactions are of version 2: the broker adds to them what is written or committed."""
+        return self.producer is not None and self.producer.bumps
+
+    @property
+    def commits_offsets(self) -> bool:
+        """In its transaction: they are on their way."""
+        attempt = self._attempt
+        return attempt is not None and attempt.open and attempt.sent_ms is not None and not attempt.pending
+
     def go_on(self) -> None:
         """With its work."""
         self._work.go_on()
@@ -144,10 +155,19 @@ class Worker:
         self._positions.clear()
         self._work = Runner(self._live())
 
+    def blocked_at(self) -> tuple[Slot, int] | None:
+        """Where it waits behind a transaction that is open: the offset that it wants to read."""
+        if self._waits_at is None or not self._world.topics.is_live(self._waits_at[0].index):
+            return None
+        slot, position = self._waits_at
+        return (slot, position) if position < self._world.log(slot).high_watermark else None
+
     def check_waiting(self) -> None:
         """A fetch that waits has nothing to wait for but records; nothing is under way."""
         if self._waits_at is not None:
             slot, position = self._waits_at
+            if not self._world.topics.is_live(slot.index):
+                raise InvariantBroken(f"{self._group.id} waits for slot {slot.index} at {position}, it is gone")
             log = self._world.log(slot)
             upto = log.last_stable_offset if self._group.committed else log.high_watermark
             if position < upto and log.refusal is ErrorCode.NONE:

@@ -1,0 +1,243 @@
+"""Faults to plant in what is deleted or expires beside jobs: topics, offsets, groups, records; see `planted`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any, Final
+
+from shareq.broker import transactional_offsets
+from shareq.broker.fetch_read import FetchRead
+from shareq.broker.fetch_wait import FetchWaits
+from shareq.broker.group_coordinator import GroupCoordinatorService
+from shareq.broker.group_offsets import GroupOffsetsService
+from shareq.broker.log.manager import LogManager
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.coordinator.group.administration import Outcome
+from shareq.coordinator.group.classic.group import ClassicGroup
+from shareq.coordinator.group.consumer.group import ConsumerGroup
+from shareq.coordinator.group.offsets import commit, expiry, group_offsets, rules
+from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
+from shareq.coordinator.group.offsets.offset import CommittedOffset
+from shareq.coordinator.group.offsets.store import OffsetStore
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.shard import CoordinatorResult
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from shareq.protocol.primitives import ZERO_UUID
+from tests.simulation.planted import Fault, replaced
+
+# -- topics
+
+
+def a_deleted_topic_keeps_its_offsets() -> AbstractContextManager[object]:
+    return replaced((GroupOffsets, "topics_deleted", lambda _self, _topics: ()))
+
+
+def pending_offsets_outlive_their_topic() -> AbstractContextManager[object]:
+    def of_topic(self: OffsetStore, topic: str) -> Iterator[tuple[str, int, CommittedOffset]]:
+        for group_id in self.group_ids():
+            for partition, committed in self.of(group_id).get(topic, {}).items():
+                yield group_id, partition, committed
+
+    return replaced((OffsetStore, "of_topic", of_topic))
+
+
+def a_start_does_not_finish_deletions_of_offsets() -> AbstractContextManager[object]:
+    return replaced((GroupCoordinatorService, "finish_deletions", lambda _self: None))
+
+
+def offsets_of_transactions_do_not_tell_their_topics_ids() -> AbstractContextManager[object]:
+    """Once found: after a crash they count for the topic that has the name next."""
+    original = GroupOffsets.commit_transactional
+
+    def commit_transactional(self: GroupOffsets, request: OffsetCommitRequest) -> Any:
+        def accepted(request: OffsetCommitRequest, *arguments: Any) -> Any:
+            topics = [OffsetCommitRequestTopic(each.name, ZERO_UUID, each.partitions) for each in request.topics]
+            return commit_accepted(OffsetCommitRequest(request.group_id, topics=topics), *arguments)
+
+        commit_accepted = commit.accepted
+        with replaced((commit, "accepted", accepted)):
+            return original(self, request)
+
+    return replaced(
+        (GroupOffsets, "commit_transactional", commit_transactional), (GroupOffsets, "topics_without_id", lambda _: ())
+    )
+
+
+def offsets_are_committed_in_topics_that_went_meanwhile() -> AbstractContextManager[object]:
+    """Once found: the topic goes while they wait to become part of their transaction."""
+    return replaced((transactional_offsets, "_take_out_gone", lambda _broker, _offsets: []))
+
+
+def topic_ids_are_not_looked_at() -> AbstractContextManager[object]:
+    """Offsets are committed and fetched for whatever topic has the name now."""
+    original, names = GroupOffsetsService._topic, dict[bytes, str]()
+
+    def topic(self: Any, name_or_id: str | bytes) -> TopicImage | None:
+        found = original(self, name_or_id)
+        if found is not None:
+            names[found.topic_id] = found.name
+        if found is None and isinstance(name_or_id, bytes) and name_or_id in names:
+            return original(self, names[name_or_id])
+        return found
+
+    return replaced((GroupOffsetsService, "_topic", topic))
+
+
+def readers_of_a_deleted_topic_go_on_waiting() -> AbstractContextManager[object]:
+    return replaced((FetchWaits, "topic_deleted", lambda _self, _topic_id: None))
+
+
+# -- offsets and groups
+
+
+def offsets_of_topics_that_members_read_are_deleted() -> AbstractContextManager[object]:
+    return replaced((ConsumerGroup, "is_subscribed_to", lambda _self, _topic: False))
+
+
+def offsets_that_are_pending_are_not_deleted() -> AbstractContextManager[object]:
+    original = GroupOffsets.delete
+
+    def delete(self: GroupOffsets, request: Any) -> Any:
+        result = original(self, request)
+        pending = self.store.pending(request.group_id)
+        records = [each for each in result.records if (_key(each).topic, _key(each).partition) not in pending]
+        return replace(result, records=tuple(records))
+
+    return replaced((GroupOffsets, "delete", delete))
+
+
+def _key(record: Any) -> Any:
+    return record.key
+
+
+def a_group_with_members_is_deleted() -> AbstractContextManager[object]:
+    original = GroupCoordinatorShard.delete_group
+
+    def delete_group(self: GroupCoordinatorShard, group_id: str) -> CoordinatorResult[Outcome]:
+        group = self.classic.group(group_id)
+        if group is None:
+            return original(self, group_id)
+        return CoordinatorResult(Outcome(), self.offsets.tombstones(group_id) + rules.group_tombstones(group))
+
+    return replaced((GroupCoordinatorShard, "delete_group", delete_group))
+
+
+def a_deleted_group_leaves_its_offsets() -> AbstractContextManager[object]:
+    return replaced((GroupOffsets, "tombstones", lambda _self, _group_id: ()))
+
+
+# -- records
+
+
+def the_start_of_a_log_is_not_saved() -> AbstractContextManager[object]:
+    original = LogManager.write_offsets
+
+    def write_offsets(self: LogManager, name: str, offsets: Mapping[Any, int]) -> None:
+        if name != "log-start-offset-checkpoint":
+            original(self, name, offsets)
+
+    return replaced((LogManager, "write_offsets", write_offsets))
+
+
+def aborted_transactions_that_begin_below_the_start_are_forgotten() -> AbstractContextManager[object]:
+    original = PartitionLog.aborted_transactions
+
+    def aborted_transactions(self: PartitionLog, first_offset: int, upper_bound: int) -> Any:
+        return [
+            each for each in original(self, first_offset, upper_bound) if each.first_offset >= self.log_start_offset
+        ]
+
+    return replaced((PartitionLog, "aborted_transactions", aborted_transactions))
+
+
+def what_is_deleted_can_be_read() -> AbstractContextManager[object]:
+    """As long as its segment is there."""
+    original = FetchRead._read
+
+    def read(self: FetchRead, partition: Any, log: PartitionLog, limits: Any) -> None:
+        start, log.log_start_offset = log.log_start_offset, 0
+        try:
+            original(self, partition, log, limits)
+        finally:
+            log.log_start_offset = start
+
+    return replaced((FetchRead, "_read", read))
+
+
+def a_reader_whose_next_record_is_deleted_goes_on_waiting() -> AbstractContextManager[object]:
+    """Once found."""
+    return replaced((FetchWaits, "on_log_start", lambda _self, _log: None))
+
+
+# -- retention
+
+
+def offsets_expire_while_a_transaction_has_them_pending() -> AbstractContextManager[object]:
+    original = expiry.expired
+
+    def expired(group: Any, store: OffsetStore, *arguments: int) -> Iterator[tuple[str, int]]:
+        opened, store._open = store._open, {}
+        try:
+            return iter(list(original(group, store, *arguments)))
+        finally:
+            store._open = opened
+
+    return replaced((group_offsets, "expired", expired))
+
+
+def offsets_expire_while_members_read_the_topic() -> AbstractContextManager[object]:
+    original = expiry.expired
+
+    def expired(group: Any, *arguments: Any) -> Iterator[tuple[str, int]]:
+        with replaced((rules, "is_subscribed", lambda _group, _topic: False)):
+            return iter(list(original(group, *arguments)))
+
+    return replaced((group_offsets, "expired", expired))
+
+
+def offsets_never_expire() -> AbstractContextManager[object]:
+    return replaced((group_offsets, "expired", lambda *_: iter(())))
+
+
+def offsets_of_classic_groups_expire_from_their_commit_on() -> AbstractContextManager[object]:
+    original = rules.expires_from_ms
+
+    def expires_from_ms(group: Any, committed_ms: int) -> int | None:
+        return committed_ms if isinstance(group, ClassicGroup) and group.is_empty else original(group, committed_ms)
+
+    return replaced((rules, "expires_from_ms", expires_from_ms))
+
+
+WRONG_OFFSET: Final = ": committed is"
+GONE: Final = "that topic was deleted"
+DUE: Final = "due was"
+COPIED: Final = "are copied, committed is only"
+EXPIRED: Final = "has expired and stays"
+
+FAULTS: Final[dict[Fault, Sequence[str]]] = {
+    a_deleted_topic_keeps_its_offsets: (GONE, WRONG_OFFSET),
+    pending_offsets_outlive_their_topic: (GONE, WRONG_OFFSET),
+    a_start_does_not_finish_deletions_of_offsets: (GONE, WRONG_OFFSET),
+    offsets_of_transactions_do_not_tell_their_topics_ids: (GONE, WRONG_OFFSET),
+    offsets_are_committed_in_topics_that_went_meanwhile: (GONE, WRONG_OFFSET),
+    topic_ids_are_not_looked_at: (DUE, "is gone, its offset was answered"),
+    readers_of_a_deleted_topic_go_on_waiting: ("waits for slot", "is gone, a fetch was answered"),
+    offsets_of_topics_that_members_read_are_deleted: (DUE,),
+    offsets_that_are_pending_are_not_deleted: (WRONG_OFFSET, COPIED),
+    a_group_with_members_is_deleted: (DUE, "is gone, it had members"),
+    a_deleted_group_leaves_its_offsets: (WRONG_OFFSET,),
+    the_start_of_a_log_is_not_saved: ("begins at",),
+    aborted_transactions_that_begin_below_the_start_are_forgotten: (
+        "its transaction is aborted",
+        "was read, read_committed, and",
+    ),
+    what_is_deleted_can_be_read: ("was answered NONE", "was answered KAFKA_STORAGE_ERROR"),
+    a_reader_whose_next_record_is_deleted_goes_on_waiting: ("waits for slot",),
+    offsets_expire_while_a_transaction_has_them_pending: (WRONG_OFFSET, COPIED),
+    offsets_expire_while_members_read_the_topic: (WRONG_OFFSET,),
+    offsets_never_expire: (EXPIRED,),
+    offsets_of_classic_groups_expire_from_their_commit_on: (WRONG_OFFSET,),
+}
