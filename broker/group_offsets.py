@@ -34,6 +34,7 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchResponseGroup,
     OffsetFetchResponseTopics,
 )
+from shareq.protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
@@ -113,7 +114,9 @@ class GroupOffsetsService:
     def fetch(
         self, group: OffsetFetchRequestGroup, version: int, *, require_stable: bool
     ) -> Pending[OffsetFetchResponseGroup]:
-        """One group of an OffsetFetch. Topics that have ids from version 10 on are found by them (UNKNOWN_TOPIC_ID)."""
+        """One group of an OffsetFetch. From version 10 on topics are found by their ids (UNKNOWN_TOPIC_ID); names, before,
+        stand for the topics that have them now.
+        """
         by_id = version >= FETCH_TOPIC_IDS_FROM
         unknown: list[OffsetFetchResponseTopics] = []
         if by_id and group.topics is not None:
@@ -121,6 +124,10 @@ class GroupOffsetsService:
             group = OffsetFetchRequestGroup(
                 group.group_id, group.member_id, group.member_epoch, self._with_names(group.topics)
             )
+        elif group.topics is not None:
+            for topic in group.topics:
+                image = self._topic(topic.name)
+                topic.topic_id = ZERO_UUID if image is None else image.topic_id
         if not self._groups.partitions.count:
             answer = completed(fetch.nothing(group))
         else:

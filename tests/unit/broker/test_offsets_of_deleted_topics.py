@@ -14,7 +14,7 @@ from shareq.protocol.generated.txn_offset_commit import (
 )
 from tests.support.broken_disk import broken
 from tests.support.mock_transport import BrokerWorld
-from tests.support.offsets_client import NO_OFFSET, OffsetsClient, Row
+from tests.support.offsets_client import FETCH_VERSIONS, NO_OFFSET, OffsetsClient, Row
 from tests.support.transactor import Transactor
 
 NONE = ErrorCode.NONE
@@ -76,6 +76,18 @@ def test_a_crash_just_after_the_deletion_takes_offsets_with_a_retention_of_their
     world.recreate()
     client = OffsetsClient(world.world.connect(), world.ids)
     assert client.fetch([T0], group="h") == (NONE, {T0: NO_OFFSET})
+
+
+@pytest.mark.parametrize("version", FETCH_VERSIONS)
+def test_what_could_not_be_deleted_is_not_the_successors(version: int) -> None:
+    """Until the next start, which deletes it."""
+    world = World(is_open=False)
+    world.world.fs.fail = broken(CONSUMER_OFFSETS)
+    world.world.broker.metadata.delete_topics(["t"])
+    world.recreate()
+    world.world.clock.run_until_idle()
+    world.world.fs.fail = None
+    assert world.offsets(version) == {T0: NO_OFFSET, U0: Row(8)}
 
 
 @pytest.mark.parametrize("recreated", [True, False], ids=["recreated", "gone"])
