@@ -114,8 +114,8 @@ class GroupOffsetsService:
     def fetch(
         self, group: OffsetFetchRequestGroup, version: int, *, require_stable: bool
     ) -> Pending[OffsetFetchResponseGroup]:
-        """One group of an OffsetFetch. From version 10 on topics are found by their ids (UNKNOWN_TOPIC_ID); names, before
-        that, stand for the topics that have them now.
+        """One group of an OffsetFetch. From version 10 on topics are found by their ids: UNKNOWN_TOPIC_ID. Before that,
+        names stand for the topics that have them now.
         """
         by_id = version >= FETCH_TOPIC_IDS_FROM
         unknown: list[OffsetFetchResponseTopics] = []
