@@ -116,7 +116,9 @@ class ClassicMembership:
             joined.protocol_name,
             [SyncGroupRequestAssignment(each, _encoded(slots)) for each, slots in assignments.items()],
         )
-        there = list(self._world.topics.live)  # what the names in the assignment mean
+        # What the names in the assignment mean: a consumer group has decided on it now, a leader perhaps not yet.
+        decided = self._group.live_consumer_group() is not None
+        there = list(self._world.topics.live)
         response = yield self._world.call("sync_group", request, 5, self._connection)
         assert isinstance(response, SyncGroupResponse)
         error = ErrorCode(response.error_code)
@@ -125,6 +127,7 @@ class ClassicMembership:
             self._refused(error)
             yield None
             return
+        there = there if decided else list(self._world.topics.live)
         self.assigned = _decoded(there, response.assignment)
         self._note(f"has {sorted(slot.index for slot in self.assigned)}", error)
         self._group.on_synced(self.generation)

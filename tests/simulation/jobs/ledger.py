@@ -91,13 +91,11 @@ class Register:
         """The broker says so, asked at `order`. `torn`: the markers of some transaction are not all written yet.
         Returns whether it is gone because it has expired.
         """
-        latest = None
-        for sent in self._maybe:
-            if sent.order < order and sent.offset == offset:
-                latest = sent
-        if latest is not None:
+        same = [sent for sent in self._maybe if sent.order < order and sent.offset == offset]
+        if same:
             self.generation += offset == NO_OFFSET
-            self._settle(offset, latest.order, latest.at_ms)
+            since = [self.since_ms] if offset == self.base else []  # nobody can tell which of them it is
+            self._settle(offset, same[-1].order, min([*since, *(sent.at_ms for sent in same)]))
         elif offset == self.base:
             if stable:
                 self._maybe = [sent for sent in self._maybe if sent.order >= order]
