@@ -55,6 +55,9 @@ class LogHost(Protocol):
     def sealed(self, log: PartitionLog, segment: Segment) -> None:
         """`segment` gets no more batches: sync it in the background."""
 
+    def forget_deleted(self) -> None:
+        """A log gets its first files: nothing is kept for it of one that had its name. OSError."""
+
     def truncate_prefixes(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
         """Make everything below an offset of each log unreadable, durably."""
 

@@ -121,6 +121,7 @@ class LogManager:
         self._log_start_listeners: list[Callable[[PartitionLog], None]] = []
         self._retention_timer: TimerHandle | None = None
         self._producer_timer: TimerHandle | None = None
+        self._behind = False  # checkpoints on disk may still tell of a topic that is deleted
         self._release_lock = release_lock
         self.cleaner = LogCleaner(
             env, self, cleaner_settings, rule_for=cleaner_rule_for, coordinator_topics=coordinator_topics
@@ -302,12 +303,21 @@ class LogManager:
         for key in doomed:  # apart, because a failed rename must not leave a log of the deleted topic behind
             self._rename_away(f"{topic}-{key[1]}")
         if doomed:
+            self._behind = True
             try:
-                self.write_offsets(LOG_START_FILE, self._log_starts)
-                self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+                self.forget_deleted()
                 self.cleaner.forget(doomed)
             except OSError as error:
-                logger.warning("checkpoints of %s not rewritten, the next change tries again: %s", topic, error)
+                logger.warning("checkpoints of %s not rewritten, the next new log tries again: %s", topic, error)
+
+    def forget_deleted(self) -> None:
+        """Before a log gets its first files: no checkpoint tells of one that had its name. OSError when they cannot be
+        written.
+        """
+        if self._behind:
+            self.write_offsets(LOG_START_FILE, self._log_starts)
+            self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+            self._behind = False
 
     def _rename_away(self, name: str) -> None:
         """Take a deleted topic's folder out of the way, and remove it in a later tick."""

@@ -435,6 +435,7 @@ class PartitionLog:
         fs = self._host.fs
         sync = self._host.syncs_every_flush(self._settings)
         if not self._folder_exists:
+            self._host.forget_deleted()
             fs.make_dirs(self._folder)
             metadata = format_partition_metadata(self.topic_id)
             fs.write_atomic(f"{self._folder}/{PARTITION_METADATA_FILE}", metadata, sync=sync)

@@ -22,10 +22,16 @@ class Retention:
         self._world = group.world
         self._occupied_ms = 0  # when it was seen last with members
         self._empty_ms: int | None = None  # when it was seen first without any since then
+        self._pending: set[tuple[str, int]] = set()  # topics and partitions, when it was looked at last
+        self._stable_ms: dict[tuple[str, int], int] = {}  # when they were seen first without pending ones again
 
     def look(self) -> None:
         """The group's shard can be asked: note which offsets may be gone."""
         group, now = self._group, self._world.clock.wall_ms()
+        shard = group.shard()
+        if shard is not None:
+            before, self._pending = self._pending, set(shard.offsets.store.pending(group.id))
+            self._stable_ms |= dict.fromkeys(before - self._pending, now)
         live = group.live()
         if live is not None and not live.is_empty:
             self._occupied_ms, self._empty_ms = now, None
@@ -49,7 +55,8 @@ class Retention:
         for topic, partitions in shard.offsets.store.of(group.id).items():
             for partition, committed in partitions.items():
                 over = max(committed.commit_ms, self._empty_ms) + self.retention_ms
-                if now > max(over, world.jobs.began_ms) + 2 * self._interval_ms and (topic, partition) not in pending:
+                over = max(over, self._stable_ms.get((topic, partition), 0), world.jobs.began_ms)
+                if now > over + 2 * self._interval_ms and (topic, partition) not in pending:
                     raise InvariantBroken(f"{group.id}: the offset of {topic}-{partition} has expired and stays")
 
     @property

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError, LogManager
-from shareq.broker.log.partition_log import Origin, PartitionLog
+from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -168,6 +168,25 @@ def test_log_starts_of_a_deleted_topic_are_not_the_new_ones() -> None:
     world.start()
     world.produce(b"new")
     world.restart()
+    assert values_of(read_all(world.log)) == [b"new"]
+
+
+def test_a_log_start_that_could_not_be_forgotten_is_not_the_new_ones() -> None:
+    """The new log gets its first files when the checkpoint is right again."""
+    world = LogWorld()
+    world.produce(b"x")
+    assert world.log.truncate_prefix(1) is ErrorCode.NONE
+    world.fs.fail = lambda _kind, path: OSError("full") if "log-start" in path else None
+    del world.topics.images[TOPIC]
+    world.logs.delete_topic(TOPIC, TOPIC_ID)
+    world.topics.images[TOPIC] = TopicImage(TOPIC, OTHER_ID, 3)
+    assert isinstance(world.append(batch_of(b"refused")), AppendInfo)
+    world.tick()
+    world.fs.fail = None
+    assert world.log.high_watermark == 0
+    world.produce(b"new")
+    world.crash(CrashModel.PROCESS_KILL)
+    world.start()
     assert values_of(read_all(world.log)) == [b"new"]
 
 
