@@ -57,6 +57,7 @@ class BrokerConfig:
     controller_listener_names: tuple[str, ...]
     sasl_enabled_mechanisms: tuple[str, ...]
     sasl_server_max_receive_size: int
+    connection_failed_authentication_delay_ms: int
     connections_max_reauth_ms: int
     authorizer_class_name: str
     super_users: str
@@ -411,6 +412,10 @@ def _check_connections(config: BrokerConfig) -> None:
     if config.max_connections_per_ip == 0 and not overrides:
         allowed = "may be 0 only if max.connections.per.ip.overrides is given"
         raise ConfigError("max.connections.per.ip", 0, allowed)
+    delay, idle = config.connection_failed_authentication_delay_ms, config.connections_max_idle_ms
+    if 0 < idle <= delay:
+        allowed = f"must be less than connections.max.idle.ms ({idle})"
+        raise ConfigError("connection.failed.authentication.delay.ms", delay, allowed)
 
 
 _RULES: Final[tuple[Callable[[BrokerConfig], None], ...]] = (

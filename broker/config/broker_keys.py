@@ -71,6 +71,13 @@ _SERVER_KEYS: Final = (
         "sasl.server.max.receive.size", Type.INT, 524_288, None, "The largest request before authentication, in bytes."
     ),
     ConfigKey(
+        "connection.failed.authentication.delay.ms",
+        Type.INT,
+        100,
+        Range(0),
+        "How long the answer to a failed authentication, and the end of its connection, is held back.",
+    ),
+    ConfigKey(
         "connections.max.reauth.ms",
         Type.LONG,
         0,

@@ -15,7 +15,7 @@ add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.m
 alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
 alter.log.dirs.replication.quota.window.size.seconds auto.include.jmx.reporter
 auto.leader.rebalance.enable background.threads broker.heartbeat.interval.ms broker.session.timeout.ms
-client.quota.callback.class config.providers connection.failed.authentication.delay.ms
+client.quota.callback.class config.providers
 controlled.shutdown.enable controller.quorum.append.linger.ms controller.quorum.auto.join.enable
 controller.quorum.bootstrap.servers controller.quorum.election.backoff.max.ms controller.quorum.election.timeout.ms
 controller.quorum.fetch.max.bytes controller.quorum.fetch.snapshot.max.bytes controller.quorum.fetch.timeout.ms

@@ -45,6 +45,7 @@ def listener_security(
             _plain_users(prefix, own, mechanisms),
             _reauth(values, prefix, own, mechanisms),
             int_value(values, "sasl.server.max.receive.size"),
+            int_value(values, "connection.failed.authentication.delay.ms"),
         )
     return result
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shareq.broker.handlers import VersionRange
+from shareq.broker.pending import Pending
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
@@ -19,14 +20,16 @@ if TYPE_CHECKING:
 VERSIONS = VersionRange(0, 1)
 
 
-def handle(ctx: RequestContext, request: SaslHandshakeRequest) -> SaslHandshakeResponse:
+def handle(
+    ctx: RequestContext, request: SaslHandshakeRequest
+) -> SaslHandshakeResponse | Pending[SaslHandshakeResponse]:
     gate = ctx.connection.gate
     if gate is None:
         return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
     mechanisms = list(gate.mechanisms)
     if request.mechanism not in mechanisms:
         ctx.connection.close("it asks for a SASL mechanism that is not enabled")
-        return SaslHandshakeResponse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms)
+        return gate.after_failure(SaslHandshakeResponse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms))
     if not gate.handshake(request.mechanism, raw=ctx.api_version == 0):
         return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
     return SaslHandshakeResponse(ErrorCode.NONE, mechanisms)

@@ -18,7 +18,7 @@ class ListenerSecurity:
     """`mechanisms` are SASL's, none where nobody has to authenticate; `plain_users` are passwords by user name.
 
     `max_reauth_ms` is `connections.max.reauth.ms` by mechanism, 0 for never; `max_receive_bytes` is the largest request
-    before authentication.
+    before authentication; `failed_delay_ms` is how long a failed attempt takes.
     """
 
     protocol: str = PLAINTEXT
@@ -26,6 +26,7 @@ class ListenerSecurity:
     plain_users: Mapping[str, str] = field(default_factory=dict, repr=False)
     max_reauth_ms: Mapping[str, int] = field(default_factory=dict)
     max_receive_bytes: int = 524_288
+    failed_delay_ms: int = 100
 
     @property
     def sasl(self) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from shareq.broker.frame_queue import CloseConnection, Connection, FrameHandler, Reply
+from shareq.broker.frame_queue import AnswerSlot, CloseConnection, Connection, FrameHandler, Reply
+from shareq.broker.pending import Pending, completed
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.broker.security.listener_security import ListenerSecurity
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, Exchange, PlainExchange, ScramExchange
@@ -15,6 +16,8 @@ from shareq.protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
+
+T = TypeVar("T")
 
 _KEY: Final = struct.Struct(">h")
 _SIZE: Final = struct.Struct(">i")
@@ -65,10 +68,22 @@ class SaslGate:
 
     def handshake(self, mechanism: str, *, raw: bool) -> bool:
         """The client has chosen an enabled mechanism. False where this is not the time for it."""
-        return self.session.handshake(mechanism, raw=raw)
+        return self.session.handshake(mechanism, self._now_ms(), raw=raw)
+
+    def after_failure(self, answer: T) -> Pending[T]:
+        """The answer to an attempt that failed, when `connection.failed.authentication.delay.ms` are over, so that
+        guessing takes time. The connection takes nothing more, and is closed behind it.
+        """
+        delay_ms = self._security.failed_delay_ms
+        if not delay_ms:
+            return completed(answer)
+        pending: Pending[T] = Pending()
+        timer = self._broker.env.clock.call_at(self._now_ms() + delay_ms, lambda: pending.complete(answer))
+        self._connection.on_close(timer.cancel)
+        return pending
 
     def token(self, token: bytes) -> Answer:
-        """Answer a token. Raises AuthenticationFailed, and closes the connection behind the answer."""
+        """Answer a token. Raises AuthenticationFailed, and closes the connection behind what `after_failure` gives."""
         try:
             answer = self.session.token(token, self._now_ms())
         except AuthenticationFailed:
@@ -82,15 +97,18 @@ class SaslGate:
     def _raw_token(self, frame: bytes) -> Reply:
         try:
             answer = self.token(frame)
-        except AuthenticationFailed as error:
-            raise CloseConnection("authentication failed") from error
+        except AuthenticationFailed:
+            nothing = AnswerSlot(self._connection, parks=True)
+            self.after_failure(None).on_complete(nothing.fill)
+            return nothing
         return _SIZE.pack(len(answer.token)) + answer.token
 
     def _exchange(self, mechanism: str) -> Exchange:
         if mechanism == "PLAIN":
             return PlainExchange(self._security.plain_users)
         nonce = self._broker.env.secret_bytes(_NONCE_BYTES).hex()
-        return ScramExchange(mechanism, lambda user: self._credential(mechanism, user), nonce)
+        again = self.session.principal is not None
+        return ScramExchange(mechanism, lambda user: self._credential(mechanism, user), nonce, again=again)
 
     def _credential(self, mechanism: str, user: str) -> ScramCredential:
         known = self._broker.metadata.credentials.get(CredentialKey(user, mechanism))

@@ -63,12 +63,14 @@ class PlainExchange:
 class ScramExchange:
     """A SCRAM mechanism. `find` tells what a user is known by, and invents it for one that is not known.
 
-    `nonce` are printable characters without commas that were never used before.
+    `nonce` are printable characters without commas that were never used before; `again`: it is a re-authentication.
     """
 
     __slots__ = ("_failure", "_name", "_server", "user")
 
-    def __init__(self, mechanism: str, find: Callable[[str], ScramCredential], nonce: str) -> None:
+    def __init__(
+        self, mechanism: str, find: Callable[[str], ScramCredential], nonce: str, *, again: bool = False
+    ) -> None:
         from scramp import ScramMechanism  # a tenth of a second: only who has SCRAM users pays for it
 
         def credential(user: str) -> tuple[bytes, bytes, bytes, int]:
@@ -78,7 +80,8 @@ class ScramExchange:
         self._name = ""
         self._server = ScramMechanism(mechanism).make_server(credential, s_nonce=nonce)
         self._failure = (
-            f"Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}"
+            f"Authentication failed during {'re-' if again else ''}authentication due to invalid credentials with SASL "
+            f"mechanism {mechanism}"
         )
         self.user: str | None = None
 

@@ -6,7 +6,7 @@
     DONE ------------ SaslHandshake --> TOKENS    (re-authentication, KIP-368: same mechanism, same user)
 
 Everything else, and every failure, closes the connection. A session that is past its lifetime takes nothing but a
-SaslHandshake.
+SaslHandshake. One re-authentication begins a second after the one before at the earliest, as at Apache Kafka.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class SaslState(Enum):
     TOKENS = 2
     DONE = 3
 
+
+REAUTHENTICATION_INTERVAL_MS: Final = 1_000
 
 _MAY_COME: Final = {
     SaslState.START: frozenset((ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE)),
@@ -52,6 +54,7 @@ class SaslSession:
         "_expires_ms",
         "_max_reauth_ms",
         "_mechanism",
+        "_reauthenticates_from_ms",
         "principal",
         "raw",
         "state",
@@ -63,6 +66,7 @@ class SaslSession:
         self._exchange: Exchange | None = None
         self._mechanism: str | None = None
         self._expires_ms: int | None = None
+        self._reauthenticates_from_ms: int | None = None
         self.state = SaslState.START
         self.raw = False
         self.principal: str | None = None
@@ -70,7 +74,7 @@ class SaslSession:
     def refusal(self, api_key: int, now_ms: int) -> str | None:
         """Why a request of this kind may not come now, for the log; None when it may."""
         if self.state is SaslState.DONE:
-            if api_key == ApiKey.SASL_HANDSHAKE and self._expires_ms is not None:
+            if api_key == ApiKey.SASL_HANDSHAKE and self._may_reauthenticate(now_ms):
                 return None
             if self._expires_ms is not None and now_ms > self._expires_ms:
                 return "its session has expired, and it did not authenticate again"
@@ -83,10 +87,18 @@ class SaslSession:
         """ApiVersions was answered; that happens once."""
         self.state = SaslState.VERSIONS_KNOWN
 
-    def handshake(self, mechanism: str, *, raw: bool) -> bool:
+    def _may_reauthenticate(self, now_ms: int) -> bool:
+        earliest_ms = self._reauthenticates_from_ms
+        return self._expires_ms is not None and (earliest_ms is None or now_ms >= earliest_ms)
+
+    def handshake(self, mechanism: str, now_ms: int, *, raw: bool) -> bool:
         """Begin with an enabled mechanism. False where this is not the time for it."""
-        if self.state is SaslState.TOKENS or (self.state is SaslState.DONE and self._expires_ms is None):
+        if self.state is SaslState.TOKENS:
             return False
+        if self.state is SaslState.DONE:
+            if not self._may_reauthenticate(now_ms):
+                return False
+            self._reauthenticates_from_ms = now_ms + REAUTHENTICATION_INTERVAL_MS
         if self._mechanism is not None and mechanism != self._mechanism:
             self._exchange = RefusedExchange(
                 f"SASL mechanism '{mechanism}' requested by client is not supported for re-authentication of "

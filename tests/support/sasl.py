@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from scramp import ScramClient
 
@@ -12,7 +13,10 @@ from shareq.broker.security.sasl_gate import SaslGate
 from shareq.broker.security.scram_keys import credential_from_password
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from shareq.protocol.primitives import Message
 from tests.support.mock_transport import BrokerWorld, MockConnection
+
+R = TypeVar("R", bound=Message)
 
 PLAIN_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SALT = b"salt of sixteen."
@@ -56,10 +60,10 @@ class SaslClient:
         side.guard(SaslGate(world.broker, side, world.broker.handle_frame, security), security.max_receive_bytes)
 
     def handshake(self, mechanism: str, version: int = 1) -> SaslHandshakeResponse:
-        return self.connection.call(SaslHandshakeRequest(mechanism), version, SaslHandshakeResponse)
+        return self._call(SaslHandshakeRequest(mechanism), version, SaslHandshakeResponse)
 
     def token(self, token: bytes, version: int = 2) -> SaslAuthenticateResponse:
-        return self.connection.call(SaslAuthenticateRequest(token), version, SaslAuthenticateResponse)
+        return self._call(SaslAuthenticateRequest(token), version, SaslAuthenticateResponse)
 
     def plain(self, user: str = "alice", password: str = "wonderland", version: int = 2) -> SaslAuthenticateResponse:
         """Log in with PLAIN; the last answer."""
@@ -80,3 +84,11 @@ class SaslClient:
         if not final.error_code:
             client.set_server_final(bytes(final.auth_bytes).decode())
         return final
+
+    def _call(self, request: Message, version: int, response_class: type[R]) -> R:
+        """The answer, which takes `connection.failed.authentication.delay.ms` if it is a failure."""
+        self.connection.send(request, version)
+        self.world.clock.run_until_idle()
+        if not self.connection.frames:
+            self.world.clock.advance(self.world.config.connection_failed_authentication_delay_ms)
+        return self.connection.receive(response_class)

@@ -100,7 +100,7 @@ def test_only_the_assignment_interval_and_the_buffer_change_while_running() -> N
 def test_names_of_the_kips_table_are_aliases(alias: str, name: str, text: str) -> None:
     config = BrokerConfig.load({alias: text})
     assert format_value(config.values[name]) == text
-    assert config.warnings == ()
+    assert not any(alias in warning for warning in config.warnings)
 
 
 @pytest.mark.parametrize(("alias", "name", "text"), ALIASES)

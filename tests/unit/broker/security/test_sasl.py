@@ -26,6 +26,7 @@ from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslH
 from tests.support.mock_transport import BrokerWorld
 from tests.support.sasl import SALT, SaslClient, SaslWorld, sasl_properties
 
+DELAY = "connection.failed.authentication.delay.ms"
 SECRETS = ("wonderland", "builder", "looking-glass", "hunter2")
 
 
@@ -117,6 +118,40 @@ def test_a_wrong_password_is_told_neutrally_and_closes_the_connection(
     assert "authentication failed" in caplog.text
 
 
+@pytest.mark.parametrize(("properties", "delay_ms"), [({}, 100), ({DELAY: "7"}, 7)])
+def test_a_failure_takes_a_while_in_which_nothing_else_is_answered(properties: dict[str, str], delay_ms: int) -> None:
+    """So that guessing takes time: the answer, and the end of the connection behind it."""
+    client = SaslWorld({**sasl_properties(), **properties}).stranger()
+    client.handshake("PLAIN")
+    client.connection.send(SaslAuthenticateRequest(b"\0alice\0hunter2"), 2)
+    client.connection.send(SaslAuthenticateRequest(b"\0alice\0wonderland"), 2)
+    client.world.clock.advance(delay_ms - 1)
+    assert not client.connection.frames
+    assert not closed(client)
+    client.world.clock.advance(1)
+    assert client.connection.receive(SaslAuthenticateResponse).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert not client.connection.frames
+    assert closed(client)
+    assert client.connection.side.principal == "User:ANONYMOUS"
+
+
+def test_without_a_delay_a_failure_is_told_at_once() -> None:
+    client = SaslWorld({**sasl_properties(), DELAY: "0"}).stranger()
+    client.handshake("PLAIN")
+    client.connection.send(SaslAuthenticateRequest(b"\0alice\0hunter2"), 2)
+    assert closed(client)
+    assert client.connection.receive(SaslAuthenticateResponse).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+
+
+def test_who_goes_away_after_a_failure_is_not_answered() -> None:
+    client = SaslWorld().stranger()
+    client.handshake("PLAIN")
+    client.connection.send(SaslAuthenticateRequest(b"\0alice\0hunter2"), 2)
+    client.connection.disconnect()
+    client.world.clock.advance(1000)
+    assert not client.connection.frames
+
+
 def test_nobody_learns_which_users_of_plain_there_are() -> None:
     world = SaslWorld()
     answers = {world.stranger().plain(user, "hunter2").error_message for user in ("alice", "nobody")}
@@ -175,6 +210,9 @@ def test_a_wrong_raw_token_closes_the_connection_without_an_answer() -> None:
     client = SaslWorld().stranger()
     client.handshake("PLAIN", version=0)
     client.connection.send_raw(frame(b"\0bob\0hunter2"))
+    client.world.clock.advance(99)
+    assert not closed(client)
+    client.world.clock.advance(1)
     assert closed(client)
     assert not client.connection.frames
 
@@ -221,6 +259,30 @@ def test_authenticating_again_prolongs_the_session(late: bool) -> None:
         world.clock.advance(61_000 if late else 50_000)
         assert client.plain().session_lifetime_ms == 60_000
         assert knows(client, "User:alice")
+
+
+def test_nobody_authenticates_again_within_a_second() -> None:
+    """Since the last time it began to do so, as at Apache Kafka; the first time may come at once."""
+    world = reauthenticating()
+    client = world.stranger()
+    client.plain()
+    client.plain()
+    world.clock.advance(999)
+    assert client.handshake("PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
+    assert knows(client, "User:alice")
+    world.clock.advance(1)
+    assert client.plain().error_code == ErrorCode.NONE
+
+
+def test_a_wrong_password_is_told_to_be_one_of_authenticating_again() -> None:
+    world = reauthenticating()
+    client = world.stranger()
+    client.scram()
+    answer = client.scram(password="hunter2")
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert answer.error_message == (
+        "Authentication failed during re-authentication due to invalid credentials with SASL mechanism SCRAM-SHA-256"
+    )
 
 
 def test_while_authenticating_again_nothing_else_may_come() -> None:
