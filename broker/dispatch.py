@@ -24,7 +24,7 @@ from shareq.broker.response_errors import error_reader
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.headers import decode_request_header, response_header
-from shareq.protocol.primitives import Message
+from shareq.protocol.primitives import Gathered, Message
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
@@ -74,13 +74,14 @@ class Route:
     def __str__(self) -> str:
         return f"{self.api_key.name} v{self.version}"
 
-    def frame(self, response: Message, correlation_id: int) -> bytearray:
+    def frame(self, response: Message, correlation_id: int) -> Gathered:
         """The whole response frame, size included. Counts the errors in it."""
         for error_code in self.errors_in(response):
             self.requests.failed(error_code)
-        out = bytearray(self.prefix)
+        out = Gathered(self.prefix)
         response.encode_into(out, self.version)
-        _SIZE_AND_CORRELATION.pack_into(out, 0, len(out) - 4, correlation_id)
+        size = out.size if out.left else len(out)
+        _SIZE_AND_CORRELATION.pack_into(out, 0, size - 4, correlation_id)
         return out
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.framing import SIZE_BYTES
+from shareq.protocol.primitives import Gathered
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch import BoundRoute
@@ -376,8 +377,7 @@ class Connection:
                 slots.append(_filled(self, reply))
                 slots_left -= 1
             else:
-                out.append(reply)
-                room -= len(reply)
+                room -= _put(out, reply)
                 if room <= 0 or len(out) >= limits.max_answers:
                     self._cut = True
                     self.on_filled()  # go on in the next tick, after the others had their turn
@@ -415,7 +415,7 @@ class Connection:
             slot = slots.popleft()
             size += slot.size
             if slot.frame is not None:
-                out.append(slot.frame)
+                _put(out, slot.frame)
             if slot.since_ns != since_ns or slot.requests is not requests:
                 if requests is not None:
                     requests.durations.add(now_ns - since_ns, alike)
@@ -434,6 +434,15 @@ class Connection:
         if self._reading_paused and not self._scheduled and not self._stopped():
             self._reading_paused = False
             self._outlet.resume_reading()
+
+
+def _put(out: list[Buffer], frame: Buffer) -> int:
+    """Append a frame, in the pieces that it has; its size."""
+    if type(frame) is not Gathered or not frame.left:
+        out.append(frame)
+        return len(frame)
+    out += frame.pieces()
+    return frame.size
 
 
 def _filled(connection: Connection, frame: Buffer) -> AnswerSlot:

@@ -28,6 +28,9 @@ NEVER: Final = 32768
 MAX_STRING_BYTES: Final = 32767
 """Longest string on the wire, in bytes of UTF-8, in both length forms."""
 
+GATHERED_FROM: Final = 32 * 1024
+"""Records of so many bytes are left where they are by who writes into a `Gathered`."""
+
 
 class MalformedMessage(ValueError):
     """Bytes that are not what they should be. The connection they came from is of no further use."""
@@ -113,6 +116,8 @@ class Message(Structure):
             self.ENCODERS[version](out, self)
         except (struct.error, TypeError, AttributeError, ValueError, KeyError) as error:
             del out[start:]
+            if type(out) is Gathered:
+                out.left = [each for each in out.left if each[0] <= start]  # no message begins with records
             raise _unencodable(self, version, error) from error
 
     @classmethod
@@ -364,6 +369,43 @@ def put_compact_string(out: bytearray, value: str) -> None:
     else:
         raise UnencodableMessage(f"string of {length - 1} bytes")
     out += raw
+
+
+class Gathered(bytearray):
+    """A message in wire form but for large records, which are not copied: `pieces` has them in their places.
+
+    `left` are those records, which must not change, each with the number of bytes here that come before it.
+    """
+
+    __slots__ = ("left",)
+
+    def __init__(self, start: bytes = b"") -> None:
+        super().__init__(start)
+        self.left: list[tuple[int, bytes | memoryview]] = []
+
+    @property
+    def size(self) -> int:
+        """Bytes, all in all."""
+        return len(self) + sum(len(records) for _, records in self.left)
+
+    def pieces(self) -> list[bytes | bytearray | memoryview]:
+        """All of it, in order. Nothing can be appended as long as one of them is there."""
+        view, at = memoryview(self), 0
+        pieces: list[bytes | bytearray | memoryview] = []
+        for end, records in self.left:
+            pieces += view[at:end], records
+            at = end
+        if at < len(view):
+            pieces.append(view[at:])
+        return pieces
+
+
+def put_records(out: bytearray, records: bytes | memoryview) -> None:
+    """Append record batches, without their length."""
+    if len(records) >= GATHERED_FROM and type(out) is Gathered:
+        out.left.append((len(out), records))
+    else:
+        out += records
 
 
 def tag_buffer(tags: Tags) -> bytes:

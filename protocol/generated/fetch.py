@@ -24,6 +24,7 @@ from shareq.protocol.primitives import (
     not_in_version,
     put_compact_string,
     put_numbers,
+    put_records,
     read_bytes_length,
     read_length,
     read_numbers,
@@ -2025,7 +2026,7 @@ def _write_partition_data_array_4(out: bytearray, items: list[PartitionData]) ->
             out += _pack_i(-1)
         else:
             out += _pack_i(len(item.records))
-            out += item.records
+            put_records(out, item.records)
 
 
 def _read_fetchable_topic_response_array_4(
@@ -2145,7 +2146,7 @@ def _write_partition_data_array_5(out: bytearray, items: list[PartitionData]) ->
             out += _pack_i(-1)
         else:
             out += _pack_i(len(item.records))
-            out += item.records
+            put_records(out, item.records)
 
 
 def _read_fetchable_topic_response_array_5(
@@ -2282,7 +2283,7 @@ def _write_partition_data_array_11(out: bytearray, items: list[PartitionData]) -
             out += _pack_i(-1)
         else:
             out += _pack_i(len(item.records))
-            out += item.records
+            put_records(out, item.records)
 
 
 def _read_fetchable_topic_response_array_11(
@@ -2500,7 +2501,7 @@ def _write_partition_data_array_12(out: bytearray, items: list[PartitionData]) -
         else:
             n = len(item.records) + 1
             out += SMALL[n] if n < 128 else uvarint(n)
-            out += item.records
+            put_records(out, item.records)
         tags = item.unknown_tags
         if not _is_default_epoch_end_offset(item.diverging_epoch):
             body = bytearray()

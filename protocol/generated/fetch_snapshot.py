@@ -23,6 +23,7 @@ from shareq.protocol.primitives import (
     not_in_version,
     null_not_allowed,
     put_compact_string,
+    put_records,
     read_bytes_length,
     read_length,
     read_string_length,
@@ -656,7 +657,7 @@ def _write_fetch_snapshot_response_partition_snapshot_array_0(
         out += _pack_qq(item.size, item.position)
         n = len(item.unaligned_records) + 1
         out += SMALL[n] if n < 128 else uvarint(n)
-        out += item.unaligned_records
+        put_records(out, item.unaligned_records)
         tags = item.unknown_tags
         if not _is_default_leader_id_and_epoch(item.current_leader):
             body = bytearray()

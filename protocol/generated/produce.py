@@ -23,6 +23,7 @@ from shareq.protocol.primitives import (
     bad_uuid,
     not_in_version,
     put_compact_string,
+    put_records,
     read_bytes_length,
     read_length,
     read_string_length,
@@ -129,7 +130,7 @@ def _write_partition_produce_data_array_3(out: bytearray, items: list[PartitionP
             out += _pack_i(-1)
         else:
             out += _pack_i(len(item.records))
-            out += item.records
+            put_records(out, item.records)
 
 
 def _read_topic_produce_data_array_3(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceData], int]:
@@ -229,7 +230,7 @@ def _write_partition_produce_data_array_9(out: bytearray, items: list[PartitionP
         else:
             n = len(item.records) + 1
             out += SMALL[n] if n < 128 else uvarint(n)
-            out += item.records
+            put_records(out, item.records)
         out += tag_buffer(item.unknown_tags) if item.unknown_tags else NO_TAGS
 
 

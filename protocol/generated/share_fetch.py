@@ -23,6 +23,7 @@ from shareq.protocol.primitives import (
     put_compact_string,
     put_int8s,
     put_numbers,
+    put_records,
     read_bytes_length,
     read_compact_int8s,
     read_length,
@@ -756,7 +757,7 @@ def _write_partition_data_array_1(out: bytearray, items: list[PartitionData]) ->
             raise null_not_allowed("PartitionData", "records")
         n = len(item.records) + 1
         out += SMALL[n] if n < 128 else uvarint(n)
-        out += item.records
+        put_records(out, item.records)
         n = len(item.acquired_records) + 1
         out += SMALL[n] if n < 128 else uvarint(n)
         _write_acquired_records_array_1(out, item.acquired_records)

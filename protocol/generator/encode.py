@@ -155,6 +155,8 @@ class EncodeEmitter:
             self._flush()
         if of.array:
             self._array(field, value)
+        elif of.element == "records":
+            self.out.line(f"{self.module.use('put_records')}({self.target}, {payload})")
         else:
             self.out.line(f"{self.target} += {payload}")
 

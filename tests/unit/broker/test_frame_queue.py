@@ -19,6 +19,7 @@ from shareq.broker.frame_queue import (
     ConnectionLimits,
     Reply,
 )
+from shareq.protocol.primitives import Gathered
 
 
 class Peer:
@@ -51,7 +52,9 @@ class Peer:
 
 
 class World:
-    """A connection whose frames begin with a letter: e echo, p park, l later (does not park), n no answer, x close."""
+    """A connection whose frames begin with a letter: e echo, g echo in pieces, p park, l later (does not park), n no
+    answer, x close.
+    """
 
     def __init__(self, limits: ConnectionLimits | None = None) -> None:
         self.peer = Peer()
@@ -79,11 +82,13 @@ class World:
             return slot
         if kind == b"x":
             raise CloseConnection("the frame says so")
+        if kind == b"g":
+            return in_pieces(data)
         return None if kind == b"n" else data
 
-    def fill(self, position: int = 0) -> None:
+    def fill(self, position: int = 0, answer: Buffer | None = None) -> None:
         data, slot = self.slots.pop(position)
-        slot.fill(data)
+        slot.fill(data if answer is None else answer)
 
     def tick(self) -> None:
         for _ in range(len(self.soon)):
@@ -96,6 +101,14 @@ class World:
 
 def frame(payload: bytes) -> bytes:
     return len(payload).to_bytes(4, "big") + payload
+
+
+def in_pieces(data: bytes) -> Gathered:
+    """All but its ends is left where it is."""
+    answer = Gathered(data[:1])
+    answer.left.append((1, data[1:-1]))
+    answer += data[-1:]
+    return answer
 
 
 def test_all_complete_frames_of_a_read_are_answered_in_one_write() -> None:
@@ -234,6 +247,19 @@ def test_answers_of_one_go_are_bounded_and_the_rest_follows_in_the_next_tick() -
     world.tick()
     assert len(world.handled) == 4
     assert [len(write) for write in world.peer.writes] == [2, 2]
+
+
+def test_answers_in_pieces_keep_their_place_and_count_whole() -> None:
+    world = World(ConnectionLimits(max_output_bytes=100))
+    frames = [b"e1", b"g" * 60, b"e2", b"g" + b"0" * 58 + b"1", b"e3"]
+    world.connection.receive(b"".join(map(frame, frames)))
+    assert len(world.handled) == 4
+    world.tick()
+    assert [b"".join(write) for write in world.peer.writes] == [b"".join(frames[:4]), frames[4]]
+    world.connection.receive(frame(b"l1") + frame(b"g" * 60) + frame(b"e4"))
+    world.fill(answer=in_pieces(b"later"))
+    world.settle()
+    assert b"".join(world.peer.writes[-1]) == b"later" + b"g" * 60 + b"e4"
 
 
 def test_a_flood_of_small_requests_leaves_other_connections_their_turn() -> None:
