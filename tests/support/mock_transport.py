@@ -154,10 +154,12 @@ class MockConnection:
 
     def write(self, buffers: list[Buffer]) -> None:
         self.writes += 1
-        for buffer in buffers:
-            data = bytes(buffer)
-            assert int.from_bytes(data[:4], "big") == len(data) - 4, "one answer, with its size"
-            self.frames.append(data[4:])
+        data, at = b"".join(buffers), 0
+        while at < len(data):
+            end = at + 4 + int.from_bytes(data[at : at + 4], "big")
+            assert at + 4 <= end <= len(data), "whole answers, each with its size"
+            self.frames.append(data[at + 4 : end])
+            at = end
 
     def close(self) -> None:
         if not self.closed:

@@ -206,7 +206,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("9464", "--metrics 9464: must be HOST:PORT, for example 127.0.0.1:9464"),
         ("127.0.0.1:", "must be HOST:PORT"),
-        ("127.0.0.1:99999", "must be HOST:PORT"),
+        ("127.0.0.1:99999", "--metrics 127.0.0.1:99999: the port must be at most 65535"),
         ("::1:9464", "--metrics ::1:9464: an IPv6 address needs brackets, for example [::1]:9464"),
     ],
 )
