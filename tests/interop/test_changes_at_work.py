@@ -58,15 +58,10 @@ def broker(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
         "group.share.heartbeat.interval.ms": "500",
         "group.share.min.heartbeat.interval.ms": "500",
     }
-    broker = guarded_broker(
+    with guarded_broker(
         broker_kind, plain=["root"], scram=["dave", "frank"], super_users=["root"], settings=settings
-    )
-    try:
-        broker.start()
+    ) as broker:
         yield broker
-        assert PASSWORD not in broker.log
-    finally:
-        broker.remove()
 
 
 def config(broker: BrokerUnderTest, user: str, **more: object) -> dict[str, Any]:

@@ -327,16 +327,12 @@ def test_feature(
 @pytest.fixture(scope="module")
 def guarded(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
     """A broker that wants to know who it is."""
-    broker = guarded_broker(broker_kind, plain=["admin"], scram=["admin"], super_users=["admin"])
-    try:
-        broker.start()
+    with guarded_broker(broker_kind, plain=["admin"], scram=["admin"], super_users=["admin"]) as broker:
         login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "admin"}
         admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login, "sasl.password": PASSWORD, **QUIET})
         [created] = admin.create_topics([NewTopic("t", 1, 1)]).values()
         created.result(20)
         yield broker
-    finally:
-        broker.remove()
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -37,15 +37,10 @@ Security = Callable[[str, str], Mapping[str, str]]
 def broker(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
     users = ["admin", "carol"]
     settings = {"group.initial.rebalance.delay.ms": "0"}
-    broker = guarded_broker(broker_kind, plain=users, scram=users, super_users=["admin"], settings=settings)
-    try:
-        broker.start()
+    with guarded_broker(broker_kind, plain=users, scram=users, super_users=["admin"], settings=settings) as broker:
         admin = AdminClient(confluent(broker, "admin"))
         admin.create_topics([NewTopic("t", 1, 1)])["t"].result(20)
         yield broker
-        assert PASSWORD not in broker.log
-    finally:
-        broker.remove()
 
 
 def confluent(broker: BrokerUnderTest, user: str, mechanism: str = "PLAIN", password: str = PASSWORD) -> dict[str, Any]:

@@ -49,13 +49,8 @@ class Tools:
 def tools(broker_kind: Kind, java: JavaDriver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
     settings = {"connections.max.reauth.ms": "2000"}
     users = ["root", "admin"]
-    broker = guarded_broker(broker_kind, plain=users[:1], scram=users[1:], super_users=users, settings=settings)
-    try:
-        broker.start()
+    with guarded_broker(broker_kind, plain=users[:1], scram=users[1:], super_users=users, settings=settings) as broker:
         yield Tools(java, broker, tmp_path_factory.mktemp("tools"))
-        assert PASSWORD not in broker.log
-    finally:
-        broker.remove()
 
 
 @pytest.mark.parametrize(("user", "mechanism"), [("root", "PLAIN"), ("admin", "SCRAM-SHA-512")])

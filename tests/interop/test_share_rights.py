@@ -46,12 +46,8 @@ WAIT_S = 20
 @pytest.fixture(scope="module")
 def port(broker_kind: Kind) -> Iterator[int]:
     """Of a listener where admin and alice log in; admin may do everything."""
-    broker = guarded_broker(broker_kind, plain=["admin", "alice"], super_users=["admin"])
-    try:
-        broker.start()
+    with guarded_broker(broker_kind, plain=["admin", "alice"], super_users=["admin"]) as broker:
         yield broker.port
-    finally:
-        broker.remove()
 
 
 def login(port: int, user: str) -> WireClient:

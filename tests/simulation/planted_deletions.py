@@ -27,6 +27,7 @@ from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
 from shareq.protocol.primitives import ZERO_UUID
 from tests.simulation.planted import Fault, replaced
+from tests.simulation.planted_jobs import COPIED, DUE, WRONG_OFFSET
 
 # -- topics
 
@@ -211,10 +212,7 @@ def offsets_of_classic_groups_expire_from_their_commit_on() -> AbstractContextMa
     return replaced((rules, "expires_from_ms", expires_from_ms))
 
 
-WRONG_OFFSET: Final = ": committed is"
 GONE: Final = "that topic was deleted"
-DUE: Final = "due was"
-COPIED: Final = "are copied, committed is only"
 EXPIRED: Final = "has expired and stays"
 
 FAULTS: Final[dict[Fault, Sequence[str]]] = {

@@ -35,13 +35,9 @@ GROUP_RESOURCE = 32
 
 @pytest.fixture(scope="module")
 def broker(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
-    broker = guarded_broker(broker_kind, plain=["admin", "spark"], scram=["admin", "spark"], super_users=["admin"])
-    try:
-        broker.start()
+    users = ["admin", "spark"]
+    with guarded_broker(broker_kind, plain=users, scram=users, super_users=["admin"]) as broker:
         yield broker
-        assert PASSWORD not in broker.log
-    finally:
-        broker.remove()
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
@@ -20,6 +21,7 @@ SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _SCRAM: Final = MECHANISMS[1:]
 
 
+@contextmanager
 def guarded_broker(
     kind: Kind,
     *,
@@ -27,8 +29,10 @@ def guarded_broker(
     scram: Sequence[str] = (),
     super_users: Sequence[str],
     settings: Mapping[str, str] | None = None,
-) -> BrokerUnderTest:
-    """Not started yet. `plain` are users of PLAIN, `scram` those of both SCRAM mechanisms, `super_users` may do all.
+) -> Iterator[BrokerUnderTest]:
+    """Started, and removed at the end; no password is in its log then.
+
+    `plain` are users of PLAIN, `scram` those of both SCRAM mechanisms, `super_users` may do all.
 
     Its one listener for clients is CLIENTS. Apache Kafka has a second one for itself, where it is ANONYMOUS.
     """
@@ -44,7 +48,13 @@ def guarded_broker(
     known = [*super_users, "ANONYMOUS"] if kind == "apache" else super_users
     given["super.users"] = ";".join(f"User:{user}" for user in known)
     added = [f"{mechanism}=[name={user},password={PASSWORD}]" for mechanism in _SCRAM for user in scram]
-    return BrokerUnderTest(kind, given, port=port, scram_users=added)
+    broker = BrokerUnderTest(kind, given, port=port, scram_users=added)
+    try:
+        broker.start()
+        yield broker
+        assert PASSWORD not in broker.log
+    finally:
+        broker.remove()
 
 
 def _ours() -> dict[str, str]:
