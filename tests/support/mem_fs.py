@@ -1,8 +1,11 @@
 """A disk in memory that forgets what was not synced, fails when told to, and can lose power at any write.
 
-What a real disk promises, and no more: a file's synced bytes survive, unsynced ones may be cut off anywhere, with or
-without zeros in their place; creations, renames and removals survive once their folder is synced, before that the last
-ones may be undone.
+What a real disk promises, and no more: a file's synced bytes survive (`disk/content.py`); creations, renames and
+removals survive once their folder is synced (`disk/folder.py`). Of anything else a loss of power leaves what it likes.
+
+A disk may also be worse than it promises: bits flip, pages are zeroed, files are cut (`flip_bit`, `zero`, `cut`); reads
+fail somewhere (`make_unreadable`); a sync that failed is not made up for by the next one (`drops_failed_syncs`); syncs
+lie (`sync_lies`).
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from random import Random
 from typing import Final
 
 from shareq.broker.environment import DiskSpace, File
+from tests.support.disk.content import Inode
+from tests.support.disk.folder import Folder
 
 DISK_BYTES: Final = 1 << 40  # told as free, too, without `space_left`
 
@@ -31,71 +36,10 @@ class SimulatedCrash(BaseException):
     """The process died in the middle of a disk operation. No `except Exception` may catch it."""
 
 
-class _Inode:
-    __slots__ = ("content", "cuts", "durable_size", "ghost")
-
-    def __init__(self) -> None:
-        self.content = bytearray()
-        self.durable_size = 0
-        self.ghost: bytes | None = None  # synced bytes that an unsynced truncation removed
-        self.cuts = 0
-
-    def truncate(self, size: int) -> None:
-        if size < self.durable_size:
-            self.ghost = self.ghost or bytes(self.content[: self.durable_size])
-            self.durable_size = size
-        self.cuts += 1
-        del self.content[size:]
-        self.content.extend(bytes(max(size - len(self.content), 0)))
-
-    def synced(self, size: int) -> None:
-        self.durable_size = max(self.durable_size, size)
-        self.ghost = None
-
-    def lose_power(self, rng: Random) -> None:
-        if self.ghost is not None and rng.random() < 0.5:
-            self.content = bytearray(self.ghost)
-        else:
-            size = len(self.content)
-            del self.content[rng.randint(self.durable_size, size) :]
-            if rng.random() < 0.3:  # the file's new length was on disk before its new bytes
-                self.content.extend(bytes(rng.randint(len(self.content), size) - len(self.content)))
-        self.synced(len(self.content))
-        self.durable_size = len(self.content)
-
-
-class _Folder:
-    __slots__ = ("entries", "unsynced")
-
-    def __init__(self) -> None:
-        self.entries: dict[str, _Inode | _Folder] = {}
-        self.unsynced: list[dict[str, _Inode | _Folder | None]] = []  # what the names stood for before each change
-
-    def change(self, **changes: _Inode | _Folder | None) -> None:
-        """Give names something else to stand for; None removes one."""
-        self.unsynced.append({name: self.entries.get(name) for name in changes})
-        self._put(changes)
-
-    def _put(self, changes: dict[str, _Inode | _Folder | None]) -> None:
-        for name, node in changes.items():
-            if node is None:
-                self.entries.pop(name, None)
-            else:
-                self.entries[name] = node
-
-    def lose_power(self, rng: Random) -> None:
-        kept = rng.randint(0, len(self.unsynced))
-        for before in reversed(self.unsynced[kept:]):
-            self._put(before)
-        self.unsynced.clear()
-        for name in sorted(self.entries):
-            self.entries[name].lose_power(rng)
-
-
 class MemFile:
     """An open file of a `MemFs`."""
 
-    def __init__(self, fs: MemFs, path: str, inode: _Inode) -> None:
+    def __init__(self, fs: MemFs, path: str, inode: Inode) -> None:
         self._fs = fs
         self._path = path
         self._inode = inode
@@ -108,7 +52,7 @@ class MemFile:
         return self._path
 
     @property
-    def inode(self) -> _Inode:
+    def inode(self) -> Inode:
         assert not self.closed, f"{self._path} used after close"
         assert self._boot == self._fs.boot, f"{self._path} used after a crash"
         return self._inode
@@ -119,12 +63,12 @@ class MemFile:
     def append(self, buffers: Sequence[Buffer]) -> None:
         data = b"".join(buffers)
         inode = self.inode
-        self._fs.write(self._path, data, inode.content)
+        self._fs.write(self._path, data, inode)
 
     def read_at(self, position: int, size: int) -> bytes:
         assert position >= 0
         assert size >= 0
-        self._fs.check_read(self._path)
+        self._fs.check_read(self._path, self.inode, position, size)
         return bytes(self.inode.content[position : position + size])
 
     def truncate(self, size: int) -> None:
@@ -135,8 +79,7 @@ class MemFile:
 
     def sync(self) -> None:
         inode = self.inode
-        self._fs.step("sync", self._path)
-        inode.synced(len(inode.content))
+        self._fs.sync(self._path, inode, len(inode.content))
 
     def close(self) -> None:
         assert not self.closed
@@ -151,13 +94,16 @@ class MemFs:
     Each operation that changes the disk (and each sync) is one step, counted in `steps` and named in `history`.
     `crash_at` is the step at which the process dies, halfway through it. `fail` is asked before each step with its
     kind and path and may return an error. `space_left` is what can still be written. With a list in `held_syncs`,
-    background syncs end only when the test calls what is in there.
+    background syncs end only when the test calls what is in there. With `loses_pages` a loss of power leaves what a
+    real disk may leave; without, what one does that writes everything in order.
     """
+
+    loses_pages = False
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None], rng: Random | None = None) -> None:
         self._call_soon = call_soon
         self._rng = rng or Random(0)
-        self._root = _Folder()
+        self._root = Folder()
         self._locked: set[str] = set()
         self._dead = False
         self.boot = 0
@@ -166,6 +112,8 @@ class MemFs:
         self.crash_at: int | None = None
         self.fail: Callable[[str, str], OSError | None] | None = None
         self.fail_reads = False
+        self.drops_failed_syncs = False
+        self.sync_lies: Callable[[str], bool] | None = None  # asked with the path of each file or folder
         self.held_syncs: list[Callable[[], None]] | None = None
         self.space_left: int | None = None
         self.reads = 0
@@ -189,32 +137,45 @@ class MemFs:
         self._dead = True
         raise SimulatedCrash
 
-    def check_read(self, path: str) -> None:
+    def check_read(self, path: str, inode: Inode | None = None, position: int = 0, size: int = 0) -> None:
         if self._dead:
             raise SimulatedCrash
         self.reads += 1
-        if self.fail_reads:
+        if self.fail_reads or (inode is not None and not inode.can_read(position, size)):
             raise OSError(errno.EIO, "read failed", path)
 
-    def write(self, path: str, data: bytes, content: bytearray) -> None:
-        """Append to a file's content: all of it, or what a crash, an error or a full disk leaves of it."""
+    def sync(self, path: str, inode: Inode, size: int | None) -> None:
+        """The first `size` bytes of a file are on stable storage then, unless that fails, or is a lie. None: nobody
+        knows which, because the file was cut meanwhile.
+        """
+        try:
+            self.step("sync", path)
+        except OSError:
+            if self.drops_failed_syncs:
+                inode.sync_failed()
+            raise
+        if size is not None and (self.sync_lies is None or not self.sync_lies(path)):
+            inode.synced(size)
+
+    def write(self, path: str, data: bytes, inode: Inode) -> None:
+        """Append to a file: all of it, or what a crash, an error or a full disk leaves of it."""
         torn = self.steps + 1 == self.crash_at
         try:
             self.step("write", path)
         except OSError:
-            content += data[: self._rng.randint(0, len(data))]
+            inode.append(data[: self._rng.randint(0, len(data))])
             raise
         if torn:
-            content += data[: self._rng.randint(0, len(data))]
+            inode.append(data[: self._rng.randint(0, len(data))])
             self._die()
         if self.space_left is not None:
             written = data[: self.space_left]
-            content += written
+            inode.append(written)
             self.space_left -= len(written)
             if len(written) < len(data):
                 raise OSError(errno.ENOSPC, "no space left on device", path)
         else:
-            content += data
+            inode.append(data)
 
     def freed(self, size: int) -> None:
         if self.space_left is not None:
@@ -223,7 +184,10 @@ class MemFs:
     def crash(self, model: CrashModel, rng: Random) -> None:
         """The process or the machine is gone. What is left is on disk; files that were open are dead."""
         if model is CrashModel.POWER_LOSS:
-            self._root.lose_power(rng)
+            if self.loses_pages:
+                self._root.lose_any(rng)
+            else:
+                self._root.lose_last(rng)
         self._locked.clear()
         self._dead = False
         self.crash_at = None
@@ -231,19 +195,37 @@ class MemFs:
         self.boot += 1
         self.open_files = 0
 
-    # For tests to look and to damage.
+    # For tests to look and to damage. What is damaged here stays so, synced or not.
 
     def content(self, path: str) -> bytearray:
         """A file's bytes, to be read or changed."""
         return self._inode(path).content
 
+    def flip_bit(self, path: str, position: int, bit: int) -> None:
+        """Bit 0 is the lowest of the byte at `position`."""
+        inode = self._inode(path)
+        inode.damage(position, bytes([inode.content[position] ^ 1 << bit]))
+
+    def zero(self, path: str, start: int, end: int) -> None:
+        """From `start` to `end` (exclusive)."""
+        inode = self._inode(path)
+        inode.damage(start, bytes(min(end, len(inode.content)) - start))
+
+    def cut(self, path: str, size: int) -> None:
+        """The file's first `size` bytes are all there is of it."""
+        self._inode(path).shorten(size)
+
+    def make_unreadable(self, path: str, start: int, end: int) -> None:
+        """From now on reading any byte from `start` to `end` (exclusive) fails."""
+        self._inode(path).unreadable.append((start, end))
+
     def paths(self) -> list[str]:
         """Every file."""
         found: list[str] = []
 
-        def walk(folder: _Folder, prefix: str) -> None:
+        def walk(folder: Folder, prefix: str) -> None:
             for name, node in sorted(folder.entries.items()):
-                if isinstance(node, _Folder):
+                if isinstance(node, Folder):
                     walk(node, f"{prefix}{name}/")
                 else:
                     found.append(prefix + name)
@@ -260,26 +242,26 @@ class MemFs:
             if not create:
                 raise FileNotFoundError(errno.ENOENT, "no such file", path)
             self.step("create", path)
-            node = _Inode()
+            node = Inode()
             folder.change(**{name: node})
-        if isinstance(node, _Folder):
+        if isinstance(node, Folder):
             raise IsADirectoryError(errno.EISDIR, "is a folder", path)
         return MemFile(self, path, node)
 
     def read_bytes(self, path: str) -> bytes:
-        self.check_read(path)
-        return bytes(self._inode(path).content)
+        inode = self._inode(path)
+        self.check_read(path, inode, 0, len(inode.content))
+        return bytes(inode.content)
 
     def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
         folder, name = self._parent(path)
         temporary = f"{name}.tmp"
-        inode = _Inode()
+        inode = Inode()
         self.step("create", f"{path}.tmp")
         folder.change(**{temporary: inode})
-        self.write(f"{path}.tmp", data, inode.content)
+        self.write(f"{path}.tmp", data, inode)
         if sync:
-            self.step("sync", f"{path}.tmp")
-            inode.synced(len(inode.content))
+            self.sync(f"{path}.tmp", inode, len(inode.content))
         self.step("rename", path)
         folder.change(**{temporary: None, name: inode})
         if sync:
@@ -301,9 +283,9 @@ class MemFs:
             node = folder.entries.get(part)
             if node is None:
                 self.step("mkdir", path)
-                node = _Folder()
+                node = Folder()
                 folder.change(**{part: node})
-            if not isinstance(node, _Folder):
+            if not isinstance(node, Folder):
                 raise NotADirectoryError(errno.ENOTDIR, "is a file", path)
             folder = node
 
@@ -340,9 +322,10 @@ class MemFs:
     def sync_dir(self, path: str) -> None:
         self._sync_folder(path, self._folder(path))
 
-    def _sync_folder(self, path: str, folder: _Folder) -> None:
+    def _sync_folder(self, path: str, folder: Folder) -> None:
         self.step("sync_dir", path)
-        folder.unsynced.clear()
+        if self.sync_lies is None or not self.sync_lies(path):
+            folder.unsynced.clear()
 
     def disk_space(self, path: str) -> DiskSpace:
         self.check_read(path)
@@ -365,12 +348,9 @@ class MemFs:
             error: OSError | None = None
             for file, inode, size, cuts in began:
                 try:
-                    self.step("sync", file.path)
+                    self.sync(file.path, inode, size if inode.cuts == cuts else None)
                 except OSError as failure:
                     error = error or failure
-                    continue
-                if inode.cuts == cuts:
-                    inode.synced(size)
             on_done(error)
 
         if self.held_syncs is None:
@@ -378,11 +358,11 @@ class MemFs:
         else:
             self.held_syncs.append(end)
 
-    def _parent(self, path: str) -> tuple[_Folder, str]:
+    def _parent(self, path: str) -> tuple[Folder, str]:
         parent, _, name = path.rpartition("/")
         return (self._folder(parent) if parent else self._root), name
 
-    def _folder(self, path: str) -> _Folder:
+    def _folder(self, path: str) -> Folder:
         if self._dead:
             raise SimulatedCrash
         folder = self._root
@@ -390,16 +370,16 @@ class MemFs:
             node = folder.entries.get(part)
             if node is None:
                 raise FileNotFoundError(errno.ENOENT, "no such folder", path)
-            if not isinstance(node, _Folder):
+            if not isinstance(node, Folder):
                 raise NotADirectoryError(errno.ENOTDIR, "is a file", path)
             folder = node
         return folder
 
-    def _inode(self, path: str) -> _Inode:
+    def _inode(self, path: str) -> Inode:
         folder, name = self._parent(path)
         node = folder.entries.get(name)
         if node is None:
             raise FileNotFoundError(errno.ENOENT, "no such file", path)
-        if isinstance(node, _Folder):
+        if isinstance(node, Folder):
             raise IsADirectoryError(errno.EISDIR, "is a folder", path)
         return node

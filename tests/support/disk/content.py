@@ -1,0 +1,133 @@
+"""A file's bytes on a disk that forgets: what everybody reads of them, and what a loss of power leaves.
+
+A real disk writes pages of 4 KB, in any order, and the file's size apart from them. Until a sync has ended, any page
+may be as it was, as it is, or torn between the two at a sector; the size may be any that the file has had. Where a page
+was never written, there are zeros.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+PAGE: Final = 4096
+SECTOR: Final = 512
+
+Range = tuple[int, int]  # bytes: from, to (exclusive)
+
+
+class Inode:
+    """One file, by whatever name.
+
+    `content` is what is read of it. Its first `durable_size` bytes are on stable storage; `ghost` is what is there
+    instead if synced bytes were truncated away since. `dropped` bytes can be read and will not survive: the sync that
+    should have written them failed, and nobody tries again. `unreadable` ranges give an error.
+    """
+
+    __slots__ = ("content", "cuts", "dropped", "durable_size", "ghost", "unreadable")
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+        self.durable_size = 0
+        self.ghost: bytes | None = None
+        self.cuts = 0
+        self.dropped: list[Range] = []
+        self.unreadable: list[Range] = []
+
+    def append(self, data: bytes | memoryview) -> None:
+        if self.dropped:  # the page is written as a whole: what it held before is dirty again
+            page = len(self.content) // PAGE * PAGE
+            self.dropped = [(start, min(end, page)) for start, end in self.dropped if start < page]
+        self.content += data
+
+    def truncate(self, size: int) -> None:
+        if size < self.durable_size:
+            self.ghost = self.ghost or bytes(self.content[: self.durable_size])
+            self.durable_size = size
+        self.cuts += 1
+        self.dropped = [(start, min(end, size)) for start, end in self.dropped if start < size]
+        del self.content[size:]
+        self.content.extend(bytes(max(size - len(self.content), 0)))
+
+    def synced(self, size: int) -> None:
+        """Everything below `size` is on stable storage, but for what an earlier sync has dropped."""
+        self.durable_size = max(self.durable_size, size)
+        self.ghost = None
+
+    def sync_failed(self) -> None:
+        """What was to be written counts as written from now on, and is not: Linux tells of a failed write once."""
+        if self.durable_size < len(self.content):
+            self.dropped.append((self.durable_size, len(self.content)))
+
+    def can_read(self, position: int, size: int) -> bool:
+        return all(end <= position or position + size <= start for start, end in self.unreadable)
+
+    # Loss of power.
+
+    def lose_tail(self, rng: Random) -> None:
+        """What a file system does that writes in order: a file loses its end, or is longer than what came of it."""
+        if self.ghost is not None and rng.random() < 0.5:
+            self.content = bytearray(self.ghost)
+        else:
+            size = len(self.content)
+            del self.content[rng.randint(self.durable_size, size) :]
+            if rng.random() < 0.3:  # the file's new length was on disk before its new bytes
+                self.content.extend(bytes(rng.randint(len(self.content), size) - len(self.content)))
+        self._settle()
+
+    def lose_pages(self, rng: Random) -> None:
+        """Each page is as it was, as it is or torn, whatever the others and the size are."""
+        new = self.content
+        old = new[: self.durable_size] if self.ghost is None else self.ghost
+        if self.ghost is not None or self.durable_size < len(new) or self.dropped:
+            self.content = self._mixed(bytes(old), new, rng)
+        self._settle()
+
+    def _mixed(self, old: bytes, new: bytearray, rng: Random) -> bytearray:
+        sizes = (len(old), len(new), len(new), rng.randint(min(len(old), len(new)), max(len(old), len(new))))
+        size = rng.choice(sizes)
+        left = new[: self.durable_size]
+        kept = rng.choice((0.1, 0.5, 0.9, 1.0))
+        while len(left) < size:
+            end = min(len(left) // PAGE * PAGE + PAGE, size)
+            left += _page(old, new, len(left), end, kept, rng)
+        for start, end in self.dropped:
+            left[start:end] = bytes(len(left[start:end]))
+        return left
+
+    def _settle(self) -> None:
+        self.ghost = None
+        self.dropped = []
+        self.durable_size = len(self.content)
+
+    # What a disk does to bytes that it had.
+
+    def damage(self, start: int, data: bytes) -> None:
+        """These bytes are something else from now on, whatever was synced."""
+        self.content[start : start + len(data)] = data
+        if self.ghost is not None:
+            self.ghost = self.ghost[:start] + data + self.ghost[start + len(data) :]
+
+    def shorten(self, size: int) -> None:
+        """The file ends here from now on, whatever was synced."""
+        del self.content[size:]
+        self.ghost = None
+        self.durable_size = min(self.durable_size, size)
+        self.cuts += 1
+
+
+def _page(old: bytes, new: bytearray, start: int, end: int, kept: float, rng: Random) -> bytes:
+    """What is left of one page, or of the part of it that is not on stable storage."""
+    was, is_now = _padded(old[start:end], end - start), _padded(bytes(new[start:end]), end - start)
+    if rng.random() >= 0.1:
+        return is_now if rng.random() < kept else was
+    torn = bytearray()
+    while len(torn) < len(was):
+        at = len(torn)
+        to = min((start + at) // SECTOR * SECTOR + SECTOR - start, len(was))
+        torn += (is_now if rng.random() < kept else was)[at:to]
+    return bytes(torn)
+
+
+def _padded(data: bytes, size: int) -> bytes:
+    return data + bytes(size - len(data))
