@@ -106,8 +106,22 @@ class Fs(Protocol):
     def lock(self, path: str) -> Callable[[], None]:
         """Lock a file (created if absent) for this process and return the release. BlockingIOError if it is taken."""
 
-    def sync_soon(self, files: Sequence[File], on_done: Callable[[OSError | None], None]) -> None:
-        """Sync the files off the loop, then call back on the loop (group commit)."""
+    def boot_id(self) -> str:
+        """Names the time since the machine started: another one after a power loss, the same after a process was
+        killed. Empty where that cannot be known.
+        """
+
+    def sync_soon(
+        self,
+        files: Sequence[File],
+        on_done: Callable[[OSError | None], None],
+        *,
+        folders: Sequence[str] = (),
+        bulk: bool = False,
+    ) -> None:
+        """Sync the files, then what was created, renamed and removed in the folders, off the loop; then call back on
+        the loop with the first error (group commit). With `bulk`, whatever is not has precedence.
+        """
 
 
 _DASH: Final = 62  # in base64 for URLs

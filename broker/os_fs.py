@@ -8,6 +8,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from shareq.broker.environment import DiskSpace, File
@@ -20,7 +21,8 @@ _MAX_BUFFERS: Final = os.sysconf("SC_IOV_MAX") if hasattr(os, "sysconf") else 16
 _TEMPORARY_SUFFIX: Final = ".tmp"
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
-_SyncJob = tuple[list["OsFile"], Callable[[OSError | None], None]]
+_SyncJob = tuple[list["OsFile"], Sequence[str], Callable[[OSError | None], None]]
+_BOOT_ID_FILE: Final = "/proc/sys/kernel/random/boot_id"  # Linux
 
 
 class OsFile:
@@ -115,9 +117,8 @@ class OsFs:
     """
 
     def __init__(self, hand_back: Callable[[Callable[[], None]], object]) -> None:
-        self._hand_back = hand_back
-        self._jobs: queue.SimpleQueue[_SyncJob | None] = queue.SimpleQueue()
-        self._worker: threading.Thread | None = None
+        self._urgent = _SyncWorker("shareq-sync", hand_back)
+        self._bulk = _SyncWorker("shareq-sync-bulk", hand_back)
 
     def open(self, path: str, *, create: bool = False) -> File:
         """Open for reading and appending. FileNotFoundError when absent and not `create`."""
@@ -178,11 +179,7 @@ class OsFs:
         return DiskSpace(told.f_frsize * told.f_blocks, told.f_frsize * told.f_bavail)
 
     def sync_dir(self, path: str) -> None:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        _sync_folder(path)
 
     def lock(self, path: str) -> Callable[[], None]:
         """Take an exclusive lock; it ends with the process in any case. BlockingIOError if somebody has it."""
@@ -198,34 +195,79 @@ class OsFs:
 
         return release
 
-    def sync_soon(self, files: Sequence[File], on_done: Callable[[OSError | None], None]) -> None:
-        """Sync the files on the one worker thread, in order, then call back on the loop with the first error."""
-        if self._worker is None:
-            self._worker = threading.Thread(target=self._work, name="shareq-sync", daemon=True)
-            self._worker.start()
+    def boot_id(self) -> str:
+        """As the kernel names it; empty elsewhere than on Linux."""
+        try:
+            return self.read_bytes(_BOOT_ID_FILE).decode("ascii").strip()
+        except (OSError, ValueError):
+            return ""
+
+    def sync_soon(
+        self,
+        files: Sequence[File],
+        on_done: Callable[[OSError | None], None],
+        *,
+        folders: Sequence[str] = (),
+        bulk: bool = False,
+    ) -> None:
+        """Sync files and folders on a worker thread, in order, then call back on the loop with the first error."""
         own = [file for file in files if isinstance(file, OsFile)]
-        for file in own:
-            file.sync_begins()
-        self._jobs.put((own, on_done))
+        worker = self._bulk if bulk else self._urgent
+        worker.put((own, folders, on_done))
 
     def close(self) -> None:
-        """End the worker thread when its jobs are done."""
-        if self._worker is not None:
+        """End the worker threads when their jobs are done."""
+        self._urgent.close()
+        self._bulk.close()
+
+
+class _SyncWorker:
+    """A thread that syncs one job after the other; there from the first one on."""
+
+    def __init__(self, name: str, hand_back: Callable[[Callable[[], None]], object]) -> None:
+        self._name = name
+        self._hand_back = hand_back
+        self._jobs: queue.SimpleQueue[_SyncJob | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def put(self, job: _SyncJob) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+        for file in job[0]:
+            file.sync_begins()
+        self._jobs.put(job)
+
+    def close(self) -> None:
+        if self._thread is not None:
             self._jobs.put(None)
-            self._worker.join()
-            self._worker = None
+            self._thread.join()
+            self._thread = None
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            files, on_done = job
-            error: OSError | None = None
-            for file in files:
-                try:
-                    file.sync()
-                except OSError as failure:
-                    error = error or failure
+            files, folders, on_done = job
+            error = _first_error([file.sync for file in files] + [partial(_sync_folder, path) for path in folders])
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 self._hand_back(_ending(files, error, on_done))
+
+
+def _first_error(syncs: Sequence[Callable[[], None]]) -> OSError | None:
+    error: OSError | None = None
+    for sync in syncs:
+        try:
+            sync()
+        except OSError as failure:
+            error = error or failure
+    return error
+
+
+def _sync_folder(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _ending(

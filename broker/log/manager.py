@@ -35,6 +35,7 @@ from shareq.broker.log.files import (
 )
 from shareq.broker.log.flush import Flusher
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.promise import Promise
 from shareq.broker.log.recovery import CorruptLogError, recover_log
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import MetadataImage
@@ -192,7 +193,7 @@ class LogManager:
             folder,
             interval_bytes=settings.index_interval_bytes,
             log_start_offset=log_start,
-            recovery_point=None if clean else self._recovery_points.get(key, 0),
+            promise=Promise(clean=clean, checked_below=self._recovery_points.get(key, 0)),
             now_wall_ms=now,
             producer_expiration_ms=settings.producer_id_expiration_ms,
         )

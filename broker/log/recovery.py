@@ -24,6 +24,7 @@ from shareq.broker.log.files import (
     snapshot_path,
 )
 from shareq.broker.log.producer_state import ProducerStates
+from shareq.broker.log.promise import Promise
 from shareq.broker.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -71,18 +72,17 @@ def recover_log(
     *,
     interval_bytes: int,
     log_start_offset: int,
-    recovery_point: int | None,
+    promise: Promise,
     now_wall_ms: int,
     producer_expiration_ms: int,
 ) -> RecoveredLog:
-    """Open the segments of a partition's folder.
+    """Open the segments of a partition's folder, believing what its promise says.
 
-    `recovery_point`: everything below that offset is known to be sound; None after a clean shutdown. Raises
-    `CorruptLogError`, and OSError when a file cannot be read.
+    Raises `CorruptLogError`, and OSError when a file cannot be read.
     """
     opening = _Opening(pool, folder, interval_bytes, log_start_offset)
-    if recovery_point is not None or not opening.trust():
-        opening.check_from(recovery_point or 0)
+    if not promise.clean or not opening.trust():
+        opening.check_from(0 if promise.clean else promise.checked_below)
     opening.load_producers()
     opening.producers.remove_expired(now_wall_ms, producer_expiration_ms)
     return RecoveredLog(opening.segments, opening.end, opening.producers, opening.scanned)

@@ -107,6 +107,7 @@ class MemFs:
         self._locked: set[str] = set()
         self._dead = False
         self.boot = 0
+        self.machine_starts = 0
         self.steps = 0
         self.history: list[tuple[str, str]] = []
         self.crash_at: int | None = None
@@ -188,6 +189,7 @@ class MemFs:
                 self._root.lose_any(rng)
             else:
                 self._root.lose_last(rng)
+            self.machine_starts += 1
         self._locked.clear()
         self._dead = False
         self.crash_at = None
@@ -322,10 +324,13 @@ class MemFs:
     def sync_dir(self, path: str) -> None:
         self._sync_folder(path, self._folder(path))
 
-    def _sync_folder(self, path: str, folder: Folder) -> None:
+    def _sync_folder(self, path: str, folder: Folder, changes: int | None = None) -> None:
+        """The first so many changes of all are on stable storage then, by default all, unless that fails, or is a
+        lie.
+        """
         self.step("sync_dir", path)
         if self.sync_lies is None or not self.sync_lies(path):
-            folder.unsynced.clear()
+            folder.synced(folder.changes if changes is None else changes)
 
     def disk_space(self, path: str) -> DiskSpace:
         self.check_read(path)
@@ -339,16 +344,32 @@ class MemFs:
         self._locked.add(path)
         return lambda: self._locked.discard(path)
 
-    def sync_soon(self, files: Sequence[File], on_done: Callable[[OSError | None], None]) -> None:
+    def boot_id(self) -> str:
+        return f"boot-{self.machine_starts}"
+
+    def sync_soon(
+        self,
+        files: Sequence[File],
+        on_done: Callable[[OSError | None], None],
+        *,
+        folders: Sequence[str] = (),
+        bulk: bool = False,
+    ) -> None:
         """What was written before this call is durable when `on_done` is called; a crash in between loses it."""
         own = [file for file in files if isinstance(file, MemFile)]
         began = [(file, file.inode, len(file.inode.content), file.inode.cuts) for file in own]
+        names = [(path, self._folder(path), self._folder(path).changes) for path in folders]
 
         def end() -> None:
             error: OSError | None = None
             for file, inode, size, cuts in began:
                 try:
                     self.sync(file.path, inode, size if inode.cuts == cuts else None)
+                except OSError as failure:
+                    error = error or failure
+            for path, folder, changes in names:
+                try:
+                    self._sync_folder(path, folder, changes)
                 except OSError as failure:
                     error = error or failure
             on_done(error)

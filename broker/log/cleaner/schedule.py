@@ -303,7 +303,7 @@ class LogCleaner:
         except OSError as error:
             on_synced(error)
             return
-        self._env.fs.sync_soon(files, on_synced)
+        self._env.fs.sync_soon(files, on_synced, bulk=True)
 
     def _finished(self, current: CleaningPass) -> None:
         log, counts = current.log, current.counts

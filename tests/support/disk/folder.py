@@ -18,16 +18,22 @@ class Change(NamedTuple):
 class Folder:
     """What its names stand for, and which changes of them are not on stable storage yet, in their order."""
 
-    __slots__ = ("entries", "unsynced")
+    __slots__ = ("changes", "entries", "unsynced")
 
     def __init__(self) -> None:
         self.entries: dict[str, Inode | Folder] = {}
         self.unsynced: list[Change] = []
+        self.changes = 0
 
     def change(self, **changes: Inode | Folder | None) -> None:
         """Give names something else to stand for; None removes one."""
         self.unsynced.append(Change({name: self.entries.get(name) for name in changes}, changes))
+        self.changes += 1
         self._put(changes)
+
+    def synced(self, changes: int) -> None:
+        """The first so many changes of all are on stable storage."""
+        del self.unsynced[: max(len(self.unsynced) - (self.changes - changes), 0)]
 
     def _put(self, changes: dict[str, Inode | Folder | None]) -> None:
         for name, node in changes.items():

@@ -221,3 +221,22 @@ async def test_it_hands_back_to_a_real_loop(tmp_path: Path) -> None:
     assert await asyncio.wait_for(done, 10) is None
     file.close()
     fs.close()
+
+
+def test_names_are_synced_in_the_background(
+    fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
+    results: list[OSError | None] = []
+    fs.sync_soon([], results.append, folders=[str(tmp_path)], bulk=True)
+    hand_back.run_one()
+    fs.sync_soon([], results.append, folders=[f"{tmp_path}/absent"])
+    hand_back.run_one()
+    assert results[0] is None
+    assert isinstance(results[1], FileNotFoundError)
+    assert synced == [os.stat(tmp_path).st_ino]
+
+
+def test_the_machines_start_has_a_name_that_stays(fs: OsFs) -> None:
+    assert fs.boot_id() == fs.boot_id() != ""

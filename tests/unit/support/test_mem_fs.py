@@ -158,3 +158,25 @@ def test_virtual_time_runs_calls_in_order_at_their_time() -> None:
     assert clock.advance_to_next_timer()
     assert not clock.advance_to_next_timer()
     assert events == [("first", 100), ("timer", 120), ("soon", 120), ("same time", 120), ("late", 150)]
+
+
+def test_a_background_sync_of_a_folder_covers_the_names_of_before() -> None:
+    seen = set()
+    for seed in range(60):
+        fs, clock = disk(seed)
+        fs.open("d/a", create=True).close()
+        fs.sync_soon([], lambda _error: None, folders=[".", "d"])
+        fs.open("d/b", create=True).close()
+        clock.run_until_idle()
+        fs.crash(CrashModel.POWER_LOSS, Random(seed))
+        seen.add(tuple(fs.list_dir("d")))
+    assert seen == {("a",), ("a", "b")}
+
+
+def test_only_a_power_loss_starts_the_machine_anew() -> None:
+    fs, _ = disk()
+    first = fs.boot_id()
+    fs.crash(CrashModel.PROCESS_KILL, Random(0))
+    assert fs.boot_id() == first
+    fs.crash(CrashModel.POWER_LOSS, Random(0))
+    assert fs.boot_id() != first

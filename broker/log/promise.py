@@ -1,0 +1,31 @@
+"""What a log had promised when the broker ended: recovery believes, keeps or cuts bytes by it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["NOTHING_KNOWN", "Promise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What is known of one log at a start. Offsets are exclusive ends; None is unknown.
+
+    `clean`: the broker was stopped cleanly: the files are complete, and `end` is the log end offset. `same_boot`: the
+    machine has run since the last write, so every completed write is in the files. `synced`: everything below was on
+    stable storage. `active`: base offset of the newest segment that has a file, `active_size` its bytes at a clean
+    stop. `checked_below`: whole segments below were synced and sound, and need not be read again. `gaps`: a cleaner may
+    have removed batches, so offsets need not be contiguous.
+    """
+
+    clean: bool = False
+    same_boot: bool = False
+    synced: int | None = None
+    end: int | None = None
+    active: int | None = None
+    active_size: int | None = None
+    checked_below: int = 0
+    gaps: bool = False
+
+
+NOTHING_KNOWN = Promise()
