@@ -151,7 +151,8 @@ def test_damage_stays_and_unreadable_bytes_are_errors() -> None:
     fs.make_unreadable("d/f", 4, 6)
     file = fs.open("d/f")
     assert file.read_at(0, 4) == bytes(4)
-    for read in (lambda: file.read_at(1, 4), lambda: fs.read_bytes("d/f")):
+    reads: list[Callable[[], bytes]] = [lambda: file.read_at(1, 4), lambda: fs.read_bytes("d/f")]
+    for read in reads:
         with pytest.raises(OSError, match="read failed") as raised:
             read()
         assert raised.value.errno == errno.EIO
