@@ -32,8 +32,8 @@ from shareq.broker.environment import Environment
 from shareq.broker.frame_queue import Connection, ConnectionLimits
 from shareq.broker.handlers import HANDLERS
 from shareq.broker.log.files import DEFAULT_OPEN_FILES, PARTITION_METADATA_FILE
+from shareq.broker.log.folders import STRAY_SUFFIX
 from shareq.broker.log.manager import (
-    STRAY_SUFFIX,
     CorruptLogError,
     DamagedFolderError,
     DataFolderInUseError,

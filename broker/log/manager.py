@@ -5,9 +5,7 @@
     DATA/log-start-offset-checkpoint       where logs begin whose first records were deleted
     DATA/recovery-point-offset-checkpoint  below it, sealed segments are on stable storage and sound
     DATA/cleaner-offset-checkpoint         up to where compacted logs are clean, see `cleaner/schedule.py`
-    DATA/<topic>-<partition>/              see `files`
-    DATA/<topic>-<partition>.<hex>-delete  of a deleted topic; removed soon, at the latest by the next start
-    DATA/<topic>-<partition>.<hex>-stray   of no topic that metadata knows; set aside at a start, never touched again
+    DATA/<topic>-<partition>/              see `files`, and `folders` for those of deleted topics
 
 Order against the cluster metadata, which is committed elsewhere: a topic is created there first, its folders appear
 with the first append; a topic is deleted there first, then its folders are renamed, then removed. A crash in between
@@ -18,27 +16,21 @@ records of a deleted topic never turn up in one of the same name.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.environment import Environment, Fs, TimerHandle
-from shareq.broker.log.checkpoints import format_offsets, parse_epochs, parse_offsets, parse_partition_metadata
+from shareq.broker.log.checkpoints import format_offsets, parse_offsets
 from shareq.broker.log.cleaner.schedule import CHECKPOINT_FILE as CLEANER_FILE
 from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, latest_value_rule
-from shareq.broker.log.files import (
-    DEFAULT_OPEN_FILES,
-    LEADER_EPOCH_FILE,
-    PARTITION_METADATA_FILE,
-    FilePool,
-    Segment,
-)
+from shareq.broker.log.files import DEFAULT_OPEN_FILES, FilePool, Segment
 from shareq.broker.log.flush import Flusher
+from shareq.broker.log.folders import DamagedFolderError, PartitionFolders, TopicPartition
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promise import Promise
 from shareq.broker.log.recovery import CorruptLogError, recover_log
 from shareq.broker.log.settings import LogSettings
-from shareq.coordinator.ports import MetadataImage
+from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -52,19 +44,8 @@ LOCK_FILE: Final = ".lock"
 CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
 LOG_START_FILE: Final = "log-start-offset-checkpoint"
 RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
-DELETE_SUFFIX: Final = "-delete"
-STRAY_SUFFIX: Final = "-stray"
-MAX_NAME_BYTES: Final = 255
 DEFAULT_RETENTION_CHECK_MS: Final = 5 * 60 * 1000
 DEFAULT_PRODUCER_CHECK_MS: Final = 10 * 60 * 1000
-
-_PARTITION_FOLDER: Final = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})")
-
-TopicPartition = tuple[str, int]
-
-
-class DamagedFolderError(Exception):
-    """A folder does not tell which topic its records belong to. Names the file; the broker does not start."""
 
 
 class DataFolderInUseError(Exception):
@@ -110,6 +91,7 @@ class LogManager:
         self.fs: Fs = env.fs
         self.pool = FilePool(env.fs, max_open_files)
         self._data_dir = data_dir
+        self._folders = PartitionFolders(env, data_dir)
         self._settings_for = settings_for
         self._flush_every_message = flush_every_message
         self._retention_check_ms = retention_check_ms
@@ -152,13 +134,10 @@ class LogManager:
         clean = self.fs.exists(self._path(CLEAN_SHUTDOWN_FILE))
         self._log_starts = self._read_offsets(LOG_START_FILE)
         self._recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
-        for name in self.fs.list_dir(self._data_dir):
-            if name.endswith(DELETE_SUFFIX):
-                self.fs.remove_tree(self._path(name))
-                continue
-            match = _PARTITION_FOLDER.fullmatch(name)
-            if match is not None:
-                self._open_folder(name, (match[1], int(match[2])), metadata, clean)
+        for name, key in self._folders.partitions():
+            image = self._folders.topic_of(name, key, metadata)
+            if image is not None:
+                self._open_log(name, image, key[1], clean)
         self._log_starts = self._without_strangers(LOG_START_FILE, self._log_starts)
         self._recovery_points = self._without_strangers(RECOVERY_POINT_FILE, self._recovery_points)
         if self._flush_every_message():
@@ -168,22 +147,9 @@ class LogManager:
             self.fs.remove(self._path(CLEAN_SHUTDOWN_FILE))
             self.fs.sync_dir(self._data_dir)
 
-    def _open_folder(self, name: str, key: TopicPartition, metadata: MetadataImage, clean: bool) -> None:
-        topic, partition = key
-        folder = self._path(name)
-        try:
-            names = self.fs.list_dir(folder)
-        except NotADirectoryError:
-            return
-        image = metadata.topic(topic)
-        has_log = any(".log" in other for other in names)  # one that is on its way in or out counts, too
-        found = self._topic_id_in(folder, name, has_log) if PARTITION_METADATA_FILE in names else None
-        if image is None or partition >= image.partitions or found != image.topic_id:
-            if not has_log:  # a folder of a first append that was cut off
-                self.fs.remove_tree(folder)
-            else:
-                self._set_aside(name)
-            return
+    def _open_log(self, name: str, image: TopicImage, partition: int, clean: bool) -> None:
+        topic, folder = image.name, self._path(name)
+        key = (topic, partition)
         settings = self._settings_for(topic)
         log_start = self._log_starts.get(key, 0)
         log = PartitionLog(self, folder, topic, partition, image.topic_id, settings, log_start_offset=log_start)
@@ -197,7 +163,7 @@ class LogManager:
             now_wall_ms=now,
             producer_expiration_ms=settings.producer_id_expiration_ms,
         )
-        log.restore(recovered, self._leader_epoch_in(folder), now)
+        log.restore(recovered, self._folders.leader_epoch(name), now)
         log.recovery_point = self._recovery_points.get(key, 0)
         if self.syncs_every_flush(settings):
             self.fs.sync_dir(folder)
@@ -208,31 +174,6 @@ class LogManager:
             if segment is not log.active_segment:
                 self._flusher.sync_sealed(log, segment)
         self._logs[key] = log
-
-    def _topic_id_in(self, folder: str, name: str, has_log: bool) -> bytes | None:
-        """Whose records these are. DamagedFolderError when the file does not say: they may be a live topic's."""
-        path = f"{folder}/{PARTITION_METADATA_FILE}"
-        try:
-            return parse_partition_metadata(self.fs.read_bytes(path))
-        except ValueError as error:
-            if not has_log:
-                return None
-            raise DamagedFolderError(
-                f"{path}: {error}. Not starting, because the records of {name} may belong to a topic that exists. "
-                f"Restore the file, or rename the folder to give them up."
-            ) from error
-
-    def _leader_epoch_in(self, folder: str) -> int:
-        try:
-            epochs = parse_epochs(self.fs.read_bytes(f"{folder}/{LEADER_EPOCH_FILE}"))
-        except (FileNotFoundError, ValueError):
-            return 0
-        return epochs[-1][0] if epochs else 0
-
-    def _set_aside(self, name: str) -> None:
-        aside = self._renamed(name, STRAY_SUFFIX)
-        logger.warning("%s: belongs to no topic of this cluster, set aside as %s", self._path(name), aside)
-        self.fs.rename(self._path(name), self._path(aside))
 
     def close(self, *, clean: bool) -> None:
         """Flush and close every log. With `clean` the next start trusts the files, unless a log went offline."""
@@ -274,8 +215,7 @@ class LogManager:
                 raise KeyError(f"{topic}-{partition}")
             name = f"{topic}-{partition}"
             folder = self._path(name)
-            if self.fs.exists(folder):  # of a deleted topic, when its rename failed
-                self._set_aside(name)
+            self._folders.make_way(name)
             log = PartitionLog(self, folder, topic, partition, image.topic_id, self._settings_for(topic))
             self._logs[topic, partition] = log
         return log
@@ -302,7 +242,7 @@ class LogManager:
             self._log_starts.pop(key, None)
             self._recovery_points.pop(key, None)
         for key in doomed:  # apart, because a failed rename must not leave a log of the deleted topic behind
-            self._rename_away(f"{topic}-{key[1]}")
+            self._folders.retire(f"{topic}-{key[1]}")
         if doomed:
             self._behind = True
             try:
@@ -319,24 +259,6 @@ class LogManager:
             self.write_offsets(LOG_START_FILE, self._log_starts)
             self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
             self._behind = False
-
-    def _rename_away(self, name: str) -> None:
-        """Take a deleted topic's folder out of the way, and remove it in a later tick."""
-        if not self.fs.exists(self._path(name)):
-            return
-        gone = self._path(self._renamed(name, DELETE_SUFFIX))
-        try:
-            self.fs.rename(self._path(name), gone)
-        except OSError as error:
-            logger.error("%s: not renamed, set aside when the name is used again: %s", self._path(name), error)
-            return
-        self._env.clock.call_soon(lambda: self._remove_folder(gone))
-
-    def _remove_folder(self, path: str) -> None:
-        try:
-            self.fs.remove_tree(path)
-        except OSError as error:
-            logger.warning("%s: not removed, the next start tries again: %s", path, error)
 
     # Flushing.
 
@@ -487,8 +409,3 @@ class LogManager:
     def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Write a checkpoint file. OSError when that failed; the old one is there then."""
         self.fs.write_atomic(self._path(name), format_offsets(offsets), sync=self._flush_every_message())
-
-    def _renamed(self, name: str, suffix: str) -> str:
-        """A name of its own for a folder that is on its way out; never too long for a file system."""
-        suffix = f".{self._env.random_uuid().hex()}{suffix}"
-        return name[: MAX_NAME_BYTES - len(suffix)] + suffix
