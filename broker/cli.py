@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 USAGE_ERROR = 2  # bad usage or configuration
 FAILURE = 1  # the broker could not start or go on
 MAX_CHECK_TIMEOUT_S = 3600.0
+MAX_PATIENCE_S = 3600.0
 HIGHEST_PORT = 65_535
 
 EPILOG = """\b
@@ -47,6 +49,41 @@ Example:
 
 \b
 Exit codes: 0 the broker has answered, 1 it has not (one line on stderr tells why), 2 wrong options.
+"""
+
+BACKUP_EPILOG = """\b
+Examples:
+  shareq backup shareq-data /mnt/backups
+      A backup now, beside the running broker. Segments that have not changed since the last one are not copied again.
+  shareq backup shareq-data /mnt/backups --keep 7
+      The same; then remove all but the newest seven.
+  shareq backup --list /mnt/backups
+      Which backups there are.
+  shareq backup --check /mnt/backups
+      Read every backup and compare its checksums.
+  shareq restore /mnt/backups new-data && shareq serve --data-dir new-data
+      Go on from the newest backup.
+
+\b
+A backup shows one moment, as if the broker had been killed then: nothing that was answered before it began is missing.
+It counts once it is complete and was read back. It holds records and credentials: DEST is readable for its owner only.
+
+\b
+Exit codes: 0 done, 1 failed (one line on stderr tells why), 2 wrong options, or DEST is not a folder of backups.
+"""
+
+RESTORE_EPILOG = """\b
+Examples:
+  shareq restore /mnt/backups new-data
+      The newest backup, into a folder that is absent or empty.
+  shareq restore /mnt/backups new-data --backup 20260301T040000.000Z
+      The one of that name in shareq backup --list /mnt/backups.
+
+\b
+Every checksum is compared. The cluster id stays the same, so do topic ids, groups, offsets and transactions.
+
+\b
+Exit codes: 0 done, 1 failed (one line on stderr tells why), 2 wrong options, or DATA is not empty.
 """
 
 
@@ -125,6 +162,78 @@ def check(address: str, timeout_s: float) -> None:
         check_broker(host, port, timeout_s)
     except UnhealthyError as error:
         _exit(FAILURE, f"{address}: {error}")
+
+
+@main.command(epilog=BACKUP_EPILOG)
+@click.argument("data", required=False)
+@click.argument("dest", required=False)
+@click.option("--keep", metavar="N", type=click.IntRange(1), help="Remove all backups but the newest N afterwards.")
+@click.option(
+    "--patience",
+    "patience_s",
+    metavar="SECONDS",
+    type=click.FloatRange(0, MAX_PATIENCE_S),
+    default=30.0,
+    show_default=True,
+    help="How long to look for a moment at which no transaction is being written.",
+)
+@click.option("--list", "listed", metavar="DEST", help="Print the backups in DEST and do nothing else.")
+@click.option("--check", "checked", metavar="DEST", help="Read all backups in DEST and do nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: for machines.")
+def backup(
+    data: str | None,
+    dest: str | None,
+    keep: int | None,
+    patience_s: float,
+    listed: str | None,
+    checked: str | None,
+    as_json: bool,
+) -> None:
+    """Back up the data folder DATA into DEST, a folder of backups; the broker may be running.
+
+    DEST is made if it is absent or empty, and holds backups of one cluster.
+    """
+    from shareq.broker.maintenance.backup import command
+
+    with _one_line_errors():
+        if listed is not None and data is None:
+            command.list_backups(listed, as_json, click.echo)
+        elif checked is not None and data is None:
+            if not command.check_backups(checked, click.echo, _say_aside):
+                raise SystemExit(FAILURE)
+        elif data is None or dest is None or listed is not None or checked is not None:
+            _exit(USAGE_ERROR, "backup: give DATA and DEST, or --list DEST, or --check DEST")
+        else:
+            command.backup(data, dest, keep, patience_s, click.echo, _say_aside)
+
+
+@main.command(epilog=RESTORE_EPILOG)
+@click.argument("dest")
+@click.argument("data")
+@click.option("--backup", "name", metavar="NAME", help="Which one [default: the newest].")
+def restore(dest: str, data: str, name: str | None) -> None:
+    """Make DATA, an absent or empty folder, what a backup in DEST has."""
+    from shareq.broker.maintenance.backup import command
+
+    with _one_line_errors():
+        command.restore(dest, data, name, click.echo, _say_aside)
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """End with one line and the exit code when a command of maintenance cannot go on."""
+    from shareq.broker.maintenance.errors import MaintenanceError
+
+    try:
+        yield
+    except MaintenanceError as error:
+        _exit(USAGE_ERROR if error.usage else FAILURE, str(error))
+    except OSError as error:
+        _exit(FAILURE, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _say_aside(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _scram_users(texts: Iterable[str]) -> list[NewScramUser]:

@@ -1,0 +1,106 @@
+"""What one backup consists of, as a file of lines. Pure.
+
+    {"backup": 1, "cluster_id": "...", "taken_ms": ..., "release": "0.1.0", "warnings": [...]}
+    {"path": "orders-0/00000000000000000000.log", "size": 1048576, "sha256": ..., "object": ..., "at": 0, "seen": [...]}
+    ...
+    {"files": 12, "sha256": "..."}       of every byte before this line
+
+`path` is relative to the data folder, in the order in which a restore makes the files: what makes the folder a data
+folder comes last. The content is `size` bytes at `at` of the object with that SHA-256; small files share one object.
+`seen` is what the copied file looked like: a file that still does need not be read again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+__all__ = ["CATALOG_FORMAT", "Catalog", "CatalogError", "Entry", "is_safe_path"]
+
+CATALOG_FORMAT: Final = 1
+_HASH_LETTERS: Final = 64
+
+
+class CatalogError(ValueError):
+    """The catalog is not one, is damaged, or is of a newer release."""
+
+
+class Entry(NamedTuple):
+    """One file of a backup. `seen` is empty for files that the backup has made itself."""
+
+    path: str
+    size: int
+    sha256: str
+    object: str
+    at: int = 0
+    seen: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """One backup. `taken_ms` is wall-clock time in milliseconds: the moment that it shows."""
+
+    cluster_id: str
+    taken_ms: int
+    release: str
+    entries: tuple[Entry, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(entry.size for entry in self.entries)
+
+    def to_bytes(self) -> bytes:
+        head = {
+            "backup": CATALOG_FORMAT,
+            "cluster_id": self.cluster_id,
+            "taken_ms": self.taken_ms,
+            "release": self.release,
+            "warnings": list(self.warnings),
+        }
+        lines = [head, *(entry._asdict() for entry in self.entries)]
+        body = "".join(json.dumps(line) + "\n" for line in lines).encode()
+        return body + json.dumps({"files": len(self.entries), "sha256": sha256(body).hexdigest()}).encode() + b"\n"
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Catalog:
+        """CatalogError when a byte is not as it was written, or a newer release wrote it."""
+        body, newline, tail = data.rstrip(b"\n").rpartition(b"\n")
+        body += newline
+        try:
+            end = json.loads(tail)
+            head, *lines = [json.loads(line) for line in body.splitlines()]
+            if end != {"files": len(lines), "sha256": sha256(body).hexdigest()}:
+                raise CatalogError("its checksum does not match")
+            if head["backup"] > CATALOG_FORMAT:
+                raise CatalogError(f"format {head['backup']} is newer than this release, which reads {CATALOG_FORMAT}")
+            entries = tuple(Entry(**{**line, "seen": tuple(line["seen"])}) for line in lines)
+            catalog = cls(
+                str(head["cluster_id"]), int(head["taken_ms"]), str(head["release"]), entries, tuple(head["warnings"])
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, CatalogError):
+                raise
+            raise CatalogError("it is damaged") from error
+        if not all(map(_is_sound, entries)):
+            raise CatalogError("it is damaged")
+        return catalog
+
+
+def is_safe_path(path: str) -> bool:
+    """Whether a path stays below the folder that it is relative to."""
+    parts = path.split("/")
+    return bool(path) and "\0" not in path and not any(part in ("", ".", "..") for part in parts)
+
+
+def _is_sound(entry: Entry) -> bool:
+    hashes = (entry.sha256, entry.object)
+    return (
+        is_safe_path(entry.path)
+        and entry.size >= 0
+        and entry.at >= 0
+        and all(len(each) == _HASH_LETTERS and set(each) <= set("0123456789abcdef") for each in hashes)
+    )

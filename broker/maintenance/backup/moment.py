@@ -1,0 +1,102 @@
+"""A moment at which no log was being written: the ends of all logs at one instant, from outside the broker. Pure.
+
+Logs depend on each other. A committed offset points into another log; the end of a transaction is a record of the
+transaction log, then a marker in every partition, then another record. So the ends of logs that are read one after the
+other may be a state that never was: markers of a transaction that the copied transaction log still calls ongoing. Only
+the ends at one instant are what a `kill -9` at that instant would have left, which is what a start can deal with.
+
+Nobody stops the broker for that. Ends only grow, so two looks in a row that see the same show the ends of an instant
+between them. One look at thousands of logs takes longer than a broker is ever idle; but only few of them are being
+written at a time. Logs that were seen to move are "hot" and are looked at twice in quick succession, the others are
+looked at before and after:
+
+    all logs -> hot ones, hot ones again: equal? -> all logs: of the others none has moved? -> that was the moment
+
+A log that moves but has no part in this (plain records: nothing refers to another log) is not waited for: its later
+end is taken, because offsets that were committed may point to anything before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, NamedTuple, Protocol
+
+__all__ = ["Sight", "Watched", "find_moment"]
+
+_LOOKS_BEFORE_PAUSE: Final = 200
+
+
+class Sight(NamedTuple):
+    """One log as it was seen: `listing` changes with the names in its folder; the active segment and its bytes.
+
+    `base_offset` is -1 for a folder without a segment.
+    """
+
+    listing: int
+    base_offset: int
+    identity: tuple[int, int]
+    size: int
+
+
+Sights = Mapping[str, Sight]
+
+
+class Watched(Protocol):
+    """The logs of a data folder, by folder name."""
+
+    def look_at_all(self) -> dict[str, Sight]:
+        """Every log there is now."""
+
+    def look_at(self, names: Collection[str]) -> dict[str, Sight]:
+        """These logs, as quickly as possible; one whose folder is gone is left out."""
+
+    def is_plain(self, name: str, before: Sight | None, after: Sight | None) -> bool:
+        """Whether what was written between the two sights refers to no other log, and nothing else does to its order:
+        records without a transaction, of a topic that is not internal.
+        """
+
+
+def find_moment(
+    watched: Watched, now_s: Callable[[], float], pause: Callable[[], None], patience_s: float
+) -> dict[str, Sight] | None:
+    """The logs as they were at one instant; None when none was found within `patience_s` seconds.
+
+    `pause` is called now and then between looks that saw something move.
+    """
+    deadline = now_s() + patience_s
+    hot: set[str] = set()
+    before = watched.look_at_all()
+    while now_s() < deadline:
+        seen = _still(watched, hot, now_s, pause, deadline)
+        if seen is None:
+            break
+        after = watched.look_at_all()
+        moved = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)} - hot
+        awaited = {name for name in moved if not watched.is_plain(name, before.get(name), after.get(name))}
+        if not awaited:
+            return _of_the_moment(hot, seen, after)
+        hot |= awaited
+        before = after
+    return None
+
+
+def _of_the_moment(hot: Collection[str], seen: Sights, after: Sights) -> dict[str, Sight]:
+    """Hot logs as they stood still, the others as they were before and after; without those deleted meanwhile."""
+    return {name: seen.get(name, sight) for name, sight in after.items() if name in seen or name not in hot}
+
+
+def _still(
+    watched: Watched, hot: set[str], now_s: Callable[[], float], pause: Callable[[], None], deadline: float
+) -> dict[str, Sight] | None:
+    """The hot logs, seen twice in a row alike; None when time is up."""
+    looks = 0
+    seen = watched.look_at(hot)
+    while now_s() < deadline:
+        again = watched.look_at(hot)
+        if seen == again:
+            return seen
+        seen = again
+        looks += 1
+        if looks % _LOOKS_BEFORE_PAUSE == 0:
+            pause()
+    return None

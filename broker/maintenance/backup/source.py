@@ -1,0 +1,305 @@
+"""The data folder that a backup reads: which logs there are, where they end, and their files held open.
+
+Only reads. A broker may append, roll, clean and delete meanwhile: files that are open stay what they are, names that
+change are noticed by the folder's time of change. That time moves in steps of some milliseconds, so a listing made
+soon after a change is not trusted for long.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from shareq.broker.log.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE, SWAP_SUFFIX
+from shareq.broker.log.segment import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    BatchWalk,
+    offset_of_file,
+)
+from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX
+from shareq.broker.maintenance.backup.moment import Sight
+from shareq.broker.topic_names import INTERNAL_TOPICS
+
+__all__ = ["ChangedMeanwhileError", "DataFolder", "HeldFile", "HeldLog", "partition_of"]
+
+_PARTITION_FOLDER: Final = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})")
+_FRESH_NS: Final = 100_000_000  # a folder changed within it may change again without another time of change
+_HOLD_ATTEMPTS: Final = 20
+_NO_SEGMENT: Final = -1
+_SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+_OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class ChangedMeanwhileError(Exception):
+    """A log was cleaned, or a file replaced, so that it no longer shows the moment chosen. Names the path."""
+
+
+def partition_of(name: str) -> tuple[str, int] | None:
+    """Topic and partition of a partition's folder; None for any other name."""
+    match = _PARTITION_FOLDER.fullmatch(name)
+    return None if match is None else (match[1], int(match[2]))
+
+
+class Seen(NamedTuple):
+    """What tells that a file has not changed: device, inode, bytes, time of change in ns."""
+
+    device: int
+    inode: int
+    size: int
+    changed_ns: int
+
+
+class HeldFile:
+    """One file to copy: its first `size` bytes. Held open while there are descriptors, else opened when needed."""
+
+    __slots__ = ("_fd", "name", "path", "seen", "size")
+
+    def __init__(self, path: str, name: str, limit: int | None = None) -> None:
+        """`name` is relative to the data folder. OSError when it cannot be opened, but for want of descriptors."""
+        self.path = path
+        self.name = name
+        self._fd: int | None = None
+        try:
+            self._fd = os.open(path, _OPEN_FLAGS)
+            status = os.fstat(self._fd)
+        except OSError as error:
+            if error.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            status = os.stat(path, follow_symlinks=False)
+        self.seen = Seen(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        self.size = status.st_size if limit is None else min(limit, status.st_size)
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes from `position`. ChangedMeanwhileError when the file has been replaced; OSError."""
+        return os.pread(self._descriptor(), size, position)
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _descriptor(self) -> int:
+        if self._fd is None:
+            try:
+                self._fd = os.open(self.path, _OPEN_FLAGS)
+            except FileNotFoundError as error:
+                raise ChangedMeanwhileError(self.path) from error
+            status = os.fstat(self._fd)
+            if (status.st_dev, status.st_ino) != self.seen[:2]:
+                raise ChangedMeanwhileError(self.path)
+        return self._fd
+
+
+class HeldLog(NamedTuple):
+    """The files of one partition at the moment of the backup. `active` is the segment that may end in a torn write."""
+
+    name: str
+    files: list[HeldFile]
+    active: HeldFile | None
+
+    def close(self) -> None:
+        for file in self.files:
+            file.close()
+
+
+class _Listing(NamedTuple):
+    """The names in a partition's folder with their inodes. `changed_ns` is the folder's time of change."""
+
+    changed_ns: int
+    listed_ns: int
+    inodes: dict[str, int]
+    base_offset: int
+
+    def is_current(self, changed_ns: int) -> bool:
+        return changed_ns == self.changed_ns and self.changed_ns < self.listed_ns - _FRESH_NS
+
+
+class DataFolder:
+    """The logs of a data folder as `Watched`, and their files. Owns the descriptors of active segments."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._listings: dict[str, _Listing] = {}
+        self._active: dict[str, int] = {}  # descriptors
+
+    # -- looking
+
+    def look_at_all(self) -> dict[str, Sight]:
+        """Every log there is now. OSError as the file system's."""
+        with os.scandir(self.path) as entries:
+            names = [entry.name for entry in entries if partition_of(entry.name) and _is_folder(entry)]
+        for gone in self._listings.keys() - set(names):
+            self._forget(gone)
+        return self.look_at(sorted(names))
+
+    def look_at(self, names: Collection[str]) -> dict[str, Sight]:
+        """These logs; one whose folder is gone is left out."""
+        sights = {}
+        for name in names:
+            with suppress(FileNotFoundError):
+                sights[name] = self._look(name)
+        return sights
+
+    def _look(self, name: str) -> Sight:
+        changed_ns = os.stat(f"{self.path}/{name}", follow_symlinks=False).st_mtime_ns
+        listing = self._listings.get(name)
+        if listing is None or not listing.is_current(changed_ns):
+            listing = self._list(name)
+        fd = self._active.get(name)
+        if fd is None:
+            return Sight(listing.changed_ns, _NO_SEGMENT, (0, 0), 0)
+        status = os.fstat(fd)
+        return Sight(listing.changed_ns, listing.base_offset, (status.st_dev, status.st_ino), status.st_size)
+
+    def _list(self, name: str) -> _Listing:
+        folder = f"{self.path}/{name}"
+        listed_ns = time.time_ns()
+        changed_ns = os.stat(folder, follow_symlinks=False).st_mtime_ns
+        with os.scandir(folder) as entries:
+            inodes = {entry.name: entry.inode() for entry in entries if entry.is_file(follow_symlinks=False)}
+        bases = [base for each in inodes if (base := offset_of_file(each, LOG_SUFFIX)) is not None]
+        old = self._listings.get(name)
+        listing = _Listing(changed_ns, listed_ns, inodes, max(bases, default=_NO_SEGMENT))
+        if old is None or old.base_offset != listing.base_offset or old.inodes != inodes:
+            self._close_active(name)
+            if bases:
+                self._active[name] = os.open(f"{folder}/{listing.base_offset:020d}{LOG_SUFFIX}", _OPEN_FLAGS)
+        self._listings[name] = listing
+        return listing
+
+    def is_plain(self, name: str, before: Sight | None, after: Sight | None) -> bool:
+        """Whether the new batches are no part of a transaction, nor a coordinator's. False when they cannot be found
+        any more.
+        """
+        partition = partition_of(name)
+        if partition is None or partition[0] in INTERNAL_TOPICS:
+            return False
+        if after is None or after.base_offset == _NO_SEGMENT:
+            return True  # deleted, or nothing in it
+        first, start = (_NO_SEGMENT, 0) if before is None else (before.base_offset, before.size)
+        bases = sorted(
+            base
+            for each in self._listings[name].inodes
+            if (base := offset_of_file(each, LOG_SUFFIX)) is not None and first <= base <= after.base_offset
+        )
+        if first != _NO_SEGMENT and bases[:1] != [first]:
+            return False
+        try:
+            return all(self._is_plain_from(name, base, start if base == first else 0) for base in bases)
+        except OSError:
+            return False
+
+    def _is_plain_from(self, name: str, base_offset: int, start: int) -> bool:
+        file = HeldFile(f"{self.path}/{name}/{base_offset:020d}{LOG_SUFFIX}", name)
+        try:
+            walk = BatchWalk(file.read_at, file.size, position=start, next_offset=base_offset, check_crc=False)
+            return not any(header.is_transactional or header.is_control for _, header in walk) and walk.fault is None
+        finally:
+            file.close()
+
+    # -- holding
+
+    def hold(self, name: str, sight: Sight) -> HeldLog | None:
+        """The log's files as of `sight`, open; None when the folder is gone: its topic was deleted.
+
+        ChangedMeanwhileError when the cleaner has replaced what that sight showed; OSError.
+        """
+        folder = f"{self.path}/{name}"
+        before = self._listings[name]
+        if before.changed_ns != sight.listing:
+            raise ChangedMeanwhileError(folder)  # since the moment: what was there then is not known any more
+        for _ in range(_HOLD_ATTEMPTS):
+            try:
+                listing = self._list(name)
+                self._check_same_log(name, sight, before.inodes, listing.inodes)
+                held = self._open_files(name, sight, listing.inodes)
+                if _are_still(held):
+                    return held
+                held.close()
+            except FileNotFoundError:
+                if not os.path.lexists(folder):
+                    return None
+        raise ChangedMeanwhileError(folder)
+
+    def _check_same_log(self, name: str, sight: Sight, before: dict[str, int], now: dict[str, int]) -> None:
+        """Old segments may be deleted from the front, new ones may follow; none may be another file than it was."""
+        ours = {
+            base
+            for each in before
+            if (base := offset_of_file(each, LOG_SUFFIX)) is not None and base <= sight.base_offset
+        }
+        left = {base for base in ours if f"{base:020d}{LOG_SUFFIX}" in now}
+        replaced = any(
+            inode != before[each] for each, inode in now.items() if each in before and each.endswith(LOG_SUFFIX)
+        )
+        if replaced or (left and left != {base for base in ours if base >= min(left)}):
+            raise ChangedMeanwhileError(f"{self.path}/{name}")
+
+    def _open_files(self, name: str, sight: Sight, inodes: dict[str, int]) -> HeldLog:
+        held = HeldLog(name, [], None)
+        try:
+            for each in sorted(inodes):
+                if not _is_wanted(each, sight.base_offset):
+                    continue
+                path, relative = f"{self.path}/{name}/{each}", f"{name}/{each}"
+                if offset_of_file(each, LOG_SUFFIX) == sight.base_offset:
+                    active = HeldFile(path, relative, sight.size)
+                    held = held._replace(active=active)
+                    held.files.append(active)
+                    if active.seen[:2] != sight.identity:
+                        raise ChangedMeanwhileError(path)
+                else:
+                    held.files.append(HeldFile(path, relative))
+        except BaseException:
+            held.close()
+            raise
+        return held
+
+    # -- descriptors
+
+    def close(self) -> None:
+        for name in list(self._listings):
+            self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        self._close_active(name)
+        self._listings.pop(name, None)
+
+    def _close_active(self, name: str) -> None:
+        fd = self._active.pop(name, None)
+        if fd is not None:
+            os.close(fd)
+
+
+def _is_wanted(name: str, active_base: int) -> bool:
+    """Whether a file of a partition's folder belongs into a backup; of the active segment only the log does."""
+    if name in (PARTITION_METADATA_FILE, LEADER_EPOCH_FILE):
+        return True
+    swapped = name.removesuffix(SWAP_SUFFIX)
+    for suffix in _SEGMENT_SUFFIXES:
+        base = offset_of_file(swapped, suffix)
+        if base is not None:
+            return base < active_base or (base == active_base and suffix == LOG_SUFFIX)
+    snapshot = offset_of_file(name, SNAPSHOT_SUFFIX)
+    return snapshot is not None and snapshot <= active_base
+
+
+def _are_still(held: HeldLog) -> bool:
+    """Whether every name stands for the file that was opened: then there was an instant at which all of them did."""
+    for file in held.files:
+        status = os.stat(file.path, follow_symlinks=False)
+        if (status.st_dev, status.st_ino) != file.seen[:2]:
+            return False
+    return True
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)

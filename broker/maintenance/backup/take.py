@@ -1,0 +1,240 @@
+"""One backup, step by step.
+
+    1. a moment at which no log was being written (`moment`); the files of that moment are opened
+    2. every log is copied: whole sound batches, segments that have not changed since the last backup not again
+    3. log starts and metadata are read, after the logs: what they say of a log is at least as new as its copy
+    4. the catalog is written, last: before that there is no backup, and what was copied is removed by the next one
+
+So the copy is what `kill -9` at that moment would have left, with metadata that is some seconds younger.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from shareq import __version__
+from shareq.broker.log.checkpoints import (
+    format_offsets,
+    format_partition_metadata,
+    parse_offsets,
+    parse_partition_metadata,
+)
+from shareq.broker.log.files import PARTITION_METADATA_FILE
+from shareq.broker.log.manager import LOG_START_FILE, RECOVERY_POINT_FILE
+from shareq.broker.log.segment import LOG_SUFFIX, offset_of_file
+from shareq.broker.maintenance.backup.catalog import Catalog, Entry
+from shareq.broker.maintenance.backup.copying import Copier
+from shareq.broker.maintenance.backup.metadata import copy_metadata
+from shareq.broker.maintenance.backup.moment import Sight, find_moment
+from shareq.broker.maintenance.backup.source import ChangedMeanwhileError, DataFolder, HeldLog, partition_of
+from shareq.broker.maintenance.backup.store import BackupStore
+from shareq.broker.maintenance.errors import MaintenanceError
+from shareq.broker.maintenance.progress import Progress
+from shareq.broker.meta_db import TopicRow
+
+__all__ = ["TakenBackup", "human_time", "take_backup"]
+
+_ATTEMPTS: Final = 5
+_PAUSE_S: Final = 0.0005
+_FILES_FOR_THE_REST: Final = 64
+
+TopicPartition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBackup:
+    """What a backup was: its name, logs, files, bytes, of these the bytes written now; backups removed after it."""
+
+    name: str
+    logs: int
+    files: int
+    size: int
+    new_bytes: int
+    removed: list[str]
+    warnings: list[str]
+
+
+def take_backup(
+    data_dir: str, dest: str, *, patience_s: float, progress: Progress, keep: int | None = None
+) -> TakenBackup:
+    """Back up a data folder, whose broker may be running, into a folder of backups.
+
+    MaintenanceError when that cannot be done, OSError when reading or writing fails; then earlier backups are as they
+    were.
+    """
+    if _is_inside(dest, data_dir):
+        raise MaintenanceError(f"{dest}: is inside the data folder {data_dir}", usage=True)
+    store = BackupStore.for_cluster(dest, copy_metadata(data_dir).cluster_id)
+    _raise_file_limit()
+    with store.locked():
+        for _ in range(_ATTEMPTS):
+            with suppress(ChangedMeanwhileError):
+                return _Backup(data_dir, store, patience_s, progress, keep).take()
+    raise MaintenanceError(f"{data_dir}: logs were cleaned {_ATTEMPTS} times while they were copied; try again")
+
+
+class _Backup:
+    """One attempt."""
+
+    def __init__(
+        self, data_dir: str, store: BackupStore, patience_s: float, progress: Progress, keep: int | None
+    ) -> None:
+        self._data_dir = data_dir
+        self._store = store
+        self._patience_s = patience_s
+        self._progress = progress
+        self._keep = keep
+        self._copier = Copier(store, _latest_entries(store), progress)
+        self._ends: dict[TopicPartition, int] = {}
+        self._recovery_points: dict[TopicPartition, int] = {}
+
+    def take(self) -> TakenBackup:
+        """ChangedMeanwhileError: another attempt may do."""
+        folder = DataFolder(self._data_dir)
+        held: list[HeldLog] = []
+        try:
+            sights = find_moment(folder, time.monotonic, lambda: time.sleep(_PAUSE_S), self._patience_s)
+            if sights is None:
+                raise MaintenanceError(
+                    f"{self._data_dir}: transactions were written without a pause for {self._patience_s:g} seconds; "
+                    "try again, or with a longer --patience"
+                )
+            taken_ms = time.time_ns() // 1_000_000
+            held = _hold_all(folder, sights)
+            topics = copy_metadata(self._data_dir).topics
+            logs = [log for log in held if self._belongs(log, topics)]
+            self._progress.expect(len(logs), sum(file.size for log in logs for file in log.files))
+            for log in logs:
+                self._copy(log, topics)
+        finally:
+            for log in held:
+                log.close()
+            folder.close()
+        return self._finish(len(logs), taken_ms)
+
+    def _belongs(self, log: HeldLog, topics: Mapping[str, TopicRow]) -> bool:
+        """Whether the folder is one of a topic that exists; what it says itself counts, if it can be read."""
+        topic, partition = _partition(log)
+        row = topics.get(topic)
+        if row is None or partition >= row.partitions:
+            self._copier.warnings.append(f"{log.name}: belongs to no topic of this cluster; not in the backup")
+            return False
+        for file in log.files:
+            if file.name.endswith(f"/{PARTITION_METADATA_FILE}"):
+                with suppress(ValueError):
+                    return parse_partition_metadata(file.read_at(0, file.size)) == row.topic_id
+        return True
+
+    def _copy(self, log: HeldLog, topics: Mapping[str, TopicRow]) -> None:
+        key = _partition(log)
+        name = f"{log.name}/{PARTITION_METADATA_FILE}"
+        for file in [each for each in log.files if each.name == name]:
+            log.files.remove(file)
+            file.close()
+        self._copier.add(name, format_partition_metadata(topics[key[0]].topic_id))
+        end = self._copier.copy_log(log)
+        log.close()
+        if log.active is not None:
+            base = offset_of_file(log.active.name.rpartition("/")[2], LOG_SUFFIX) or 0
+            self._ends[key] = end
+            self._recovery_points[key] = base
+        self._progress.item_done()
+
+    def _finish(self, logs: int, taken_ms: int) -> TakenBackup:
+        starts = {key: min(start, self._ends[key]) for key, start in self._log_starts().items() if key in self._ends}
+        self._copier.add(LOG_START_FILE, format_offsets(starts))
+        self._copier.add(RECOVERY_POINT_FILE, format_offsets(self._recovery_points))
+        metadata = copy_metadata(self._data_dir)  # topics deleted by now are deleted in the backup
+        for path, content in metadata.files.items():
+            self._copier.add(path, content)
+        entries, warnings = self._copier.entries(), self._copier.warnings
+        catalog = Catalog(metadata.cluster_id, taken_ms, __version__, entries, tuple(warnings))
+        name = _name(taken_ms, self._store.names())
+        self._store.commit(name, catalog)
+        removed = self._store.prune(self._keep)
+        return TakenBackup(name, logs, len(entries), catalog.size, self._copier.new_bytes, removed, warnings)
+
+    def _log_starts(self) -> dict[TopicPartition, int]:
+        try:
+            with open(f"{self._data_dir}/{LOG_START_FILE}", "rb") as file:
+                return parse_offsets(file.read())
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise MaintenanceError(
+                f"{self._data_dir}/{LOG_START_FILE}: {error}; repair the folder first: shareq verify --repair"
+            ) from error
+
+
+def _hold_all(folder: DataFolder, sights: Mapping[str, Sight]) -> list[HeldLog]:
+    """The files of every log; those whose folders changed last come first, because they may soon change again."""
+    held: list[HeldLog] = []
+    try:
+        for name in sorted(sights, key=lambda name: (-sights[name].listing, name)):
+            log = _hold(folder, name, sights[name])
+            if log is not None:
+                held.append(log)
+    except BaseException:
+        for log in held:
+            log.close()
+        raise
+    return sorted(held, key=lambda log: log.name)
+
+
+def _hold(folder: DataFolder, name: str, sight: Sight) -> HeldLog | None:
+    """As `DataFolder.hold`; a log without transactions may also be taken as it is later than that moment."""
+    for _ in range(_ATTEMPTS):
+        try:
+            return folder.hold(name, sight)
+        except ChangedMeanwhileError:
+            later = folder.look_at([name]).get(name)
+            if later is None:
+                return None
+            if not folder.is_plain(name, sight, later):
+                raise
+            sight = later
+    raise ChangedMeanwhileError(f"{folder.path}/{name}")
+
+
+def _latest_entries(store: BackupStore) -> dict[str, Entry]:
+    """The files of the newest backup whose objects are all there; none without a backup."""
+    names = store.names()
+    if not names:
+        return {}
+    return {entry.path: entry for entry in store.read(names[-1]).entries if entry.seen and store.has(entry.object)}
+
+
+def _partition(log: HeldLog) -> TopicPartition:
+    partition = partition_of(log.name)
+    assert partition is not None
+    return partition
+
+
+def _name(taken_ms: int, names: list[str]) -> str:
+    """A name that sorts behind those there are, even when the clock was set back."""
+    moment = datetime.fromtimestamp(taken_ms / 1000, UTC)
+    name = f"{moment:%Y%m%dT%H%M%S}.{taken_ms % 1000:03d}Z"
+    return name if not names or name > names[-1] else f"{names[-1]}+"
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return os.path.commonpath([os.path.realpath(path), os.path.realpath(folder)]) == os.path.realpath(folder)
+
+
+def _raise_file_limit() -> None:
+    """Have as many files open as this process may: files that are open cannot change under a backup."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def human_time(taken_ms: int) -> str:
+    """A moment for people, in UTC."""
+    return f"{datetime.fromtimestamp(taken_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,13 @@
+"""What stops a maintenance command."""
+
+from __future__ import annotations
+
+__all__ = ["MaintenanceError"]
+
+
+class MaintenanceError(Exception):
+    """The command cannot go on: one sentence for the operator. `usage`: because of what the operator asked for."""
+
+    def __init__(self, message: str, *, usage: bool = False) -> None:
+        super().__init__(message)
+        self.usage = usage

@@ -1,0 +1,56 @@
+"""Lines on stderr about work that takes more than two seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+__all__ = ["Progress", "bytes_text"]
+
+FIRST_LINE_AFTER_S: Final = 2.0
+_UNITS: Final = ("kB", "MB", "GB", "TB")
+
+
+class Progress:
+    """Counts bytes and items of one command, and prints a line at most every two seconds.
+
+    `now_s` is a monotonic clock in seconds; `write` prints one line. Nothing is printed in the first two seconds.
+    """
+
+    def __init__(self, verb: str, now_s: Callable[[], float], write: Callable[[str], None]) -> None:
+        self._verb = verb
+        self._now_s = now_s
+        self._write = write
+        self._next_line_at = now_s() + FIRST_LINE_AFTER_S
+        self._items = self._of_items = 0
+        self._bytes = self._of_bytes = 0
+
+    def expect(self, items: int, size: int) -> None:
+        """The whole work: so many items, `size` bytes."""
+        self._of_items, self._of_bytes = items, size
+
+    def item_done(self) -> None:
+        """One more item is finished."""
+        self._items += 1
+        self._line_if_due()
+
+    def bytes_done(self, size: int) -> None:
+        """`size` more bytes are finished."""
+        self._bytes += size
+        self._line_if_due()
+
+    def _line_if_due(self) -> None:
+        now = self._now_s()
+        if now < self._next_line_at:
+            return
+        self._next_line_at = now + FIRST_LINE_AFTER_S
+        done = f"{self._items} of {self._of_items} logs, {bytes_text(self._bytes)} of {bytes_text(self._of_bytes)}"
+        self._write(f"{self._verb}: {done}")
+
+
+def bytes_text(size: int) -> str:
+    """A number of bytes for people: `1.4 MB`."""
+    if size < 1000:
+        return f"{size} bytes"
+    power = min((len(str(size)) - 1) // 3, len(_UNITS))
+    return f"{size / 1000**power:.1f} {_UNITS[power - 1]}"

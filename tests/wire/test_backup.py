@@ -1,0 +1,142 @@
+"""`shareq backup` beside a running broker, `shareq restore`, and a start on what it made."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from shareq.testing import Broker
+from tests.support.requests import batch, create_topic, fetch, fetch_request, produce
+from tests.support.wire import WireClient
+from tests.wire.test_process import run
+
+ONE_MIB = str(1 << 20)
+
+
+def done(*arguments: object) -> str:
+    result = run(*map(str, arguments))
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def high_watermark(broker: Broker, topic: str = "orders") -> int:
+    with WireClient(broker.address) as client:
+        return fetch(client, fetch_request(topic)).high_watermark
+
+
+def write(broker: Broker, batches: int, topic: str = "orders") -> None:
+    with WireClient(broker.address) as client:
+        for _ in range(batches):
+            assert produce(client, topic, batch(b"x" * 100_000)).error_code == 0
+
+
+def make(broker: Broker, topic: str = "orders") -> None:
+    with WireClient(broker.address) as client:
+        create_topic(client, topic, configs={"segment.bytes": ONE_MIB})
+
+
+def test_what_was_answered_is_there_after_a_restore(tmp_path: Path) -> None:
+    data, dest = tmp_path / "data", tmp_path / "backups"
+    with Broker(data_dir=data) as broker:
+        make(broker)
+        write(broker, 25)
+        assert done("backup", data, dest).startswith("backup 2")
+        broker.kill()
+    shutil.rmtree(data)
+    done("restore", dest, data)
+    with Broker(data_dir=data) as broker:
+        assert high_watermark(broker) == 25
+        write(broker, 1)
+        assert high_watermark(broker) == 26
+        assert "ERROR" not in broker.log
+
+
+def test_segments_that_did_not_change_are_not_copied_again(tmp_path: Path) -> None:
+    data, dest = tmp_path / "data", tmp_path / "backups"
+    with Broker(data_dir=data) as broker:
+        make(broker)
+        write(broker, 25)
+        done("backup", data, dest)
+        first = {path.name for path in (dest / "objects").rglob("*") if path.stat().st_size > 900_000}
+        write(broker, 1)
+        done("backup", data, dest)
+        both = {path.name for path in (dest / "objects").rglob("*") if path.stat().st_size > 900_000}
+    assert len(first) == 2, "two sealed segments; the active one is smaller"
+    assert both == first
+
+
+def test_backups_are_listed_checked_and_removed(tmp_path: Path) -> None:
+    data, dest = tmp_path / "data", tmp_path / "backups"
+    with Broker(data_dir=data) as broker:
+        make(broker)
+        write(broker, 3)
+        for _ in range(3):
+            done("backup", data, dest)
+        listed = json.loads(done("backup", "--list", dest, "--json"))
+        assert len(listed) == 3
+        assert "removed" in done("backup", data, dest, "--keep", 2)
+        assert done("backup", "--list", dest).count("UTC") == 2
+    assert done("backup", "--check", dest).count(": sound") == 2
+    largest = max(
+        (path for path in (dest / "objects").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size
+    )
+    content = bytearray(largest.read_bytes())
+    content[1000] ^= 1
+    largest.write_bytes(content)
+    result = run("backup", "--check", str(dest))
+    assert result.returncode == 1
+    assert "damaged" in result.stdout
+
+
+def test_a_topic_that_was_deleted_is_not_in_the_backup(tmp_path: Path) -> None:
+    """A folder that the broker could not remove, say: its topic does not come back."""
+    data, dest = tmp_path / "data", tmp_path / "backups"
+    with Broker(data_dir=data) as broker:
+        make(broker)
+        write(broker, 1)
+    shutil.copytree(data / "orders-0", data / "gone-0")
+    result = run("backup", str(data), str(dest))
+    assert result.returncode == 0
+    assert "warning: gone-0: belongs to no topic" in result.stderr
+    done("restore", dest, tmp_path / "new")
+    assert not (tmp_path / "new" / "gone-0").exists()
+
+
+def test_a_torn_write_at_the_end_is_left_out_and_damage_is_told(tmp_path: Path) -> None:
+    data, dest = tmp_path / "data", tmp_path / "backups"
+    with Broker(data_dir=data) as broker:
+        make(broker)
+        make(broker, "other")
+        write(broker, 3)
+        write(broker, 3, "other")
+    whole = (data / "orders-0" / f"{0:020d}.log").read_bytes()
+    (data / "orders-0" / f"{0:020d}.log").write_bytes(whole[:-1000])
+    other = bytearray((data / "other-0" / f"{0:020d}.log").read_bytes())
+    other[120_000] ^= 1
+    (data / "other-0" / f"{0:020d}.log").write_bytes(other)
+    result = run("backup", str(data), str(dest))
+    assert "warning: other-0/00000000000000000000.log: damaged at byte" in result.stderr
+    assert "orders-0" not in result.stderr
+    done("restore", dest, tmp_path / "new")
+    assert (tmp_path / "new" / "orders-0" / f"{0:020d}.log").read_bytes() == whole[: len(whole) // 3 * 2]
+    assert (tmp_path / "new" / "other-0" / f"{0:020d}.log").read_bytes() == other
+
+
+def test_wrong_use_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+    with Broker(data_dir=tmp_path / "data") as broker:
+        make(broker)
+    for arguments in (
+        ["backup", str(tmp_path / "data")],
+        ["backup", str(tmp_path / "data"), str(tmp_path / "full")],
+        ["backup", str(tmp_path / "data"), str(tmp_path / "data" / "backups")],
+        ["backup", "--list", str(tmp_path / "full")],
+        ["restore", str(tmp_path / "full"), str(tmp_path / "new")],
+    ):
+        result = run(*arguments)
+        assert (result.returncode, result.stdout) == (2, "")
+        assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert run("backup", str(tmp_path / "nowhere"), str(tmp_path / "b")).returncode == 1
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["notes.txt"]
