@@ -17,7 +17,7 @@ from random import Random
 from typing import Final
 
 from shareq.broker.environment import DiskSpace, File
-from tests.support.disk.content import Inode
+from tests.support.disk.content import PAGE, Inode
 from tests.support.disk.folder import Folder
 
 DISK_BYTES: Final = 1 << 40  # told as free, too, without `space_left`
@@ -99,6 +99,7 @@ class MemFs:
     """
 
     loses_pages = False
+    page_bytes = PAGE  # smaller ones tear files that are small, too
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None], rng: Random | None = None) -> None:
         self._call_soon = call_soon
@@ -244,7 +245,7 @@ class MemFs:
             if not create:
                 raise FileNotFoundError(errno.ENOENT, "no such file", path)
             self.step("create", path)
-            node = Inode()
+            node = Inode(self.page_bytes)
             folder.change(**{name: node})
         if isinstance(node, Folder):
             raise IsADirectoryError(errno.EISDIR, "is a folder", path)
@@ -258,7 +259,7 @@ class MemFs:
     def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
         folder, name = self._parent(path)
         temporary = f"{name}.tmp"
-        inode = Inode()
+        inode = Inode(self.page_bytes)
         self.step("create", f"{path}.tmp")
         folder.change(**{temporary: inode})
         self.write(f"{path}.tmp", data, inode)

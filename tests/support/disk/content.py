@@ -11,7 +11,7 @@ from random import Random
 from typing import Final
 
 PAGE: Final = 4096
-SECTOR: Final = 512
+SECTORS: Final = 8  # of a page; each is written whole or not at all
 
 Range = tuple[int, int]  # bytes: from, to (exclusive)
 
@@ -24,9 +24,10 @@ class Inode:
     should have written them failed, and nobody tries again. `unreadable` ranges give an error.
     """
 
-    __slots__ = ("content", "cuts", "dropped", "durable_size", "ghost", "unreadable")
+    __slots__ = ("content", "cuts", "dropped", "durable_size", "ghost", "page_bytes", "unreadable")
 
-    def __init__(self) -> None:
+    def __init__(self, page_bytes: int = PAGE) -> None:
+        self.page_bytes = page_bytes
         self.content = bytearray()
         self.durable_size = 0
         self.ghost: bytes | None = None
@@ -36,7 +37,7 @@ class Inode:
 
     def append(self, data: bytes | memoryview) -> None:
         if self.dropped:  # the page is written as a whole: what it held before is dirty again
-            page = len(self.content) // PAGE * PAGE
+            page = len(self.content) // self.page_bytes * self.page_bytes
             self.dropped = [(start, min(end, page)) for start, end in self.dropped if start < page]
         self.content += data
 
@@ -89,11 +90,24 @@ class Inode:
         left = new[: self.durable_size]
         kept = rng.choice((0.1, 0.5, 0.9, 1.0))
         while len(left) < size:
-            end = min(len(left) // PAGE * PAGE + PAGE, size)
-            left += _page(old, new, len(left), end, kept, rng)
+            end = min((len(left) // self.page_bytes + 1) * self.page_bytes, size)
+            left += self._page(old, new, len(left), end, kept, rng)
         for start, end in self.dropped:
             left[start:end] = bytes(len(left[start:end]))
         return left
+
+    def _page(self, old: bytes, new: bytearray, start: int, end: int, kept: float, rng: Random) -> bytes:
+        """What is left of one page, or of the part of it that is not on stable storage."""
+        was, is_now = _padded(old[start:end], end - start), _padded(bytes(new[start:end]), end - start)
+        if rng.random() >= 0.1:
+            return is_now if rng.random() < kept else was
+        sector = self.page_bytes // SECTORS
+        torn = bytearray()
+        while len(torn) < len(was):
+            at = len(torn)
+            to = min(((start + at) // sector + 1) * sector - start, len(was))
+            torn += (is_now if rng.random() < kept else was)[at:to]
+        return bytes(torn)
 
     def _settle(self) -> None:
         self.ghost = None
@@ -114,19 +128,6 @@ class Inode:
         self.ghost = None
         self.durable_size = min(self.durable_size, size)
         self.cuts += 1
-
-
-def _page(old: bytes, new: bytearray, start: int, end: int, kept: float, rng: Random) -> bytes:
-    """What is left of one page, or of the part of it that is not on stable storage."""
-    was, is_now = _padded(old[start:end], end - start), _padded(bytes(new[start:end]), end - start)
-    if rng.random() >= 0.1:
-        return is_now if rng.random() < kept else was
-    torn = bytearray()
-    while len(torn) < len(was):
-        at = len(torn)
-        to = min((start + at) // SECTOR * SECTOR + SECTOR - start, len(was))
-        torn += (is_now if rng.random() < kept else was)[at:to]
-    return bytes(torn)
 
 
 def _padded(data: bytes, size: int) -> bytes:

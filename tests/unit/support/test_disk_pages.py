@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.support.disk.content import PAGE, SECTOR
+from tests.support.disk.content import PAGE, SECTORS
 from tests.support.mem_fs import CrashModel, MemFs
 from tests.support.virtual_clock import VirtualClock
 
@@ -53,7 +53,7 @@ def test_a_lost_page_may_be_followed_by_one_that_was_kept() -> None:
         shorter += len(left) < 4 * PAGE + 10
         whole += rest == b"u" * (3 * PAGE)
         changes = [at for at in range(PAGE + 11, len(left)) if left[at] != left[at - 1]]
-        assert all(at % SECTOR == 0 for at in changes)
+        assert all(at % (PAGE // SECTORS) == 0 for at in changes)
         torn += any(at % PAGE for at in changes)
     assert min(holes, torn, shorter, whole) > 10
 
