@@ -23,7 +23,7 @@ SOURCES := tests bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once docker-test differential differential-few sim bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once docker-test differential differential-few sim storage-matrix bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -43,6 +43,7 @@ help:
 	@echo "  make exactly-once  transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
+	@echo "  make storage-matrix  every kind of file in a data folder, damaged in every way (5 minutes); writes docs/evidence"
 	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.3.1 (10 minutes); needs Java and Maven"
 	@echo "  make differential-few  15 of them (1 minute)"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
@@ -145,6 +146,9 @@ differential: $(READY)
 
 sim: $(READY)
 	@$(RUN) -m tests.simulation $(SEEDS) $(ARGS)
+
+storage-matrix: $(READY)
+	@$(RUN) -m tests.storage_matrix --write docs/evidence/storage-matrix.md $(ARGS)
 
 bench: $(READY)
 	@$(RUN) -m bench $(ARGS)

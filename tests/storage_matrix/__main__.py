@@ -1,0 +1,48 @@
+"""`python -m tests.storage_matrix`: every kind of file, damaged in every way. Exit code 1 when a cell is red."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+
+from tests.storage_matrix.cell import SAID, Verdict
+from tests.storage_matrix.document import document
+from tests.storage_matrix.life import make_templates
+from tests.storage_matrix.matrix import Result, run_all
+
+MEMORY = "/dev/shm"  # thousands of syncs, none of which has anything to tell here
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.storage_matrix", description=__doc__)
+    parser.add_argument("--write", metavar="FILE", help="write the document")
+    parser.add_argument("--only", default="", metavar="TEXT", help="rows with this in kind, path or way to end")
+    parser.add_argument("--few", type=int, default=0, metavar="N", help="every Nth damage of each file")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
+    parser.add_argument("--verbose", action="store_true", help="tell of every start, not of red ones alone")
+    options = parser.parse_args(arguments)
+    began = time.monotonic()
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as folder:
+        templates = make_templates(f"{folder}/life")
+        for row in run_all(templates, options.jobs, options.only, options.few):
+            results += row
+            for result in row:
+                if options.verbose or result.verdict is Verdict.RED:
+                    print(result.text, flush=True)
+    counted = Counter(result.verdict for result in results)
+    for verdict in Verdict:
+        print(f"{counted[verdict]:>7,} {SAID[verdict]}")
+    print(f"{len(results):,} damaged folders, {time.monotonic() - began:.0f} s")
+    if options.write:
+        with open(options.write, "w", encoding="utf-8") as file:
+            file.write(document(results))
+    return 1 if counted[Verdict.RED] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,78 @@
+"""The matrix as a document: one row for each kind of file, one column for each damage."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from tests.storage_matrix.cell import SAID, Verdict
+from tests.storage_matrix.matrix import DAMAGES, Result, worst
+
+HEAD = """# What damage to its files does to a broker
+
+Made by `python -m tests.storage_matrix --write docs/evidence/storage-matrix.md` (`make storage-matrix`); do not edit.
+
+One data folder, of three topics, a compacted one, consumer and share groups, transactions, users and access control
+lists, was left by a clean stop, a `kill -9` and a power loss (the machine started again; all that a log knows as synced
+is there). In copies of it one file of each kind was damaged: bits flipped in several places, among them each field of a
+batch's header; cut to nothing, in the middle and by a byte; overwritten by zeros, all of it and each half; removed;
+replaced by older copies from the same life. Then the broker was started, everything that clients can find out was
+compared with a start on the undamaged copy, every topic was written to, and the broker was stopped and started again.
+
+* **whole**: it starts, nothing is lost.
+* **told**: it starts; what is lost was hit by the damage, nothing else is, and the log says so.
+* **repair**: it refuses to start in one sentence; after `shareq verify DATA --repair` it starts, and nothing is lost.
+* **repair, told**: the same, and what is lost was hit.
+
+Each cell is the worst of its variants and of the three ways to end. A traceback, a loss of anything that was not hit, a
+loss that nobody is told of, or a refusal without a repair that works would be **RED**.
+"""
+
+SHORT = {
+    Verdict.WHOLE: "whole",
+    Verdict.LOST_WHAT_WAS_HIT: "told",
+    Verdict.REPAIRED: "repair",
+    Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT: "repair, told",
+    Verdict.RED: "**RED**",
+}
+
+
+def document(results: Sequence[Result]) -> str:
+    """All of it, in Markdown."""
+    counted = Counter(result.verdict for result in results)
+    sums = ", ".join(f"{counted[verdict]:,} {SAID[verdict]}" for verdict in Verdict)
+    return "\n".join(
+        (HEAD, f"{len(results):,} damaged folders: {sums}.", "", *_table(results), "", *_told(results), "")
+    )
+
+
+def _table(results: Iterable[Result]) -> Iterable[str]:
+    cells: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
+    for result in results:
+        cells[result.kind, result.damage].append(result)
+    yield "| file | " + " | ".join(DAMAGES) + " |"
+    yield "|---" * (len(DAMAGES) + 1) + "|"
+    for kind in dict.fromkeys(kind for kind, _ in cells):
+        row = [SHORT[worst(cells[kind, name]).verdict] if (kind, name) in cells else "" for name in DAMAGES]
+        yield f"| {kind} | " + " | ".join(row) + " |"
+
+
+def _told(results: Iterable[Result]) -> Iterable[str]:
+    """How each kind of file's damage is told: one sentence of each kind, with its numbers left out."""
+    yield "## How it is told"
+    yield ""
+    yield "One line of the log, or the refusal, for each; `#` stands for numbers and names that are random."
+    yield ""
+    told: dict[str, dict[str, None]] = {}
+    for result in results:
+        if result.told:
+            told.setdefault(result.kind, {})[_without_numbers(result.told)] = None
+    for kind, lines in told.items():
+        yield f"* {kind}"
+        for line in lines:
+            yield f"  * {line}"
+
+
+def _without_numbers(line: str) -> str:
+    return re.sub(r"\b(?:[0-9a-f]{32}|\d+)\b", "#", line.replace("\n", " "))

@@ -1,0 +1,178 @@
+"""What the data folder of the matrix holds, and how it comes about: one life, looked at in the midst and at its end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from shareq.broker.meta_db import PutAcl, PutConfig, PutScram, ResourceName
+from shareq.broker.metadata import NewTopic
+from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
+from shareq.broker.security.credentials import CredentialKey, ScramCredential
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import RecordData, build_batch
+from tests.storage_matrix.world import RealWorld
+from tests.support.offsets_client import OffsetsClient
+from tests.support.requests import produce
+from tests.support.share_client import ACCEPT, REJECT, ShareClient, from_the_start
+from tests.support.transactor import Transactor
+
+ORDERS, SPARE, KEYED, GONE, LATER = "orders", "spare", "keyed", "gone", "later"
+GROUPS: Final = ("payments", "invoices", "audits", "exports")
+SHARE_GROUPS: Final = ("pickers", "packers")
+TRANSACTIONAL_IDS: Final = ("billing", "booking", "returns")
+TIMESTAMP_MS: Final = 1_700_000_000_000
+SMALL: Final = {"internal.segment.bytes": "1500", "index.interval.bytes": "200"}
+
+
+class Stop(Enum):
+    """How the broker ended before somebody damaged its files."""
+
+    CLEAN = "clean stop"
+    KILL = "kill -9"
+    POWER = "power loss"
+
+    @property
+    def boot(self) -> str:
+        """What this machine's start is called at the broker's next start."""
+        return "second" if self is Stop.POWER else "first"
+
+
+@dataclass(frozen=True)
+class Templates:
+    """Data folders to be copied and damaged. `older` are copies from the midst of the same life."""
+
+    ended: dict[Stop, str]
+    cleaning: str  # killed while the cleaner put a segment in the place of others
+    older: tuple[str, ...]
+
+
+def make_templates(folder: str) -> Templates:
+    """Live once, below an empty folder."""
+    os.makedirs(folder)
+    data = f"{folder}/data"
+    world = RealWorld(data)
+    life = Life(world)
+    life.begin()
+    _copy(data, f"{folder}/older-running")
+    world.stop()
+    _copy(data, f"{folder}/older-clean")
+    world.restart_after_stop()
+    cleaning = f"{folder}/cleaning"
+    world.files.before = lambda kind, path: _copy_once(data, cleaning) if path.endswith(".swap") else None
+    life.go_on()
+    world.files.before = lambda _kind, _path: None
+    _copy(data, f"{folder}/killed")
+    world.stop()
+    _copy(data, f"{folder}/clean")
+    shutil.rmtree(data)
+    killed = f"{folder}/killed"
+    ended = {Stop.CLEAN: f"{folder}/clean", Stop.KILL: killed, Stop.POWER: killed}
+    return Templates(ended, cleaning, (f"{folder}/older-running", f"{folder}/older-clean"))
+
+
+def _copy(source: str, target: str) -> None:
+    shutil.copytree(source, target, symlinks=True)
+
+
+def _copy_once(source: str, target: str) -> None:
+    if not os.path.exists(target):
+        _copy(source, target)
+
+
+class Life:
+    """Everything that a data folder may hold, in a few kilobytes."""
+
+    def __init__(self, world: RealWorld) -> None:
+        self.world = world
+        self._values = 0
+
+    def begin(self) -> None:
+        """Topics, users, groups, transactions."""
+        metadata = self.world.broker.metadata
+        for name in (ORDERS, SPARE, GONE):
+            metadata.create_topic(NewTopic(name, 1, SMALL))
+        metadata.create_topic(NewTopic(KEYED, 1, {**SMALL, "cleanup.policy": "compact"}))
+        self._security("ann")
+        for name in SHARE_GROUPS:
+            from_the_start(self.world, name)
+        for name in (ORDERS, SPARE, KEYED, GONE):
+            self._fill(name, 12)
+        self._consume()
+        self._transactions()
+
+    def go_on(self) -> None:
+        """The same once more, and what comes with age: deletions, retention, compaction."""
+        metadata, world = self.world.broker.metadata, self.world
+        metadata.create_topic(NewTopic(LATER, 1, SMALL))
+        metadata.alter_configs([PutConfig(ResourceName("topic", ORDERS), "retention.ms", "-1")])
+        self._security("bob")
+        for name in (ORDERS, SPARE, KEYED, LATER):
+            self._fill(name, 40)
+        metadata.delete_topics([GONE])
+        self._transactions()
+        self._consume()
+        for _ in range(400):
+            world.clock.advance(10)
+        log = world.broker.logs.get(ORDERS, 0)
+        assert log.truncate_prefix(log.segments[1].base_offset + 1) is ErrorCode.NONE
+        world.clock.run_until_idle()
+        self._fill(KEYED, 6)
+        assert world.broker.logs.cleaner.passes
+
+    def _security(self, user: str) -> None:
+        metadata = self.world.broker.metadata
+        right = (PatternType.LITERAL, f"User:{user}", "*", Operation.READ, Permission.ALLOW)
+        metadata.alter_acls([PutAcl(Acl(ResourceKind.TOPIC, ORDERS, *right))])
+        credential = ScramCredential(b"salt-of-" + user.encode(), b"stored", b"server", 4096)
+        metadata.alter_credentials([PutScram(CredentialKey(user, "SCRAM-SHA-256"), credential)])
+
+    def _fill(self, topic: str, batches: int) -> None:
+        client = self.world.connect()
+        for index in range(batches):
+            records = []
+            for _ in range(1 + index % 3):
+                self._values += 1
+                records.append(RecordData(b"key-%d" % (self._values % 7), b"%s-%d" % (topic.encode(), self._values)))
+            batch = build_batch(records, timestamp_ms=TIMESTAMP_MS + self._values)
+            assert produce(client, topic, bytes(batch)).error_code == ErrorCode.NONE
+
+    def _consume(self) -> None:
+        client = self.world.connect()
+        offsets = OffsetsClient(client, {})
+        for at in range(3):
+            for index, group in enumerate(GROUPS):
+                offsets.committed({(ORDERS, 0): 5 + at + index, (SPARE, 0): 2 + at}, group=group)
+        place = (self._topic_id(ORDERS), 0)
+        for group in SHARE_GROUPS:
+            member = ShareClient(self.world, f"member-of-{group}", group)
+            member.join(ORDERS)
+            for _ in range(4):
+                for first, last, _count in member.acquire(place, max_records=3):
+                    assert member.acknowledge(place, (first, last, ACCEPT if first % 2 else REJECT)) is ErrorCode.NONE
+            member.leave()
+
+    def _transactions(self) -> None:
+        for number, name in enumerate(TRANSACTIONAL_IDS):
+            producer = Transactor(self.world.connect(), transactional_id=name)
+            assert producer.init() is ErrorCode.NONE
+            for commit in (number != 1, number != 2):
+                assert producer.write(ORDERS, *self._own(name), partition=0) is ErrorCode.NONE
+                assert producer.commit_offsets(GROUPS[0], {(SPARE, 0): 1 + number}) == [ErrorCode.NONE]
+                assert producer.end(commit=commit) is ErrorCode.NONE
+                self.world.clock.run_until_idle()
+            self._fill(ORDERS, 2)
+
+    def _own(self, name: str) -> Iterator[bytes]:
+        for _ in range(2):
+            self._values += 1
+            yield b"%s-%d" % (name.encode(), self._values)
+
+    def _topic_id(self, name: str) -> bytes:
+        image = self.world.broker.metadata.topic(name)
+        assert image is not None
+        return image.topic_id

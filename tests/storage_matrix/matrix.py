@@ -1,0 +1,108 @@
+"""All cells, over all cores, or the few that `make test` has time for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from tests.storage_matrix.cell import Outcome, Verdict, baseline, run
+from tests.storage_matrix.damages import Damage, damages
+from tests.storage_matrix.kinds import TRANSIENT, Target, targets
+from tests.storage_matrix.life import Stop, Templates, make_templates
+from tests.storage_matrix.observe import Facts
+
+DAMAGES: Final = ("bit flip", "cut", "zeroed", "missing", "older copy")
+CLEANING: Final = "killed while cleaning"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One file of one way to end: what is done to it is done in one process, one after the other."""
+
+    template: str
+    stop: Stop
+    target: Target
+
+
+@dataclass(frozen=True)
+class Result:
+    """An outcome without what did it, so that processes can hand it on."""
+
+    kind: str
+    damage: str
+    stop: str
+    verdict: Verdict
+    told: str
+    text: str
+
+
+def templates_in(folder: str) -> Templates:
+    """Made there, unless they are there already."""
+    return make_templates(folder)
+
+
+def rows(templates: Templates) -> list[Row]:
+    """Every file of a kind, in each way to end that leaves it."""
+    found = [Row(folder, stop, target) for stop, folder in templates.ended.items() for target in targets(folder)]
+    transient = [target for target in targets(templates.cleaning) if target.path.endswith(TRANSIENT)]
+    return found + [Row(templates.cleaning, Stop.KILL, target) for target in transient]
+
+
+def run_row(row: Row, templates: Templates, work: str, sound: Facts, *, few: int = 0) -> list[Result]:
+    """All damages of one file; with `few` only every so manyeth, another one for each file."""
+    done = damages(row.target, row.template, templates.older)
+    if few:
+        done = _every(done, few, sum(row.target.path.encode()) + len(row.stop.value))
+    outcomes = (run(row.template, work, row.target, damage, row.stop, sound) for damage in done)
+    return [_result(outcome) for outcome in outcomes if outcome is not None]
+
+
+def _every(done: Sequence[Damage], few: int, first: int) -> list[Damage]:
+    return list(done[first % few :: few])
+
+
+def _result(outcome: Outcome) -> Result:
+    return Result(
+        outcome.target.kind,
+        outcome.damage.name,
+        outcome.stop.value,
+        outcome.verdict,
+        outcome.told,
+        outcome.text,
+    )
+
+
+def run_all(templates: Templates, jobs: int, only: str = "", few: int = 0) -> Iterator[list[Result]]:
+    """The results of each row, in the order of rows."""
+    folder = os.path.dirname(templates.cleaning)
+    chosen = [row for row in rows(templates) if only in f"{row.target.kind} {row.target.path} {row.stop.value}"]
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(_run_row, chosen, [templates] * len(chosen), [folder] * len(chosen), [few] * len(chosen))
+
+
+_sound: dict[tuple[str, Stop], Facts] = {}
+
+
+def _run_row(row: Row, templates: Templates, folder: str, few: int) -> list[Result]:
+    work = f"{folder}/work-{os.getpid()}"
+    try:
+        return run_row(row, templates, work, sound_facts(row, work), few=few)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def sound_facts(row: Row, work: str) -> Facts:
+    """What the row's template holds; found out once in each process."""
+    key = row.template, row.stop
+    if key not in _sound:
+        _sound[key] = baseline(row.template, row.stop, work)
+    return _sound[key]
+
+
+def worst(results: Iterable[Result]) -> Result:
+    """Of one cell of the table."""
+    return max(results, key=lambda result: result.verdict)

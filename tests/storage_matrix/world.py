@@ -1,0 +1,133 @@
+"""A broker on real files and virtual time, in this process: its life, its death, and starts on what somebody damaged.
+
+Everything below the sockets is what `shareq serve` runs. Syncs are real calls, made at once.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from random import Random
+from typing import Final
+
+from shareq.broker.broker import Broker
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.coordinators import CoordinatorLoadError
+from shareq.broker.endpoint import Endpoint
+from shareq.broker.environment import Environment, File
+from shareq.broker.log.manager import (
+    CorruptLogError,
+    DamagedFolderError,
+    DataFolderInUseError,
+    lock_data_folder,
+)
+from shareq.broker.os_fs import OsFs
+from shareq.broker.server import META_DB, ServeError
+from shareq.broker.server import _refuse_logs_without_metadata as refuse_logs_without_metadata
+from shareq.broker.sqlite_db import SqliteMetaDb
+from tests.support.mock_transport import BrokerWorld
+from tests.support.virtual_clock import VirtualClock
+
+SETTINGS: Final = {
+    "log.flush.interval.messages": "1",
+    "offsets.topic.num.partitions": "1",
+    "offsets.topic.segment.bytes": "1200",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.state.topic.segment.bytes": "1200",
+    "share.coordinator.snapshot.update.records.per.snapshot": "3",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.segment.bytes": "1200",
+    "log.cleaner.min.cleanable.ratio": "0",
+    "log.cleaner.backoff.ms": "1000",
+}
+
+
+class RealFs(OsFs):
+    """Files of this machine, whose start is called `boot`. `before` is told of each rename and of each removal."""
+
+    def __init__(self, call_soon: Callable[[Callable[[], None]], None], boot: str) -> None:
+        super().__init__(call_soon)
+        self._call_soon = call_soon
+        self._boot = boot
+        self.before: Callable[[str, str], None] = lambda _kind, _path: None
+
+    def boot_id(self) -> str:
+        return self._boot
+
+    def rename(self, source: str, target: str) -> None:
+        self.before("rename", source)
+        super().rename(source, target)
+
+    def sync_soon(
+        self,
+        files: Sequence[File],
+        on_done: Callable[[OSError | None], None],
+        *,
+        folders: Sequence[str] = (),
+        bulk: bool = False,
+    ) -> None:
+        for file in files:
+            file.sync()
+        for folder in folders:
+            self.sync_dir(folder)
+        self._call_soon(lambda: on_done(None))
+
+
+class RealWorld(BrokerWorld):
+    """`start` may be refused: ServeError, as `shareq serve` would print it."""
+
+    def __init__(self, data_dir: str, *, boot: str = "first", properties: Mapping[str, str] | None = None) -> None:
+        self.clock = VirtualClock()
+        self.files = RealFs(self.clock.call_soon, boot)
+        self.config = BrokerConfig.load({"log.dirs": data_dir, **SETTINGS, **(properties or {})})
+        self._connections = 0
+        self._data_dir = data_dir
+        self._seed = 1
+        self.broker = self._boot()
+
+    def _boot(self) -> Broker:
+        env = Environment(self.clock, Random(self._seed), self.files)
+        endpoint = Endpoint(self.config.node_id, "127.0.0.1", 9092)
+        return start_broker(env, self.config, self._data_dir, endpoint)
+
+    def stop(self) -> None:
+        """As by SIGTERM."""
+        self.clock.run_until_idle()
+        self.broker.stop_waiting()
+        self.clock.run_until_idle()
+        self.broker.close(clean=True)
+
+    def restart_after_stop(self) -> None:
+        self.clock.drop_everything()
+        self.broker = self._boot()
+
+    def abandon(self) -> None:
+        """What a kill leaves in this process: open files, given back without a word to the disk."""
+        self.clock.drop_everything()
+        with suppress(OSError, sqlite3.Error):
+            self.broker.close(clean=False)
+
+
+def start_broker(env: Environment, config: BrokerConfig, data_dir: str, endpoint: Endpoint) -> Broker:
+    """In the order of `Server`, which needs an event loop. ServeError."""
+    with ExitStack() as undo:
+        try:
+            release_lock = lock_data_folder(env.fs, data_dir)
+            undo.callback(release_lock)
+            refuse_logs_without_metadata(data_dir)
+            meta_db = SqliteMetaDb(f"{data_dir}/{META_DB}")
+            undo.callback(meta_db.close)
+            broker = Broker(env, config, meta_db, endpoints={"PLAINTEXT": endpoint}, release_lock=release_lock)
+            undo.pop_all()
+            undo.callback(broker.close, clean=False)
+            broker.start()
+        except (DataFolderInUseError, CorruptLogError, DamagedFolderError, CoordinatorLoadError) as error:
+            raise ServeError(str(error)) from error
+        except OSError as error:
+            raise ServeError(f"data folder {data_dir} cannot be used: {error}") from error
+        undo.pop_all()
+    return broker
+
+
+__all__ = ["SETTINGS", "RealFs", "RealWorld", "ServeError", "start_broker"]
