@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from shareq.broker.coordinators import CoordinatorLogSettings, CoordinatorPartition
+from shareq.broker.coordinator_batches import BatchLimit, CoordinatorLogSettings, LogBatchRoom
+from shareq.broker.coordinators import CoordinatorPartition
 from shareq.broker.metrics.counters import Durations, Longest
 from shareq.coordinator.shard import CoordinatorShard, RecordSerde
 
@@ -16,7 +17,9 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
 
 class CoordinatorPartitions(Generic[ShardT]):
-    """Owns the shards of `topic`, one for each of its partitions. `loads` is what reading their logs took."""
+    """Owns the shards of `topic`, one for each of its partitions. `loads` is what reading their logs took; `room` is
+    for shards that have to know what one operation may append.
+    """
 
     def __init__(
         self,
@@ -32,6 +35,7 @@ class CoordinatorPartitions(Generic[ShardT]):
         self._serde = serde
         self._settings = settings
         self._partitions: dict[int, CoordinatorPartition[ShardT]] = {}
+        self.room = LogBatchRoom(serde, self._limit)
         self.loads = Durations()
         self.longest_load = Longest()
 
@@ -42,7 +46,7 @@ class CoordinatorPartitions(Generic[ShardT]):
         return 0 if topic is None else topic.partitions
 
     def load(self) -> None:
-        """Replay every partition that has records. Raises CoordinatorLoadError."""
+        """Replay every partition that has records; one whose log cannot be read refuses all operations."""
         for partition in range(self.count):
             log = self._broker.logs.get(self._topic, partition)
             if log.high_watermark > log.log_start_offset:
@@ -63,6 +67,10 @@ class CoordinatorPartitions(Generic[ShardT]):
                 self._partitions[partition] = found
                 self._note_load(began_ns)
         return found
+
+    def _limit(self) -> BatchLimit:
+        log_settings = self._broker.logs.get(self._topic, 0).settings
+        return BatchLimit.of(self._settings, log_settings.max_message_bytes)
 
     def _note_load(self, began_ns: int) -> None:
         now_ns = self._broker.env.clock.now_ns()

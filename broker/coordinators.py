@@ -13,55 +13,37 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Final, Generic, NamedTuple, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
+from shareq.broker.coordinator_batches import BatchLimit, CoordinatorLogSettings, encoded_bytes, parts_of
+from shareq.broker.coordinator_load import CoordinatorLoadError, replay_log, replay_one
 from shareq.broker.environment import Environment, TimerHandle
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.markers import TransactionMarker, append_marker
 from shareq.broker.log.partition_log import Origin, PartitionLog
-from shareq.broker.log.transactions import transaction_marker
 from shareq.broker.pending import Pending, completed
 from shareq.coordinator.shard import (
     CoordinatorRecord,
     CoordinatorResult,
     CoordinatorShard,
-    InconsistentRecords,
     LateAnswer,
     RecordSerde,
+    RecordsTooLarge,
     TransactionalShard,
 )
-from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import Message
-from shareq.protocol.records.batch import NO_PRODUCER_ID, RecordData, build_batch, decode_records, read_header
+from shareq.protocol.records.batch import NO_PRODUCER_ID, RecordData, build_batch
 from shareq.protocol.records.compression import Compression
-from shareq.protocol.records.control import ControlType
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 M = TypeVar("M", bound=Message)
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)
-
-MAX_BATCH_BYTES: Final = 900_000  # one coordinator batch; below the 1 MiB that readers of internal topics expect
-RECORD_OVERHEAD: Final = 32  # varints and deltas around one key and value, rounded up
-LOAD_BUFFER_BYTES: Final = 5_242_880  # the default of share.coordinator.load.buffer.size
-
-
-class CoordinatorLogSettings(NamedTuple):
-    """How a coordinator writes and reads its topic: the codec of its batches, and the bytes it loads at a time.
-
-    The properties of both are read once, at the start.
-    """
-
-    compression: Compression = Compression.NONE
-    load_buffer_bytes: int = LOAD_BUFFER_BYTES
-
-
-class CoordinatorLoadError(Exception):
-    """A coordinator's log holds something this release cannot read. Names the topic, partition and offset."""
 
 
 class ProducerEpoch(NamedTuple):
@@ -123,7 +105,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._lost = not leads  # somebody else's; or the log is offline: what is durable is known at the next start
         self._timer: TimerHandle | None = None
         self._timer_at: int | None = None
-        self.shard = self._load() if leads else new_shard()
+        self.shard = new_shard() if self._lost else self._load_or_resign()
         self._arm()  # members that are never heard of again have a deadline, too
 
     def schedule(
@@ -136,24 +118,32 @@ class CoordinatorPartition(Generic[ShardT]):
         """Run the operation now; its response comes when its records, and all before them, are durable.
 
         `failed` makes the response when the append fails; the error is the one of Apache Kafka's coordinators
-        (NOT_COORDINATOR for a log that cannot be written). The records are part of `producer`'s transaction, if given.
+        (NOT_COORDINATOR for a log that cannot be written; UNKNOWN_SERVER_ERROR for records that do not fit into a batch
+        of the topic: then nothing else happens). The records are part of `producer`'s transaction, if given.
         """
         if self._lost:
             return completed(failed(ErrorCode.NOT_COORDINATOR))
         pending: Pending[T] = Pending()
-        result = operation()
+        answers: tuple[LateAnswer, ...] = ()
+
+        def fail(error: ErrorCode) -> None:
+            pending.complete(failed(error))
+            self._refuse([late.token for late in answers], error)
+
+        try:
+            result = operation()
+        except RecordsTooLarge:
+            self._refuse_too_large(_Waiting(lambda: None, fail))
+            return pending
+        answers = result.answers
 
         def answer() -> None:
             pending.complete(result.response)
             self._answer_late(result.answers)
 
-        def fail(error: ErrorCode) -> None:
-            pending.complete(failed(error))
-            self._refuse([late.token for late in result.answers], error)
-
         waiting = _Waiting(answer, fail)
         if result.records:
-            self._collect(result.records, waiting, producer)
+            self._collect(result, waiting, producer)
         elif self._collected:
             self._collected.append(waiting)  # it has seen what is not durable yet, so it waits for that
         elif self._in_flight:
@@ -247,32 +237,69 @@ class CoordinatorPartition(Generic[ShardT]):
             self._in_flight.pop()
             pending.complete(outcome)
         else:
-            _transactional(self.shard).end_transaction(marker.producer_id, commit=marker.commit)
+            if isinstance(self.shard, TransactionalShard):
+                self.shard.end_transaction(marker.producer_id, commit=marker.commit)
         return pending
 
-    def _collect(
-        self, records: tuple[CoordinatorRecord, ...], waiting: _Waiting, producer: ProducerEpoch | None
-    ) -> None:
+    def _collect(self, result: CoordinatorResult[T], waiting: _Waiting, producer: ProducerEpoch | None) -> None:
+        records = result.records
         encoded = [RecordData(*self._serde.encode(record)) for record in records]
-        size = sum(len(data.key or b"") + len(data.value or b"") + RECORD_OVERHEAD for data in encoded)
-        if self._records and (self._producer != producer or self._records_bytes + size > MAX_BATCH_BYTES):
-            generation = self._generation
-            self._append()
-            if generation != self._generation:  # refused: this operation was decided on a state that is gone
-                waiting.fail(ErrorCode.NOT_COORDINATOR)
+        limit = self._limit()
+        parts = [encoded] if result.atomic else list(parts_of(encoded, limit.shared_bytes))
+        if not all(map(limit.takes, parts)):
+            self._refuse_too_large(waiting)
+            return
+        done = 0
+        for part in parts:
+            if not self._make_room(encoded_bytes(part), limit, producer):
+                waiting.fail(ErrorCode.NOT_COORDINATOR)  # it was decided on a state that is gone
                 return
-        offset = self._log.log_end_offset + len(self._records)
-        self._producer = producer
-        for position, record in enumerate(records):
-            _replay(
-                self.shard, record, offset + position, producer.producer_id if producer is not None else NO_PRODUCER_ID
-            )
-        self._records.extend(encoded)
-        self._records_bytes += size
+            if not self._replay(records[done : done + len(part)], producer):
+                waiting.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
+                return
+            self._records.extend(part)
+            self._records_bytes += encoded_bytes(part)
+            done += len(part)
         self._collected.append(waiting)
         if not self._hooked:
             self._hooked = True
             self._logs.before_flush(self._on_flush)
+
+    def _make_room(self, size: int, limit: BatchLimit, producer: ProducerEpoch | None) -> bool:
+        """Append what is collected if `size` bytes of the producer's do not go with it; False if that was refused."""
+        if self._records and (self._producer != producer or self._records_bytes + size > limit.shared_bytes):
+            generation = self._generation
+            self._append()
+            if generation != self._generation:
+                return False
+        self._producer = producer
+        return True
+
+    def _replay(self, records: Sequence[CoordinatorRecord], producer: ProducerEpoch | None) -> bool:
+        """Replay decided records. False: the state machine could not take them, and was loaded anew."""
+        offset = self._log.log_end_offset + len(self._records)
+        producer_id = producer.producer_id if producer is not None else NO_PRODUCER_ID
+        try:
+            for position, record in enumerate(records):
+                replay_one(self.shard, record, offset + position, producer_id)
+        except Exception:
+            logger.exception("%s-%d: a decided record was not replayed", self._log.topic, self._log.partition)
+            self._fail(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return False
+        return True
+
+    def _limit(self) -> BatchLimit:
+        return BatchLimit.of(self._settings, self._log.settings.max_message_bytes)
+
+    def _refuse_too_large(self, waiting: _Waiting) -> None:
+        """Fail one operation alone, before anything of it is replayed."""
+        logger.warning(
+            "%s-%d: an operation is refused: its records do not fit into a batch of %d bytes (max.message.bytes)",
+            self._log.topic,
+            self._log.partition,
+            self._limit().max_bytes,
+        )
+        waiting.fail(coordinator_error(ErrorCode.MESSAGE_TOO_LARGE))
 
     def _on_flush(self) -> None:
         self._hooked = False
@@ -317,12 +344,7 @@ class CoordinatorPartition(Generic[ShardT]):
             error.name,
             len(failed),
         )
-        try:
-            self.shard = self._load()
-        except CoordinatorLoadError as failure:
-            logger.error("%s; operations are refused until the broker starts again", failure)
-            self._lost = True
-            self.close()
+        self.shard = self._load_or_resign()
         surfaced = coordinator_error(error)
         for waiting in failed:
             waiting.fail(surfaced)
@@ -335,6 +357,20 @@ class CoordinatorPartition(Generic[ShardT]):
         self._in_flight.clear()
         self._collected, self._records, self._records_bytes = [], [], 0
         return taken
+
+    def _load_or_resign(self) -> ShardT:
+        """The shard as its log tells; an empty one, and every operation refused, when the log cannot be read at all.
+
+        The rest of the broker goes on without it (Apache Kafka answers NOT_COORDINATOR for such a partition).
+        """
+        try:
+            return self._load()
+        except Exception as failure:
+            what = failure if isinstance(failure, CoordinatorLoadError) else f"{self._log!r}: {failure!r}"
+            logger.error("%s; operations are refused until the broker starts again", what)
+            self._lost = True
+            self.close()
+            return self._new_shard()
 
     def _load(self) -> ShardT:
         shard = self._new_shard()
@@ -378,55 +414,6 @@ def coordinator_error(error: ErrorCode) -> ErrorCode:
     return ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def replay_log(
-    log: PartitionLog, shard: CoordinatorShard, serde: RecordSerde, load_buffer_bytes: int = LOAD_BUFFER_BYTES
-) -> int:
-    """Replay every durable record of the log into the shard; returns how many there were.
-
-    Reads `load_buffer_bytes` at a time, a single batch whatever its size. Raises CoordinatorLoadError for a record that
-    this release cannot read.
-    """
-    offset, replayed = log.log_start_offset, 0
-    while offset < log.high_watermark:
-        read = log.read(offset, load_buffer_bytes, upto=log.high_watermark)
-        if isinstance(read, ErrorCode):
-            raise CoordinatorLoadError(f"{log.topic}-{log.partition}: reading offset {offset} gave {read.name}")
-        if not read.batches:
-            break
-        for span in read.batches:
-            data = read.records[span.position : span.position + span.size]
-            if span.is_control:
-                _replay_marker(data, shard)
-            else:
-                replayed += _replay_batch(log, data, shard, serde)
-            offset = span.last_offset + 1
-    return replayed
-
-
-def _replay_batch(log: PartitionLog, data: bytes | memoryview, shard: CoordinatorShard, serde: RecordSerde) -> int:
-    count = 0
-    header = read_header(data)
-    producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
-    for record in decode_records(data):
-        if record.key is None:
-            raise CoordinatorLoadError(f"{log.topic}-{log.partition}: record at offset {record.offset} has no key")
-        try:
-            decoded = serde.decode(record.key, record.value)
-            if decoded is not None:
-                _replay(shard, decoded, record.offset, producer_id)
-        except (MalformedMessage, InconsistentRecords) as error:
-            raise CoordinatorLoadError(
-                f"{log.topic}-{log.partition}: record at offset {record.offset} cannot be read: {error}"
-            ) from error
-        if decoded is None:
-            logger.warning(
-                "%s-%d: record of an unknown type at offset %d skipped", log.topic, log.partition, record.offset
-            )
-            continue
-        count += 1
-    return count
-
-
 def _transactional_batch(
     records: list[RecordData], producer: ProducerEpoch, compression: Compression, now_wall_ms: int
 ) -> bytearray:
@@ -440,23 +427,3 @@ def _transactional_batch(
         base_sequence=0,
         transactional=True,
     )
-
-
-def _transactional(shard: CoordinatorShard) -> TransactionalShard:
-    if not isinstance(shard, TransactionalShard):
-        raise InconsistentRecords(f"a transaction in the log of a {type(shard).__name__}, which knows of none")
-    return shard
-
-
-def _replay(shard: CoordinatorShard, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
-    if producer_id == NO_PRODUCER_ID:
-        shard.replay(record, offset)
-    else:
-        _transactional(shard).replay_transactional(record, offset, producer_id)
-
-
-def _replay_marker(data: bytes | memoryview, shard: CoordinatorShard) -> None:
-    """End a transaction; other control batches, and markers whose record compaction has removed, say nothing."""
-    marker = transaction_marker(data)
-    if marker is not None and isinstance(shard, TransactionalShard):
-        shard.end_transaction(read_header(data).producer_id, commit=marker.type is ControlType.COMMIT)

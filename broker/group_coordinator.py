@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.coordinator_batches import CoordinatorLogSettings
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
-from shareq.broker.coordinators import CoordinatorLogSettings, CoordinatorPartition
+from shareq.broker.coordinators import CoordinatorPartition
 from shareq.broker.internal_topics import ensure
 from shareq.broker.pending import Pending, completed, gather
 from shareq.broker.persister import Persister
@@ -96,6 +97,7 @@ class GroupCoordinatorService:
                 settings,
                 self._count_share_groups,
                 self.counters,
+                self.partitions.room,
             ),
             GROUP_SERDE,
             CoordinatorLogSettings(Compression(broker.config.offsets_topic_compression_codec)),

@@ -26,7 +26,6 @@ from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.config_def import ConfigError
 from shareq.broker.connection import Listener, ListenerLimits
-from shareq.broker.coordinators import CoordinatorLoadError
 from shareq.broker.endpoint import advertised_endpoints
 from shareq.broker.environment import Environment
 from shareq.broker.frame_queue import Connection, ConnectionLimits
@@ -217,7 +216,7 @@ class Server:
                 _add_users(broker, self._new_users)
             except ConfigError as error:
                 raise ServeError(str(error), usage=True) from error
-            except (DataFolderInUseError, CorruptLogError, DamagedFolderError, CoordinatorLoadError) as error:
+            except (DataFolderInUseError, CorruptLogError, DamagedFolderError) as error:
                 raise ServeError(str(error)) from error
             except OSError as error:
                 raise ServeError(f"data folder {data_dir} cannot be used: {error}") from error

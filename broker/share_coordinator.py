@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.coordinator_batches import MAX_BATCH_BYTES, CoordinatorLogSettings
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
-from shareq.broker.coordinators import MAX_BATCH_BYTES, CoordinatorLogSettings
 from shareq.broker.metrics.counters import Durations, Longest
 from shareq.broker.pending import Pending, completed, join
 from shareq.broker.persister import PersistedState
@@ -23,6 +23,7 @@ from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordi
 from shareq.coordinator.share.share_state import UNSET
 from shareq.coordinator.share.state_batches import StateBatchLike
 from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.records.batch import HEADER_SIZE
 from shareq.protocol.records.compression import Compression
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def share_coordinator_settings(config: BrokerConfig) -> ShareCoordinatorSettings
 def share_state_log_settings(config: BrokerConfig) -> CoordinatorLogSettings:
     """`share.coordinator.*` as the topic's batches are written and read."""
     return CoordinatorLogSettings(
-        Compression(config.share_coordinator_state_topic_compression_codec), config.share_coordinator_load_buffer_size
+        Compression(config.share_coordinator_state_topic_compression_codec),
+        config.share_coordinator_load_buffer_size,
+        least_max_batch_bytes=MAX_STATE_BYTES + HEADER_SIZE,
     )
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.coordinator_batches import CoordinatorLogSettings
 from shareq.broker.coordinator_partitions import CoordinatorPartitions
-from shareq.broker.coordinators import CoordinatorLogSettings
 from shareq.broker.environment import TimerHandle
 from shareq.broker.features import TRANSACTION_VERSION
 from shareq.broker.internal_topics import ensure
@@ -58,7 +58,11 @@ class TransactionCoordinatorService:
             broker,
             TRANSACTION_STATE,
             lambda: TransactionCoordinatorShard(
-                broker.env.clock.wall_ms, self._new_producer_id, self._transaction_version, settings
+                broker.env.clock.wall_ms,
+                self._new_producer_id,
+                self._transaction_version,
+                settings,
+                self.partitions.room,
             ),
             TRANSACTION_SERDE,
             CoordinatorLogSettings(),

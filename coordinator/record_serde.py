@@ -8,7 +8,7 @@ The same type number means different records on different topics, so there is on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from struct import Struct
 from typing import Final, TypeVar
 
@@ -25,10 +25,14 @@ RecordTypes = Mapping[int, tuple[type[Message], type[Message]]]
 
 
 class TypedRecordSerde:
-    """A `RecordSerde` over a table of record types."""
+    """A `RecordSerde` over a table of record types.
 
-    def __init__(self, types: RecordTypes) -> None:
+    `check` looks at each record that is decoded, and raises InconsistentRecords for one that makes no sense.
+    """
+
+    def __init__(self, types: RecordTypes, check: Callable[[CoordinatorRecord], None] | None = None) -> None:
         self._types = types
+        self._check = check
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
         """Key and value bytes; the value is None for a tombstone."""
@@ -43,7 +47,8 @@ class TypedRecordSerde:
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         """The record, or None when its type is unknown (to be skipped with a warning).
 
-        MalformedMessage when the bytes are not what the type says, or the value's version is out of its range.
+        MalformedMessage when the bytes are not what the type says, or the value's version is out of its range, and
+        InconsistentRecords when they make no sense.
         """
         classes = self._types.get(_int16(key, "record type"))
         if classes is None:
@@ -56,7 +61,10 @@ class TypedRecordSerde:
         if not value_class.MIN_VERSION <= version <= value_class.MAX_VERSION:
             raise MalformedMessage(f"{value_class.__name__} has no version {version}")
         typed_value, _ = value_class.decode(value, version, 2)
-        return CoordinatorRecord(typed_key, typed_value, version)
+        record = CoordinatorRecord(typed_key, typed_value, version)
+        if self._check is not None:
+            self._check(record)
+        return record
 
 
 def typed_value(value: Message | None, expected: type[V]) -> V | None:
@@ -64,6 +72,13 @@ def typed_value(value: Message | None, expected: type[V]) -> V | None:
     if value is not None and not isinstance(value, expected):
         raise InconsistentRecords(f"a {type(value).__name__} where a {expected.__name__} belongs")
     return value
+
+
+def expect(record: CoordinatorRecord, what: str, numbers: Iterable[int], least: int = 0) -> None:
+    """Raises InconsistentRecords if one of the numbers is below `least`."""
+    lowest = min(numbers, default=least)
+    if lowest < least:
+        raise InconsistentRecords(f"a {type(record.value).__name__} with {what} {lowest}")
 
 
 def _int16(data: bytes, what: str) -> int:

@@ -6,6 +6,7 @@ runtime appends the records and calls `replay` for each; only `replay` changes s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
@@ -15,7 +16,13 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class InconsistentRecords(RuntimeError):
-    """The log says something that no coordinator writes: it cannot be loaded."""
+    """A record says what no coordinator writes, or does not fit those before it: the load of a log skips it."""
+
+
+class RecordsTooLarge(Exception):
+    """An operation's records do not fit into one batch of the coordinator's log. The operation fails alone; it has
+    changed nothing.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +47,44 @@ class LateAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorResult(Generic[T_co]):
-    """Records to append, in order; the response, and answers to requests that wait, to give once they are durable."""
+    """Records to append, in order; the response, and answers to requests that wait, to give once they are durable.
+
+    `atomic`: all records go into one batch, so that a crash leaves all or none; an operation for which they are too
+    large fails. Without it they may be spread over batches: every prefix of them has to make sense.
+    """
 
     response: T_co
     records: tuple[CoordinatorRecord, ...] = field(default=())
     answers: tuple[LateAnswer, ...] = field(default=())
+    atomic: bool = True
+
+
+class LogRoom(Protocol):
+    """How much one operation may append to the coordinator's log. For operations that change more than `replay` does:
+    they have to know before.
+    """
+
+    def room_bytes(self) -> int:
+        """Uncompressed keys and values of so many bytes fit into a batch, if there are few of them."""
+
+    def most_bytes(self) -> int:
+        """More keys and values than these never fit, however they are compressed."""
+
+    def fits(self, records: Sequence[CoordinatorRecord], *, spare_bytes: int = 0) -> bool:
+        """Whether the records fit into one batch, and `spare_bytes` beside them."""
+
+
+class AmpleRoom:
+    """Room for whatever a test appends."""
+
+    def room_bytes(self) -> int:
+        return 1_000_000
+
+    def most_bytes(self) -> int:
+        return 1 << 62
+
+    def fits(self, records: Sequence[CoordinatorRecord], *, spare_bytes: int = 0) -> bool:
+        return True
 
 
 class CoordinatorShard(Protocol):
@@ -80,4 +120,6 @@ class RecordSerde(Protocol):
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]: ...
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """None for an unknown record type, skipped with a warning; MalformedMessage for an unknown value version."""
+        """None for an unknown record type, skipped with a warning; MalformedMessage for an unknown value version.
+        InconsistentRecords for what no coordinator writes.
+        """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from shareq.coordinator.group.classic import rebalance
 from shareq.coordinator.group.classic.describe import described, no_classic_group
@@ -19,13 +20,16 @@ from shareq.coordinator.group.consumer.records import group_tombstones
 from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.shard import CoordinatorResult, InconsistentRecords
+from shareq.coordinator.shard import CoordinatorResult, InconsistentRecords, LogRoom
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import DescribedGroup
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest
+
+_MOST_RECORDS: Final = 1_000
+"""So many groups become empty with one append at most; the others' time comes at once."""
 
 
 class ClassicGroups:
@@ -42,8 +46,10 @@ class ClassicGroups:
         wall_ms: Callable[[], int],
         settings: ClassicGroupSettings,
         counters: GroupCounters,
+        room: LogRoom,
     ) -> None:
         self.settings = settings
+        self._room = room
         self._counters = counters
         self._groups = groups
         self._wall_ms = wall_ms
@@ -55,7 +61,8 @@ class ClassicGroups:
     def join(self, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
         """One JoinGroup; the first member makes its group. Errors are in the answer: see `join.join`, and
         INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT; INCONSISTENT_GROUP_PROTOCOL for a group of another kind, unless it
-        is a consumer group without members, whose place and offsets the new one takes.
+        is a consumer group without members, whose place and offsets the new one takes. Raises RecordsTooLarge for a
+        member whose group would not fit into one record: it must not come in, the group could not be written any more.
         """
         turn = self.turn(now_ms)
         request = joining.request
@@ -85,7 +92,9 @@ class ClassicGroups:
             turn.records.append(record)
 
     def sync(self, request: SyncGroupRequest, token: int, now_ms: int) -> CoordinatorResult[None]:
-        """One SyncGroup. Errors are in the answer: see `sync.sync`, and INVALID_GROUP_ID."""
+        """One SyncGroup. Errors are in the answer: see `sync.sync`, and INVALID_GROUP_ID. Raises RecordsTooLarge for an
+        assignment with which the group does not fit into one record: everybody goes on waiting for another one.
+        """
         turn = self.turn(now_ms)
         group = self.group(request.group_id)
         if not request.group_id:
@@ -202,7 +211,7 @@ class ClassicGroups:
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
         """Let what is due happen, one after the other: each may take timers of the others away."""
         turn = self.turn(now_ms)
-        while (key := self._timers.take(now_ms)) is not None:
+        while len(turn.records) < _MOST_RECORDS and (key := self._timers.take(now_ms)) is not None:
             what, group_id, member_id = key
             group = self.group(group_id)
             if group is not None:
@@ -211,7 +220,7 @@ class ClassicGroups:
 
     def turn(self, now_ms: int) -> Turn:
         """One operation at that time (monotonic)."""
-        return Turn(self.settings, self._timers, self._counters, now_ms, self._wall_ms())
+        return Turn(self.settings, self._timers, self._counters, now_ms, self._wall_ms(), self._room)
 
 
 def _is_empty_consumer_group(group: Group) -> bool:

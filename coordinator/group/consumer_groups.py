@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.classic_groups import ClassicGroups
@@ -23,7 +24,7 @@ from shareq.coordinator.group.migration.conversions import Conversions
 from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.coordinator.group.migration.upgrade import as_group
 from shareq.coordinator.ports import GroupSettingsSource, TopicNames
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import DescribedGroup
 from shareq.protocol.generated.consumer_group_heartbeat import (
@@ -32,6 +33,8 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 
 logger = logging.getLogger(__name__)
+
+_RETRY_MS: Final = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,10 @@ class ConsumerGroups:
         wall_ms: Callable[[], int],
         settings: ConsumerGroupLimits,
         counters: GroupCounters,
+        room: LogRoom,
     ) -> None:
         self.settings = settings
+        self.room = room
         self.counters = counters
         self._groups = groups
         self._metadata = metadata
@@ -71,7 +76,7 @@ class ConsumerGroups:
         self._wall_ms = wall_ms
         self._activity: dict[str, Activity] = {}
         self.timers = MemberTimers()
-        self.conversions = Conversions(groups, classic, metadata, self.timers, settings.migration_policy)
+        self.conversions = Conversions(groups, classic, metadata, self.timers, settings.migration_policy, room)
 
     # Membership
 
@@ -89,7 +94,9 @@ class ConsumerGroups:
         The first member makes the group, also of a classic group, whose members and offsets it takes over. Errors are
         in the response: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED,
         UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION.
+        Raises RecordsTooLarge.
         """
+        requests.check_size(request, self.room.most_bytes())
         try:
             requests.check(request, version, self.settings.assignors)
             if request.member_epoch < JOIN_EPOCH:
@@ -116,9 +123,11 @@ class ConsumerGroups:
             if known is not None:
                 converted = self.conversions.upgrade_records(known, self.settings.max_size)
             group = as_group(group_id, converted)
-            self._activity[group_id] = Activity()
         around = self.surroundings(group_id, is_visible)
-        beat = heartbeat.heartbeat(group, self.activity(group_id), request, client, around)
+        activity = replace(self.activity(group_id)) if group is known else Activity()
+        beat = heartbeat.heartbeat(group, activity, request, client, around)
+        self.check_room(converted + beat.records)
+        self._activity[group_id] = activity
         answers = self.conversions.upgrade(known, now_ms) if isinstance(known, ClassicGroup) else ()
         self._set_timers(group_id, beat, around.settings.session_timeout_ms, now_ms)
         self.counters.consumer_rebalances += beat.bumped
@@ -150,13 +159,16 @@ class ConsumerGroups:
         return CoordinatorResult(response, self.without(group, (member.member_id,), now_ms))
 
     def without(self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Records that take members out, see `Conversions.without`; what their patterns matched is forgotten."""
+        """Records that take members out, see `Conversions.without`; what their patterns matched is forgotten. Raises
+        RecordsTooLarge.
+        """
+        records = self.conversions.without(group, member_ids, now_ms)
         staying = [member for member_id, member in group.members.items() if member_id not in member_ids]
         if not staying:
             self._activity.pop(group.group_id, None)
         elif group.resolved:
             self.activity(group.group_id).matches.keep({member.subscribed_topic_regex for member in staying})
-        return self.conversions.without(group, member_ids, now_ms)
+        return records
 
     # Reading
 
@@ -193,6 +205,7 @@ class ConsumerGroups:
     def on_loaded(self, now_ms: int) -> None:
         """Members are as they were; each has a whole session to be heard of, and to give up what it has to."""
         for group in self.all():
+            group.settle()
             for member in group.members.values():
                 self._restart_timers(group, member, now_ms)
 
@@ -208,9 +221,11 @@ class ConsumerGroups:
         return self.timers.next_ms()
 
     def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Members that were not heard of, or have not done in time what they had to, are taken out."""
+        """Members that were not heard of, or have not done in time what they had to, are taken out; as many as one
+        append has room for, the others are due at once.
+        """
         by_group: dict[str, set[str]] = {}
-        for what, group_id, member_id in self.timers.due(now_ms):
+        for what, group_id, member_id in self.timers.due(now_ms, self.room.room_bytes()):
             group = self.group(group_id)
             if group is None or member_id not in group.members:
                 continue
@@ -221,14 +236,34 @@ class ConsumerGroups:
             group = self.group(group_id)
             if group is not None:
                 logger.info("consumer group %s: members %s were silent or late", group_id, sorted(member_ids))
-                records.extend(self.without(group, member_ids, now_ms))
+                records.extend(self._without_late(group, member_ids, now_ms))
         return tuple(records)
 
+    def _without_late(
+        self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int
+    ) -> tuple[CoordinatorRecord, ...]:
+        try:
+            return self.without(group, member_ids, now_ms)
+        except RecordsTooLarge:
+            logger.error("consumer group %s: the end of its late members is too large for its log", group.group_id)
+            for member_id in member_ids:
+                self.timers.set(SESSION, group.group_id, member_id, now_ms + _RETRY_MS)
+            return ()
+
     # Deciding
+
+    def check_room(self, records: tuple[CoordinatorRecord, ...]) -> None:
+        """Raises RecordsTooLarge for records that one append has no room for."""
+        if records and not self.room.fits(records):
+            raise RecordsTooLarge
 
     def activity(self, group_id: str) -> Activity:
         """What goes on in a group."""
         return self._activity.setdefault(group_id, Activity())
+
+    def note_activity(self, group_id: str, activity: Activity) -> None:
+        """What an operation that was decided has made of it."""
+        self._activity[group_id] = activity
 
     def session_timeout_ms(self, group_id: str) -> int:
         """How long a member may be silent that speaks KIP-848's protocol."""

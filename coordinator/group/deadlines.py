@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 K = TypeVar("K", bound=tuple[str, ...])
 
@@ -68,3 +68,19 @@ class Deadlines(Generic[K]):
     def _schedule(self, key: K, deadline_ms: int) -> None:
         self._scheduled[key] = deadline_ms
         heappush(self._heap, (deadline_ms, key))
+
+
+_TOMBSTONES: Final = 4  # of one member that goes, and what its group writes with them
+_RECORD_BYTES: Final = 64  # of a tombstone beside its names; in UTF-8 a character takes at most 3 bytes
+
+
+def take_due(deadlines: Deadlines[K], now_ms: int, room_bytes: int) -> list[K]:
+    """Take out keys whose deadline is at `now_ms` or before, the earliest first: at least one, and as many as members
+    may leave with one append of `room_bytes`. A key has the names that are in their tombstones.
+    """
+    taken: list[K] = []
+    left = room_bytes
+    while (not taken or left > 0) and (key := deadlines.take(now_ms)) is not None:
+        taken.append(key)
+        left -= _TOMBSTONES * (_RECORD_BYTES + 3 * sum(map(len, key)))
+    return taken

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -34,3 +35,11 @@ class Group(Protocol):
     def protocol_type(self) -> str: ...
     @property
     def state_name(self) -> str: ...
+
+
+def settled_epoch(group_epoch: int, assignment_epoch: int, member_epochs: Iterable[int]) -> int:
+    """The epoch of a group of which records may be missing: no assignment, and no member, is ahead of it. Where members
+    are ahead of the assignment it is a new one, so that they get another.
+    """
+    newest = max(member_epochs, default=assignment_epoch)
+    return max(group_epoch, assignment_epoch, newest + 1 if newest > assignment_epoch else newest)

@@ -48,7 +48,7 @@ from shareq.coordinator.group.share_group import (
     united,
 )
 from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH, MetadataImage, ShareGroupSettings, TopicImage
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import Assignment as WireAssignment
 from shareq.protocol.generated.share_group_heartbeat import (
@@ -116,6 +116,12 @@ def request_error(request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatRes
     if request.member_epoch == JOIN_EPOCH and not request.subscribed_topic_names:
         return refusal(ErrorCode.INVALID_REQUEST, "A member that joins has to subscribe to a topic.")
     return None
+
+
+def check_size(request: ShareGroupHeartbeatRequest, most_bytes: int) -> None:
+    """Raises RecordsTooLarge, before anything is done for it, for names that no record of the log has room for."""
+    if sum(map(len, request.subscribed_topic_names or ())) > most_bytes:
+        raise RecordsTooLarge
 
 
 def begin(

@@ -15,6 +15,7 @@ from shareq.coordinator.group.classic.records import CLASSIC_GROUP_RECORD_TYPES
 from shareq.coordinator.group.consumer.records import CONSUMER_GROUP_RECORD_TYPES
 from shareq.coordinator.group.offsets.records import OFFSET_RECORD_TYPES
 from shareq.coordinator.group.records import SHARE_GROUP_RECORD_TYPES
+from shareq.coordinator.group.sense import check_group_record
 from shareq.coordinator.record_serde import TypedRecordSerde
 
 GROUP_SERDE: Final = TypedRecordSerde(
@@ -23,6 +24,7 @@ GROUP_SERDE: Final = TypedRecordSerde(
         **CLASSIC_GROUP_RECORD_TYPES,
         **CONSUMER_GROUP_RECORD_TYPES,
         **SHARE_GROUP_RECORD_TYPES,
-    }
+    },
+    check_group_record,
 )
 """A record of a type that is not listed is skipped, with a warning."""

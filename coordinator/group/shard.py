@@ -29,7 +29,7 @@ from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.group.share_groups import ShareGroupLimits, ShareGroups
 from shareq.coordinator.ports import GroupSettingsSource, TopicNames
 from shareq.coordinator.record_serde import typed_value
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords
+from shareq.coordinator.shard import AmpleRoom, CoordinatorRecord, CoordinatorResult, InconsistentRecords, LogRoom
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
 from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
@@ -52,7 +52,8 @@ class GroupCoordinatorShard:
 
     `share`, `classic`, `consumer`: the groups of these kinds; `classic_protocol`: what members ask that speak it, of
     whichever kind their group is; `offsets`: what groups have committed.
-    `wall_ms` gives the time of day; for `share_group_count` see `ShareGroups`. `counters` are those of the coordinator.
+    `wall_ms` gives the time of day; for `share_group_count` see `ShareGroups`. `counters` are those of the coordinator;
+    `room` is what one operation may append to its log.
     """
 
     def __init__(
@@ -63,13 +64,17 @@ class GroupCoordinatorShard:
         settings: GroupCoordinatorSettings,
         share_group_count: Callable[[], int] | None = None,
         counters: GroupCounters | None = None,
+        room: LogRoom | None = None,
     ) -> None:
         counters = counters or GroupCounters()
+        room = room or AmpleRoom()
         self._groups: dict[str, Group] = {}
-        self.share = ShareGroups(self._groups, metadata, group_settings, wall_ms, settings.share, share_group_count)
-        self.classic = ClassicGroups(self._groups, wall_ms, settings.classic, counters)
+        self.share = ShareGroups(
+            self._groups, metadata, group_settings, wall_ms, settings.share, room, share_group_count
+        )
+        self.classic = ClassicGroups(self._groups, wall_ms, settings.classic, counters, room)
         self.consumer = ConsumerGroups(
-            self._groups, self.classic, metadata, group_settings, wall_ms, settings.consumer, counters
+            self._groups, self.classic, metadata, group_settings, wall_ms, settings.consumer, counters, room
         )
         self.classic_protocol = ClassicProtocol(self._groups, self.classic, ClassicMembers(self.consumer))
         self.offsets = GroupOffsets(self._groups, self.classic, wall_ms, settings.offsets, counters)
@@ -104,7 +109,8 @@ class GroupCoordinatorShard:
             return CoordinatorResult(Outcome(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
         if not group.is_empty:
             return CoordinatorResult(Outcome(ErrorCode.NON_EMPTY_GROUP, f"Group {group_id} has members."))
-        return CoordinatorResult(Outcome(), self.offsets.tombstones(group_id) + rules.group_tombstones(group))
+        records = self.offsets.tombstones(group_id) + rules.group_tombstones(group)
+        return CoordinatorResult(Outcome(), records, atomic=False)  # the group goes last, however many its offsets are
 
     # News of topics
 
@@ -116,7 +122,8 @@ class GroupCoordinatorShard:
     def topics_deleted(self, topics: Mapping[bytes, str]) -> CoordinatorResult[None]:
         """Topics, id to name, exist no longer."""
         self.topics_changed(topics.values())
-        return CoordinatorResult(None, self.share.topics_deleted(topics) + self.offsets.topics_deleted(topics))
+        records = self.share.topics_deleted(topics) + self.offsets.topics_deleted(topics)
+        return CoordinatorResult(None, records, atomic=False)
 
     def topics(self) -> dict[bytes, str]:
         """The topics, id to name, that groups have share state of or offsets in."""
@@ -161,4 +168,4 @@ class GroupCoordinatorShard:
         records = self.share.on_deadline(now_ms) + self.consumer.on_deadline(now_ms) + classic.records
         if not records:  # those have to be replayed before anything can be told of the groups
             records = self.offsets.on_deadline(now_ms)
-        return CoordinatorResult(None, records, classic.answers)
+        return CoordinatorResult(None, records, classic.answers, atomic=False)

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from shareq.coordinator.group.assignors import NOTHING, Assignment
-from shareq.coordinator.group.groups import GroupKind
+from shareq.coordinator.group.groups import GroupKind, settled_epoch
 from shareq.coordinator.shard import InconsistentRecords
 
 FIRST_EPOCH: Final = 1
@@ -112,6 +112,18 @@ def without(one: TopicsById, other: TopicsById) -> TopicsById:
     """The partitions of `one` that are not in `other`; no topic without partitions."""
     left = {t: topic.partitions - other[t].partitions if t in other else topic.partitions for t, topic in one.items()}
     return {t: replace(one[t], partitions=partitions) for t, partitions in left.items() if partitions}
+
+
+def _within(topics: TopicsById, partitions_of: Callable[[bytes], int | None]) -> TopicsById:
+    """The partitions that there can be; no topic without partitions."""
+    result: dict[bytes, TopicPartitions] = {}
+    for topic_id, topic in topics.items():
+        count = partitions_of(topic_id)
+        if count is not None and max(topic.partitions, default=0) >= count:
+            topic = replace(topic, partitions=topic.partitions & frozenset(range(count)))
+        if topic.partitions:
+            result[topic_id] = topic
+    return result
 
 
 @dataclass(slots=True)
@@ -261,6 +273,27 @@ class ShareGroup:
             self.current.pop(member_id, None)
         else:
             self.current[member_id] = current
+
+    def settle(self, partitions_of: Callable[[bytes], int | None]) -> None:
+        """Make good what is missing in a log of which not every record could be read; nothing is changed otherwise.
+
+        Assignments without their members go. No epoch is behind one that follows from it: where that would have been,
+        the members get a new target. Partitions that a topic never had are not believed; `partitions_of` tells how
+        many there are by topic id, None for a topic that does not exist.
+        """
+        known = self.state_partitions
+        if known is not None:
+            initializing, initialized = (
+                _within(each, partitions_of) for each in (known.initializing, known.initialized)
+            )
+            if (initializing, initialized) != (known.initializing, known.initialized):
+                self.replay_state_partitions(StatePartitions(initializing, initialized, known.deleting))
+        for member_id in self.targets.keys() - self.members.keys():
+            self.replay_target(member_id, None)
+        for member_id in self.current.keys() - self.members.keys():
+            self.replay_current(member_id, None)
+        epochs = [current.member_epoch for current in self.current.values()]
+        self.group_epoch = settled_epoch(self.group_epoch, self.assignment_epoch, epochs)
 
     def replay_state_partitions(self, state_partitions: StatePartitions | None) -> None:
         """ShareGroupStatePartitionMetadata."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shareq.coordinator.group import administration, heartbeat
 from shareq.coordinator.group.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
-from shareq.coordinator.group.deadlines import Deadlines
+from shareq.coordinator.group.deadlines import Deadlines, take_due
 from shareq.coordinator.group.describe import described, not_described
 from shareq.coordinator.group.groups import Client, Group, GroupKind
 from shareq.coordinator.group.heartbeat import HeartbeatPlan, Surroundings, refusal
 from shareq.coordinator.group.records import state_partitions_record
 from shareq.coordinator.group.share_group import Activity, ShareGroup, StatePartitions, TopicsById
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
@@ -47,6 +47,7 @@ class ShareGroups:
         share_settings: ShareGroupSettingsSource,
         wall_ms: Callable[[], int],
         settings: ShareGroupLimits,
+        room: LogRoom,
         count: Callable[[], int] | None = None,
     ) -> None:
         self.settings = settings
@@ -54,6 +55,7 @@ class ShareGroups:
         self._metadata = metadata
         self._share_settings = share_settings
         self._wall_ms = wall_ms
+        self._room = room
         self._count = count or self.count
         self._activity: dict[str, Activity] = {}
         self._sessions: Deadlines[MemberKey] = Deadlines()
@@ -76,8 +78,9 @@ class ShareGroups:
 
         Other operations on the group may come between the phases, also on a shard that was loaded anew. The member's
         session runs from here on. Errors are in the response: INVALID_REQUEST,
-        GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH.
+        GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH. Raises RecordsTooLarge.
         """
+        heartbeat.check_size(request, self._room.most_bytes())
         invalid = heartbeat.request_error(request)
         if invalid is not None:
             return _answered(request, invalid)
@@ -86,9 +89,13 @@ class ShareGroups:
         group = self._joinable(request)
         if isinstance(group, ShareGroupHeartbeatResponse):
             return _answered(request, group)
-        activity = self._activity.setdefault(request.group_id, Activity())
+        activity = self._activity.get(request.group_id) or Activity()
         around = self._surroundings(request.group_id, now_ms)
-        result = heartbeat.begin(group, activity, request, client, around)
+        attempt = replace(activity)
+        result = heartbeat.begin(group, attempt, request, client, around)
+        if result.records and not self._room.fits(result.records):
+            raise RecordsTooLarge
+        self._activity[request.group_id] = attempt
         response = result.response.response
         if response is None or response.error_code == ErrorCode.NONE:
             self._sessions.set((request.group_id, request.member_id), now_ms + around.settings.session_timeout_ms)
@@ -97,7 +104,9 @@ class ShareGroups:
     def finish_heartbeat(
         self, plan: HeartbeatPlan, initialized: bool | None, now_ms: int
     ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
-        """Second phase; see `begin_heartbeat`. Errors: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID when gone meanwhile."""
+        """Second phase; see `begin_heartbeat`. Errors: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID when gone meanwhile.
+        Raises RecordsTooLarge: the next heartbeat tries again.
+        """
         group = self._groups.get(plan.group_id)
         if not isinstance(group, ShareGroup):
             return CoordinatorResult(_group_not_found(plan.group_id, group))
@@ -105,7 +114,11 @@ class ShareGroups:
         around = self._surroundings(plan.group_id, now_ms)
         if plan.member_id in group.members:
             self._sessions.set((plan.group_id, plan.member_id), now_ms + around.settings.session_timeout_ms)
-        return heartbeat.finish(group, activity, plan, initialized, around)
+        result = heartbeat.finish(group, activity, plan, initialized, around)
+        if result.records and not self._room.fits(result.records):
+            activity.metadata_stale, activity.initializing_since_ms = True, None
+            raise RecordsTooLarge
+        return result
 
     def finish_initialization(self, plan: HeartbeatPlan, initialized: bool) -> CoordinatorResult[None]:
         """The late outcome of `plan.initialize`, after `finish_heartbeat(plan, None, now)`."""
@@ -236,24 +249,32 @@ class ShareGroups:
             for group in self._groups.values()
             if isinstance(group, ShareGroup) and group.state_partitions is not None and group.state_partitions.topics()
         ]
-        return CoordinatorResult(None, tuple(state_partitions_record(each, StatePartitions()) for each in gone))
+        records = tuple(state_partitions_record(each, StatePartitions()) for each in gone)
+        return CoordinatorResult(None, records, atomic=False)
 
     # Time
 
     def on_loaded(self, now_ms: int) -> None:
         """Members are as they were; each has a whole session to be heard of."""
         for group in self.all():
+            group.settle(self._partitions_of)
             deadline = now_ms + self._share_settings.share_group(group.group_id).session_timeout_ms
             for member_id in group.members:
                 self._sessions.set((group.group_id, member_id), deadline)
+
+    def _partitions_of(self, topic_id: bytes) -> int | None:
+        topic = self._metadata.topic_by_id(topic_id)
+        return None if topic is None else topic.partitions
 
     def next_deadline_ms(self) -> int | None:
         return self._sessions.next_ms()
 
     def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Members that were not heard of are taken out of their groups."""
+        """Members that were not heard of are taken out of their groups; as many as one append has room for, the others
+        are due at once.
+        """
         by_group: dict[str, list[str]] = {}
-        for group_id, member_id in self._sessions.due(now_ms):
+        for group_id, member_id in take_due(self._sessions, now_ms, self._room.room_bytes()):
             by_group.setdefault(group_id, []).append(member_id)
         records: list[CoordinatorRecord] = []
         for group_id, member_ids in by_group.items():

@@ -16,19 +16,44 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from shareq.coordinator.record_serde import TypedRecordSerde
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.record_serde import TypedRecordSerde, expect
+from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.state_batches import StateBatch
+from shareq.coordinator.share.share_state import UNSET
+from shareq.coordinator.share.state_batches import StateBatch, StateBatchLike
 from shareq.protocol.generated import share_snapshot, share_update
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
+
+PERSISTED_STATES: Final = frozenset((0, 2, 4))  # available, acknowledged, archived; acquired is never persisted
+
+
+def _check(record: CoordinatorRecord) -> None:
+    value = record.value
+    if not isinstance(value, ShareSnapshotValue | ShareUpdateValue):
+        return
+    expect(record, "start offset or count", (value.start_offset, value.delivery_complete_count), UNSET)
+    expect(record, "snapshot epoch", (value.snapshot_epoch,))
+    for batch in value.state_batches:
+        if not is_sound(batch):
+            raise InconsistentRecords(f"a {type(value).__name__} with the batch {batch}")
+
+
+def is_sound(batch: StateBatchLike) -> bool:
+    """Whether a share partition's leader can have written this."""
+    return (
+        0 <= batch.first_offset <= batch.last_offset
+        and batch.delivery_state in PERSISTED_STATES
+        and batch.delivery_count >= 0
+    )
+
 
 SHARE_STATE_SERDE: Final = TypedRecordSerde(
     {
         ShareSnapshotKey.API_KEY: (ShareSnapshotKey, ShareSnapshotValue),
         ShareUpdateKey.API_KEY: (ShareUpdateKey, ShareUpdateValue),
-    }
+    },
+    _check,
 )
 
 # What a record takes at most, to know before encoding whether it fits: batch and record overhead, both type numbers,

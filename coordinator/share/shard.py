@@ -23,6 +23,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import (
     RECORD_OVERHEAD_BYTES,
     STATE_BATCH_BYTES,
+    is_sound,
     snapshot_batches,
     tombstone,
     update_batches,
@@ -54,7 +55,6 @@ from shareq.coordinator.share.state_batches import (
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
 
-_PERSISTED_STATES: Final = frozenset((0, 2, 4))  # available, acknowledged, archived; acquired is never persisted
 _PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can have
 _NO_BATCHES: Final[tuple[StateBatch, ...]] = ()
 
@@ -129,10 +129,12 @@ class ShareCoordinatorShard:
         `again`, if it is known to have been asked before, one of an older epoch, too.
 
         A group coordinator whose record of it failed asks again, with the epoch it has by then. What fetches have made
-        of the state meanwhile, and were answered, must not be wiped. Errors as `initialize`.
+        of the state meanwhile, and were answered, must not be wiped. A state of a newer epoch stays, too: a group whose
+        records were damaged begins again with epoch 2, and has not forgotten what it has finished. Errors as
+        `initialize`.
         """
         state = self._states.get(key)
-        if state is not None and (state.state_epoch == state_epoch or (again and state.state_epoch < state_epoch)):
+        if state is not None and (again or state.state_epoch >= state_epoch):
             return CoordinatorResult(DONE)
         return self.initialize(key, state_epoch, UNSET)
 
@@ -177,7 +179,7 @@ class ShareCoordinatorShard:
         written = state_batches(batches)
         if start_offset < UNSET:
             return _refused(BAD_START_OFFSET)
-        if not all(map(_is_sound, written)):
+        if not all(map(is_sound, written)):
             return _refused(BAD_BATCH)
         stored_start = state.start_offset
         written = combine(written, start_offset if start_offset > stored_start else stored_start)
@@ -224,7 +226,8 @@ class ShareCoordinatorShard:
     def topics_deleted(self, topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
         """Remove every state of topics that were deleted."""
         gone = frozenset(topic_ids)
-        return CoordinatorResult(None, tuple(tombstone(key) for key in self._states if key.topic_id in gone))
+        records = tuple(tombstone(key) for key in self._states if key.topic_id in gone)
+        return CoordinatorResult(None, records, atomic=False)
 
     # CoordinatorShard
 
@@ -243,6 +246,8 @@ class ShareCoordinatorShard:
                 self._forget(key)
 
     def on_loaded(self, now_ms: int) -> None:
+        for state in self._states.values():
+            state.settle()
         self._cold_check_due_ms = now_ms + self.settings.cold_partition_snapshot_interval_ms
 
     def next_deadline_ms(self) -> int | None:
@@ -261,10 +266,10 @@ class ShareCoordinatorShard:
                 continue
             room -= _record_bytes(key, len(state.batches))
             if room < 0 and records:
-                return CoordinatorResult(None, tuple(records))
+                return CoordinatorResult(None, tuple(records), atomic=False)
             records.append(_cold_snapshot(key, state, now))
         self._cold_check_due_ms = now_ms + interval
-        return CoordinatorResult(None, tuple(records))
+        return CoordinatorResult(None, tuple(records), atomic=False)
 
     # Deciding
 
@@ -376,6 +381,7 @@ class ShareCoordinatorShard:
             state = self._states[key] = ShareState(key)
         elif not state.is_cold:
             self._warm -= 1
+        state.has_snapshot = True
         state.snapshot_epoch = value.snapshot_epoch
         state.state_epoch = value.state_epoch
         state.leader_epoch = value.leader_epoch
@@ -402,11 +408,6 @@ def _merged(state: ShareState, written: Sequence[StateBatch], start_offset: int)
     merged = state.batches.copy()
     merge_into(merged, written, max(start_offset, state.start_offset))
     return merged
-
-
-def _is_sound(batch: StateBatch) -> bool:
-    first, last, state, count = batch
-    return 0 <= first <= last and state in _PERSISTED_STATES and count >= 0
 
 
 def _record_bytes(key: SharePartitionKey, batches: int) -> int:

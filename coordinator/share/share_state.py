@@ -19,6 +19,7 @@ class ShareState:
         "batches",
         "create_timestamp_ms",
         "delivery_complete_count",
+        "has_snapshot",
         "highest_leader_epoch",
         "highest_state_epoch",
         "leader_epoch",
@@ -44,7 +45,15 @@ class ShareState:
         self.highest_state_epoch = UNSET
         self.updates = 0  # written since the last snapshot that was due
         self.updated_batches = 0  # in those
+        self.has_snapshot = False  # else only updates were in the log
         self.update_key = ShareUpdateKey(*key)
+
+    def settle(self) -> None:
+        """Make good that the snapshot could not be read: without a start offset from anywhere, the state begins at 0,
+        so that nothing is lost; what was finished, and is not in the updates, is delivered again.
+        """
+        if not self.has_snapshot and self.start_offset == UNSET:
+            self.start_offset = 0
 
     @property
     def is_cold(self) -> bool:

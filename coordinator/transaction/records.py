@@ -16,12 +16,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from shareq.coordinator.record_serde import TypedRecordSerde
+from shareq.coordinator.record_serde import TypedRecordSerde, expect
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.coordinator.transaction.metadata import NO_PRODUCER_ID, TopicPartition, Transaction, TransactionState
 from shareq.protocol.generated.transaction_log import PartitionsSchema, TransactionLogKey, TransactionLogValue
 
-TRANSACTION_SERDE: Final = TypedRecordSerde({TransactionLogKey.API_KEY: (TransactionLogKey, TransactionLogValue)})
+LONGEST_TAGS: Final = 64
+"""Bytes by which the record of a transaction's end may be larger than the one of its last partition, rounded up."""
+
+
+def _check(record: CoordinatorRecord) -> None:
+    value = record.value
+    if not isinstance(value, TransactionLogValue):
+        return
+    expect(record, "producer id or timeout", (value.producer_id, value.transaction_timeout_ms))
+    times = (value.transaction_last_update_timestamp_ms, value.transaction_start_timestamp_ms)
+    expect(record, "producer epoch or time", (value.producer_epoch, *times), -1)
+    for topic in value.transaction_partitions or ():
+        expect(record, "partition", topic.partition_ids)
+
+
+TRANSACTION_SERDE: Final = TypedRecordSerde(
+    {TransactionLogKey.API_KEY: (TransactionLogKey, TransactionLogValue)}, _check
+)
 
 
 def transaction_record(transaction: Transaction, transaction_version: int) -> CoordinatorRecord:

@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords
+from shareq.coordinator.shard import (
+    AmpleRoom,
+    CoordinatorRecord,
+    CoordinatorResult,
+    InconsistentRecords,
+    LogRoom,
+    RecordsTooLarge,
+)
 from shareq.coordinator.transaction import timeouts
 from shareq.coordinator.transaction.add_partitions import add_partitions, verify_partition
 from shareq.coordinator.transaction.describe import TransactionFilter, described, listed, not_described
@@ -31,7 +38,7 @@ from shareq.coordinator.transaction.metadata import (
     TransactionState,
 )
 from shareq.coordinator.transaction.outcome import Decision, ProducerResult, WriteMarkers, markers_of
-from shareq.coordinator.transaction.records import tombstone, transaction_of, transaction_record
+from shareq.coordinator.transaction.records import LONGEST_TAGS, tombstone, transaction_of, transaction_record
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import describe_transactions, list_transactions
 from shareq.protocol.generated.transaction_log import TransactionLogKey, TransactionLogValue
@@ -64,7 +71,10 @@ class TransactionCoordinatorShard:
         new_producer_id: NewProducerId,
         transaction_version: Callable[[], int],
         settings: TransactionCoordinatorSettings,
+        room: LogRoom | None = None,
     ) -> None:
+        """`room`: what one operation may append to the log."""
+        self._room = room or AmpleRoom()
         self._wall_ms = wall_ms
         self._new_producer_id = new_producer_id
         self._transaction_version = transaction_version
@@ -124,14 +134,19 @@ class TransactionCoordinatorShard:
         partitions: Iterable[TopicPartition],
         client_version: int,
     ) -> CoordinatorResult[ErrorCode]:
-        """The partitions belong to the producer's transaction, which begins with them if none is under way."""
+        """The partitions belong to the producer's transaction, which begins with them if none is under way. Raises
+        RecordsTooLarge for more of them than the record of the transaction's end has room for.
+        """
         if not transactional_id:
             return CoordinatorResult(ErrorCode.INVALID_REQUEST)
         transaction = self._transactions.get(transactional_id)
         decision = add_partitions(
             transaction, producer_id, producer_epoch, frozenset(partitions), client_version, self._now(transaction)
         )
-        return CoordinatorResult(decision.error, self._records(decision.transaction))
+        records = self._records(decision.transaction)
+        if records and not self._room.fits(records, spare_bytes=LONGEST_TAGS):
+            raise RecordsTooLarge
+        return CoordinatorResult(decision.error, records)
 
     def verify_partition(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partition: TopicPartition
@@ -189,12 +204,13 @@ class TransactionCoordinatorShard:
             if follows is not None:  # else there is no producer id to be had just now
                 aborted.append(follows)
         records = tuple(record for transaction in aborted for record in self._records(transaction))
-        return CoordinatorResult([markers_of(transaction) for transaction in aborted], records)
+        return CoordinatorResult([markers_of(transaction) for transaction in aborted], records, atomic=False)
 
     def remove_expired(self) -> CoordinatorResult[int]:
         """Forget the ids that nobody used for long; how many those are."""
         gone = timeouts.expired(self._transactions.values(), self._settings.expiration_ms, self._wall_ms())
-        return CoordinatorResult(len(gone), tuple(tombstone(transaction.transactional_id) for transaction in gone))
+        records = tuple(tombstone(transaction.transactional_id) for transaction in gone)
+        return CoordinatorResult(len(gone), records, atomic=False)
 
     def has_ongoing(self) -> bool:
         """Whether anything can time out."""

@@ -275,6 +275,7 @@ LOST: Final = "is lost: not finished"
 BACK: Final = "became"  # an epoch that goes back
 EPOCH_LOST: Final = "was answered epoch"
 GROUP_LOST: Final = "is gone, it was at epoch"
+MEMBER_LOST: Final = "it did not leave, and had time until"
 CORRUPT: Final = "gave CORRUPT_MESSAGE"
 NOT_PERSISTED: Final = "is acknowledged in memory"
 
@@ -301,7 +302,7 @@ FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     group_changed_beside_the_log: ("replayed", BACK),
     last_batch_lost_in_recovery: ("answered or delivered was", "has offsets", EPOCH_LOST, BACK, GROUP_LOST),
     torn_batch_kept_in_recovery: ("CorruptLogError", CORRUPT),
-    answers_before_the_sync: ("answered or delivered was", EPOCH_LOST, BACK, GROUP_LOST),
-    failed_write_answered_as_done: ("answered or delivered was", "it was", EPOCH_LOST, BACK, GROUP_LOST),
+    answers_before_the_sync: ("answered or delivered was", EPOCH_LOST, BACK, GROUP_LOST, MEMBER_LOST),
+    failed_write_answered_as_done: ("answered or delivered was", "it was", EPOCH_LOST, BACK, GROUP_LOST, MEMBER_LOST),
     repeated_batch_appended_again: ("more than once",),
 }

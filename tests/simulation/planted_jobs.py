@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final
 
-from shareq.broker import coordinators, transaction_markers
+from shareq.broker import coordinator_load, transaction_markers
 from shareq.broker.fetch_wait import FetchWaits
 from shareq.broker.group_offsets import GroupOffsetsService
 from shareq.broker.log.cleaner.transactions import TransactionTrace
@@ -138,7 +138,7 @@ def pending_offsets_count_as_stable() -> AbstractContextManager[object]:
 
 
 def markers_are_not_replayed() -> AbstractContextManager[object]:
-    return replaced((coordinators, "_replay_marker", lambda _data, _shard: None))
+    return replaced((coordinator_load, "_replay_marker", lambda _data, _shard: None))
 
 
 def offsets_are_answered_before_they_are_durable() -> AbstractContextManager[object]:

@@ -13,7 +13,6 @@ from typing import Final
 
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.coordinators import CoordinatorLoadError
 from shareq.broker.endpoint import Endpoint
 from shareq.broker.environment import Environment, File
 from shareq.broker.log.manager import (
@@ -122,7 +121,7 @@ def start_broker(env: Environment, config: BrokerConfig, data_dir: str, endpoint
             undo.pop_all()
             undo.callback(broker.close, clean=False)
             broker.start()
-        except (DataFolderInUseError, CorruptLogError, DamagedFolderError, CoordinatorLoadError) as error:
+        except (DataFolderInUseError, CorruptLogError, DamagedFolderError) as error:
             raise ServeError(str(error)) from error
         except OSError as error:
             raise ServeError(f"data folder {data_dir} cannot be used: {error}") from error

@@ -24,6 +24,8 @@ CONSUMER_PROTOCOL_TYPE: Final = "consumer"
 
 NO_ASSIGNMENT: Final = b""
 
+_MEMBER_BYTES: Final = 64  # of a member in a record beside its strings, whose characters take at most 3 bytes
+
 Protocols = tuple[tuple[str, bytes], ...]
 """Names and metadata of a member's protocols, the one it likes best first."""
 
@@ -63,6 +65,12 @@ class ClassicMember:
     assignment: bytes = NO_ASSIGNMENT
     is_new: bool = False
 
+    @property
+    def most_bytes(self) -> int:
+        """What it takes in its group's record at most, without its assignment."""
+        names = (self.member_id, self.instance_id or "", self.client_id, self.client_host)
+        return _MEMBER_BYTES + 3 * sum(map(len, names)) + sum(len(metadata) for _, metadata in self.protocols)
+
     def metadata(self, protocol_name: str | None) -> bytes:
         """What the member said of itself for this protocol. KeyError for one that it does not support."""
         for name, metadata in self.protocols:
@@ -93,6 +101,7 @@ class ClassicGroup:
     """
 
     __slots__ = (
+        "_bytes",
         "_supported",
         "generation",
         "group_id",
@@ -137,6 +146,12 @@ class ClassicGroup:
         self.subscribed_topics: frozenset[str] | None = None
         """Topics that consumers of the generation subscribe to; None while nobody can tell."""
         self._supported: dict[str, int] = {}
+        self._bytes = 0
+
+    @property
+    def most_bytes(self) -> int:
+        """What its members take in its record at most, without their assignments, whatever the protocol is."""
+        return self._bytes
 
     @property
     def protocol_type(self) -> str:
@@ -271,3 +286,4 @@ class ClassicGroup:
             self._supported[name] = self._supported.get(name, 0) + change
             if not self._supported[name]:
                 del self._supported[name]
+        self._bytes += change * member.most_bytes

@@ -14,6 +14,7 @@ from typing import Final
 from shareq.coordinator.group.classic import rebalance
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicMember, ClassicState, Protocols
 from shareq.coordinator.group.classic.records import group_record
+from shareq.coordinator.group.classic.room import check_room
 from shareq.coordinator.group.classic.turn import (
     HEARTBEAT,
     NEW_MEMBER_JOIN_TIMEOUT_MS,
@@ -76,7 +77,8 @@ def request_error(request: JoinGroupRequest, settings: ClassicGroupSettings) -> 
 
 def join(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
     """One JoinGroup. Errors: GROUP_MAX_SIZE_REACHED, INCONSISTENT_GROUP_PROTOCOL, MEMBER_ID_REQUIRED,
-    UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID; while it waits REBALANCE_IN_PROGRESS if it is sent again.
+    UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID; while it waits REBALANCE_IN_PROGRESS if it is sent again. Raises
+    RecordsTooLarge, see `check_room`.
     """
     request = joining.request
     if not _has_room(group, request.member_id, turn.settings.max_size):
@@ -128,6 +130,7 @@ def _join_known(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
     elif group.state is ClassicState.STABLE and unchanged and group.leader_id != member.member_id:
         turn.answer(joining.token, rebalance.joined(group, member.member_id))
     else:  # the leader joins again to have an assignment made anew, for topics that have changed
+        check_room(group, _member(joining, member.member_id), turn.room)
         _update(group, member, joining, turn)
         what = "the leader" if group.leader_id == member.member_id else "member"
         rebalance.prepare_or_complete(
@@ -144,16 +147,9 @@ def _join_static(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
 
 def _add(group: ClassicGroup, joining: Joining, member_id: str, turn: Turn) -> None:
     request = joining.request
-    member = ClassicMember(
-        member_id,
-        request.group_instance_id,
-        joining.client.client_id,
-        joining.client.host,
-        joining.rebalance_timeout_ms,
-        request.session_timeout_ms,
-        joining.protocols,
-        is_new=True,
-    )
+    member = _member(joining, member_id)
+    check_room(group, member, turn.room)
+    member.is_new = True
     if group.state is ClassicState.PREPARING_REBALANCE and group.previous_state is ClassicState.EMPTY:
         group.member_added = True
     group.add(member, request.protocol_type)
@@ -161,6 +157,20 @@ def _add(group: ClassicGroup, joining: Joining, member_id: str, turn: Turn) -> N
     # It cannot send heartbeats, and a connection that is lost while it waits goes unnoticed: a limit of its own.
     turn.expect_heartbeat(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
     rebalance.prepare_or_complete(group, turn, f"member {member_id} joins, client's reason: {joining.reason}")
+
+
+def _member(joining: Joining, member_id: str) -> ClassicMember:
+    """What the member says of itself."""
+    request = joining.request
+    return ClassicMember(
+        member_id,
+        request.group_instance_id,
+        joining.client.client_id,
+        joining.client.host,
+        joining.rebalance_timeout_ms,
+        request.session_timeout_ms,
+        joining.protocols,
+    )
 
 
 def _update(group: ClassicGroup, member: ClassicMember, joining: Joining, turn: Turn) -> None:
@@ -172,6 +182,9 @@ def _replace(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
     """A static member that has started anew: its old id is fenced."""
     instance_id = joining.request.group_instance_id or ""
     old_id, leader_before = group.static_members[instance_id], group.leader_id
+    comer = _member(joining, joining.new_member_id)
+    comer.assignment = group.members[old_id].assignment
+    check_room(group, comer, turn.room)
     turn.answer_join(group, old_id, join_refusal(ErrorCode.FENCED_INSTANCE_ID, old_id))
     turn.answer_sync(group, old_id, sync_refusal(ErrorCode.FENCED_INSTANCE_ID))
     turn.forget_heartbeat(group, old_id)

@@ -88,6 +88,8 @@ def restored(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
         )
         group.add(member, value.protocol_type)
     if group.members:
+        if group.leader_id not in group.members:  # of a member that is gone; no coordinator writes that
+            group.leader_id = next(iter(group.members))
         group.state = ClassicState.STABLE
         group.protocol_name = value.protocol or ""
     group.subscribed_topics = subscribed_topics(group)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from shareq.coordinator.group.classic import rebalance
 from shareq.coordinator.group.classic.group import NO_ASSIGNMENT, ClassicGroup, ClassicState
 from shareq.coordinator.group.classic.records import group_record
 from shareq.coordinator.group.classic.turn import Turn, member_error, sync_refusal
+from shareq.coordinator.shard import CoordinatorRecord, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -16,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 def sync(group: ClassicGroup, request: SyncGroupRequest, token: int, turn: Turn) -> None:
     """One SyncGroup. Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL,
-    REBALANCE_IN_PROGRESS.
+    REBALANCE_IN_PROGRESS. Raises RecordsTooLarge.
     """
     error = _error(group, request)
     if error is not ErrorCode.NONE:
@@ -24,10 +27,11 @@ def sync(group: ClassicGroup, request: SyncGroupRequest, token: int, turn: Turn)
         return
     member_id = request.member_id
     if group.state is ClassicState.COMPLETING_REBALANCE:
+        assignment = _assignment(group, request, turn) if group.leader_id == member_id else None
         turn.await_sync(group, member_id, token)
         _has_synced(group, member_id, turn)
-        if group.leader_id == member_id:
-            _assign(group, request, turn)
+        if assignment is not None:
+            _assign(group, assignment, turn)
     else:
         _has_synced(group, member_id, turn)
         turn.answer(token, _assigned(group, member_id))
@@ -54,15 +58,31 @@ def _has_synced(group: ClassicGroup, member_id: str, turn: Turn) -> None:
         rebalance.end_sync_phase(group, turn)
 
 
-def _assign(group: ClassicGroup, request: SyncGroupRequest, turn: Turn) -> None:
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    """What the leader brings, by member id, and the group's record with it."""
+
+    by_member: Mapping[str, bytes]
+    record: CoordinatorRecord
+
+
+def _assignment(group: ClassicGroup, request: SyncGroupRequest, turn: Turn) -> _Assignment:
+    by_member = {each.member_id: each.assignment for each in request.assignments}
+    record = group_record(group, by_member)
+    if not turn.room.fits((record,)):
+        raise RecordsTooLarge
+    return _Assignment(by_member, record)
+
+
+def _assign(group: ClassicGroup, assignment: _Assignment, turn: Turn) -> None:
     """The group is Stable once this is written; until then nobody hears of it."""
-    assignments = {each.member_id: each.assignment for each in request.assignments}
+    assignments = assignment.by_member
     without = [member_id for member_id in group.members if not assignments.get(member_id)]
     if without:
         logger.info(
             "classic group %s: generation %d leaves %s without assignment", group.group_id, group.generation, without
         )
-    turn.records.append(group_record(group, assignments))
+    turn.records.append(assignment.record)
     group.move_to(ClassicState.STABLE, turn.wall_ms)
     turn.counters.classic_rebalances += 1
     for member in list(group.members.values()):

@@ -8,7 +8,7 @@ from typing import Final
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicMember
 from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.deadlines import Deadlines
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LateAnswer
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LateAnswer, LogRoom
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.sync_group import SyncGroupResponse
@@ -42,7 +42,7 @@ class ClassicGroupSettings:
 @dataclass(frozen=True, slots=True)
 class Turn:
     """`now_ms` is monotonic, `wall_ms` the time of day. `timers` belong to all classic groups of the shard, `counters`
-    to all groups of the coordinator; `records` and `answers` are this operation's.
+    to all groups of the coordinator; `records` and `answers` are this operation's, `room` is what it may append.
     """
 
     settings: ClassicGroupSettings
@@ -50,6 +50,7 @@ class Turn:
     counters: GroupCounters
     now_ms: int
     wall_ms: int
+    room: LogRoom
     records: list[CoordinatorRecord] = field(default_factory=list)
     answers: list[LateAnswer] = field(default_factory=list)
 

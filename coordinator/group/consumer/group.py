@@ -13,7 +13,7 @@ from typing import Final
 from shareq.coordinator.group.assignors import NOTHING, Assignment
 from shareq.coordinator.group.consumer.member import ConsumerMember, CurrentAssignment, PartitionEpochs
 from shareq.coordinator.group.consumer.patterns import PatternMatches
-from shareq.coordinator.group.groups import GroupKind
+from shareq.coordinator.group.groups import GroupKind, settled_epoch
 from shareq.coordinator.shard import InconsistentRecords
 
 FIRST_EPOCH: Final = 1
@@ -206,6 +206,15 @@ class ConsumerGroup:
             self.resolved.pop(regex, None)
         else:
             self.resolved[regex] = resolved
+
+    def settle(self) -> None:
+        """As `ShareGroup.settle`."""
+        for member_id in self.targets.keys() - self.members.keys():
+            self.replay_target(member_id, None)
+        for member_id in self.current.keys() - self.members.keys():
+            self.replay_current(member_id, None)
+        epochs = [current.member_epoch for current in self.current.values()]
+        self.group_epoch = settled_epoch(self.group_epoch, self.assignment_epoch, epochs)
 
     def is_disposable(self) -> bool:
         """Nothing is left but the group's own record. Compaction may have taken the assignment's record together with

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH
+from shareq.coordinator.shard import RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -32,6 +33,12 @@ class Refused(Exception):
 def refusal(error: ErrorCode, message: str) -> ConsumerGroupHeartbeatResponse:
     """An answer that only says why not."""
     return ConsumerGroupHeartbeatResponse(error_code=error, error_message=message)
+
+
+def check_size(request: ConsumerGroupHeartbeatRequest, most_bytes: int) -> None:
+    """Raises RecordsTooLarge, before anything is done for it, for names that no record of the log has room for."""
+    if sum(map(len, request.subscribed_topic_names or ())) > most_bytes:
+        raise RecordsTooLarge
 
 
 def check(request: ConsumerGroupHeartbeatRequest, version: int, assignors: Sequence[str]) -> None:

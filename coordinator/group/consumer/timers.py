@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.coordinator.group.deadlines import Deadlines
+from shareq.coordinator.group.deadlines import Deadlines, take_due
 
 TimerKey = tuple[str, str, str]
 """What is due, group id and member id."""
@@ -46,9 +46,9 @@ class MemberTimers:
         for what in (SESSION, REBALANCE, JOIN, SYNC):
             self.clear(what, group_id, member_id)
 
-    def due(self, now_ms: int) -> list[TimerKey]:
-        """Take out what is due at `now_ms` or before, the earliest first."""
-        return self._deadlines.due(now_ms)
+    def due(self, now_ms: int, room_bytes: int) -> list[TimerKey]:
+        """Take out what is due at `now_ms` or before, the earliest first: see `take_due`."""
+        return take_due(self._deadlines, now_ms, room_bytes)
 
     def next_ms(self) -> int | None:
         return self._deadlines.next_ms()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 from shareq.coordinator.group.assignors import Assignment
 from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE
@@ -51,6 +52,7 @@ class ClassicMembers:
         INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED, MEMBER_ID_REQUIRED, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
 
         The group becomes a classic group if the member takes the place of the last one that speaks KIP-848's protocol.
+        Raises RecordsTooLarge.
         """
         settings, policy = self._consumer.settings, self._consumer.conversions.policy
         try:
@@ -68,7 +70,8 @@ class ClassicMembers:
         sender = classic_joining.sender_of(group, joining)
         member = classic_joining.joined_member(sender.member, joining, subscription)
         draft = Draft(group, sender, member, around)
-        draft.update_epoch(self._consumer.activity(group.group_id))
+        activity = replace(self._consumer.activity(group.group_id))
+        draft.update_epoch(activity)
         owned = classic_joining.owned_partitions(subscription, around.metadata)
         replaced = None if member.instance_id is None else group.static_member(member.instance_id)
         if replaced is not None and self._consumer.conversions.downgrades_by(group, replaced):
@@ -76,8 +79,10 @@ class ClassicMembers:
         else:
             after = draft.step(*draft.retarget(), owned)
             records, response = tuple(draft.records), _joined(member, after)
+            self._consumer.check_room(records)
             self._set_timers(draft, joining, now_ms)
             self._consumer.counters.consumer_rebalances += draft.bumped
+        self._consumer.note_activity(group.group_id, activity)
         return _answer(joining.token, response, records)
 
     def _set_timers(self, draft: Draft, joining: Joining, now_ms: int) -> None:

@@ -20,7 +20,7 @@ from shareq.coordinator.group.migration.downgrade import downgrade_records, down
 from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.coordinator.group.migration.upgrade import check_upgrade, upgraded
 from shareq.coordinator.ports import MetadataImage
-from shareq.coordinator.shard import CoordinatorRecord, LateAnswer
+from shareq.coordinator.shard import CoordinatorRecord, LateAnswer, LogRoom, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 
 logger = logging.getLogger(__name__)
@@ -42,8 +42,10 @@ class Conversions:
         metadata: MetadataImage,
         timers: MemberTimers,
         policy: MigrationPolicy,
+        room: LogRoom,
     ) -> None:
         self.policy = policy
+        self._room = room
         self._groups = groups
         self._classic = classic
         self._metadata = metadata
@@ -86,15 +88,23 @@ class Conversions:
 
     def without(self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int) -> tuple[CoordinatorRecord, ...]:
         """Take members out, whether they left or were fenced. Those who are left are a classic group if they all speak
-        its protocol, and rebalance.
+        its protocol, and rebalance; it stays a consumer group if the record of a classic group would be too large.
+        Raises RecordsTooLarge.
         """
-        for member_id in member_ids:
-            self._timers.forget(group.group_id, member_id)
         left = len(group.members) - len(member_ids)
         if left > 0 and self._may_downgrade(group, member_ids, left):
-            records, _ = self.downgrade(group, member_ids, None, "members left", now_ms)
-            return records
-        return fence(group, member_ids, self._metadata)
+            try:
+                records, _ = self.downgrade(group, member_ids, None, "members left", now_ms)
+            except RecordsTooLarge:
+                logger.info("consumer group %s: stays one, too large for a classic group's record", group.group_id)
+            else:
+                return records
+        records = fence(group, member_ids, self._metadata)
+        if not self._room.fits(records):
+            raise RecordsTooLarge
+        for member_id in member_ids:
+            self._timers.forget(group.group_id, member_id)
+        return records
 
     def downgrades_by(self, group: ConsumerGroup, replaced: ConsumerMember) -> bool:
         """Whether it becomes a classic group when a member of that protocol takes this static member's place."""
@@ -110,11 +120,13 @@ class Conversions:
         now_ms: int,
     ) -> tuple[tuple[CoordinatorRecord, ...], ClassicGroup]:
         """The classic group takes the consumer group's place; for `gone` and `successor` see `downgrade.downgraded`.
-        `reason`: why its members rebalance; None: they need not.
+        `reason`: why its members rebalance; None: they need not. Raises RecordsTooLarge.
         """
         turn = self._classic.turn(now_ms)
         classic = downgraded(group, gone, successor, self._metadata, turn.wall_ms)
         turn.records.extend(downgrade_records(group, classic, rebalances=reason is not None))
+        if not self._room.fits(turn.records):
+            raise RecordsTooLarge
         for member_id in group.members:
             self._timers.forget(group.group_id, member_id)
         self._groups[group.group_id] = classic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shareq.broker.coordinators import MAX_BATCH_BYTES
+from shareq.broker.coordinator_batches import MAX_BATCH_BYTES
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import decode_records

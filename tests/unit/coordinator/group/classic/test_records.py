@@ -12,7 +12,7 @@ from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.share_group import ShareGroup
-from shareq.coordinator.shard import InconsistentRecords
+from shareq.coordinator.shard import AmpleRoom, InconsistentRecords
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 
 KEY = bytes.fromhex("0002 0001 67")
@@ -97,7 +97,7 @@ def test_a_simple_group_has_no_type() -> None:
 
 def test_a_group_of_another_kind_has_no_classic_record() -> None:
     groups: dict[str, Group] = {"g": ShareGroup("g")}
-    classic = ClassicGroups(groups, lambda: 0, ClassicGroupSettings(), GroupCounters())
+    classic = ClassicGroups(groups, lambda: 0, ClassicGroupSettings(), GroupCounters(), AmpleRoom())
     classic.replay(GroupMetadataKey("g"), None)
     assert "g" in groups
     with pytest.raises(InconsistentRecords):

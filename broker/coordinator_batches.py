@@ -1,0 +1,108 @@
+"""Which records a coordinator may append together: what is appended can always be loaded again.
+
+An operation's records go into one batch of at most the topic's `max.message.bytes`, compressed as they are stored
+(Apache Kafka: CoordinatorRuntime). An operation that takes more fails, and nothing else does. The log's readers take no
+more than `MAX_DECOMPRESSED_BYTES` of records from a batch, so a larger property does not count in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from shareq.coordinator.shard import CoordinatorRecord, RecordSerde
+from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch
+from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, Compression
+
+__all__ = ["MAX_BATCH_BYTES", "BatchLimit", "CoordinatorLogSettings", "LogBatchRoom", "encoded_bytes", "parts_of"]
+
+MAX_BATCH_BYTES: Final = 900_000  # operations that share a batch; below the 1 MiB that readers of such topics expect
+RECORD_OVERHEAD: Final = 32  # varints and deltas around one key and value, rounded up
+LOAD_BUFFER_BYTES: Final = 5_242_880  # the default of share.coordinator.load.buffer.size
+
+MOST_BYTES_TO_COMPRESS: Final = 16 * 1024 * 1024
+"""Records that are larger than this and than a batch are refused without trying how small they can be made: that would
+hold up everybody else.
+"""
+
+
+class CoordinatorLogSettings(NamedTuple):
+    """How a coordinator writes and reads its topic: the codec of its batches, the bytes it loads at a time, and the
+    size that a batch may have whatever the topic's `max.message.bytes` is.
+
+    The properties are read once, at the start.
+    """
+
+    compression: Compression = Compression.NONE
+    load_buffer_bytes: int = LOAD_BUFFER_BYTES
+    least_max_batch_bytes: int = 0
+
+
+class BatchLimit(NamedTuple):
+    """What one batch may be: `max_bytes` with its header, as it is stored."""
+
+    max_bytes: int
+    compression: Compression
+
+    @classmethod
+    def of(cls, settings: CoordinatorLogSettings, max_message_bytes: int) -> BatchLimit:
+        """`max_message_bytes`: the topic's `max.message.bytes` as it is now."""
+        wanted = max(max_message_bytes, settings.least_max_batch_bytes)
+        return cls(min(wanted, MAX_DECOMPRESSED_BYTES), settings.compression)
+
+    @property
+    def shared_bytes(self) -> int:
+        """The bytes up to which operations share a batch, by `encoded_bytes`."""
+        return min(MAX_BATCH_BYTES, self.max_bytes - HEADER_SIZE)
+
+    @property
+    def most_bytes(self) -> int:
+        """Keys and values of more bytes are refused, whatever they could be compressed to."""
+        compressed = self.compression is not Compression.NONE
+        return max(MOST_BYTES_TO_COMPRESS, self.max_bytes) if compressed else self.max_bytes
+
+    def takes(self, records: Sequence[RecordData]) -> bool:
+        """Whether the records fit into one batch."""
+        most = encoded_bytes(records)
+        if most + HEADER_SIZE <= self.max_bytes:
+            return True
+        least = most - RECORD_OVERHEAD * len(records)
+        if least > self.most_bytes:
+            return False
+        return len(build_batch(records, timestamp_ms=0, compression=self.compression)) <= self.max_bytes
+
+
+class LogBatchRoom:
+    """A `LogRoom` of one coordinator's topic. `limit` gives the limit as it is now."""
+
+    def __init__(self, serde: RecordSerde, limit: Callable[[], BatchLimit]) -> None:
+        self._serde = serde
+        self._limit = limit
+
+    def room_bytes(self) -> int:
+        return self._limit().shared_bytes
+
+    def most_bytes(self) -> int:
+        return self._limit().most_bytes
+
+    def fits(self, records: Sequence[CoordinatorRecord], *, spare_bytes: int = 0) -> bool:
+        limit = self._limit()
+        limit = limit._replace(max_bytes=limit.max_bytes - spare_bytes)
+        return limit.takes([RecordData(*self._serde.encode(record)) for record in records])
+
+
+def encoded_bytes(records: Sequence[RecordData]) -> int:
+    """The size of the records in a batch without compression, rounded up."""
+    return sum(len(data.key or b"") + len(data.value or b"") + RECORD_OVERHEAD for data in records)
+
+
+def parts_of(records: Sequence[RecordData], max_bytes: int) -> Iterator[Sequence[RecordData]]:
+    """The records in order, cut into parts of at most `max_bytes` by `encoded_bytes`; a larger record is alone."""
+    first, size = 0, 0
+    for at, data in enumerate(records):
+        of_this = encoded_bytes((data,))
+        if at > first and size + of_this > max_bytes:
+            yield records[first:at]
+            first, size = at, 0
+        size += of_this
+    yield records[first:]
