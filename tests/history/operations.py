@@ -1,0 +1,284 @@
+"""What clients did and what they were answered: the history that the checker judges. Nothing here knows the broker.
+
+An operation has two ends: when the client began it, and when the answer was there. Its outcome is
+
+    OK      answered, and took effect
+    FAIL    did certainly not take effect, and never will
+    INFO    unknown: the answer was cut off. It may have taken effect, or may do so later.
+
+Times are nanoseconds of one clock. Offsets are inclusive unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Final, NamedTuple
+
+
+class Outcome(Enum):
+    OK = "ok"
+    FAIL = "fail"
+    INFO = "info"
+
+
+class Place(NamedTuple):
+    """One partition of one incarnation of a topic: `topic` is the id, which no other topic ever has."""
+
+    topic: str
+    partition: int
+
+
+class Record(NamedTuple):
+    """A record that was sent or read. `value` is unique in the history; `offset` None where it is not known."""
+
+    place: Place
+    value: str
+    offset: int | None = None
+    key: str | None = None
+
+
+class Delivery(NamedTuple):
+    """One record that a member of a share group acquired.
+
+    `times` is the delivery count; `value` None where the answer did not carry the record.
+    """
+
+    place: Place
+    offset: int
+    times: int
+    value: str | None = None
+
+
+class AckType(Enum):
+    """How a share group's member answers a record that it acquired."""
+
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+
+
+class Ack(NamedTuple):
+    """The answer to one record."""
+
+    place: Place
+    offset: int
+    type: AckType
+
+
+FINAL: Final = frozenset({AckType.ACCEPT, AckType.REJECT})
+"""What ends a record's life in the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Records sent and read by one operation, in order. `transactional`: all or nothing, with `writes`.
+
+    `writes` sets registers (a committed offset, say), `observed` is what reads of registers returned; None: not there.
+    `read_committed`: the isolation of the reads.
+    """
+
+    sends: tuple[Record, ...] = ()
+    reads: tuple[Record, ...] = ()
+    writes: Mapping[str, str | None] = field(default_factory=dict)
+    observed: Mapping[str, str | None] = field(default_factory=dict)
+    transactional: bool = False
+    read_committed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Seek:
+    """The process reads these places from a new position on; what it read before does not count for its order."""
+
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trim:
+    """Records below `before` are deleted on request."""
+
+    place: Place
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A topic. `compacted`: a record may go when a later one has its key. `shrinks`: old records go by size or age."""
+
+    name: str
+    topic: str
+    partitions: int
+    compacted: bool = False
+    shrinks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """A topic, all of its partitions."""
+
+    name: str
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where a log was seen to start, and its end (exclusive)."""
+
+    place: Place
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """All that a log has: every record that readers of committed records see, from its start to its end (exclusive)."""
+
+    place: Place
+    start: int
+    end: int
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """What a member of a share group was handed."""
+
+    group: str
+    member: str
+    deliveries: tuple[Delivery, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """What a member answered, and the broker took (OK), refused (FAIL)."""
+
+    group: str
+    member: str
+    acks: tuple[Ack, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Departed:
+    """The member's session ended: what it held is free again."""
+
+    group: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShareReset:
+    """An administrator set where the group goes on, or deleted that; `start` None: deleted."""
+
+    group: str
+    place: Place
+    start: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShareStart:
+    """Where the group was seen to start."""
+
+    group: str
+    place: Place
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShareDrained:
+    """The group was handed everything that it still had to do: nothing more comes."""
+
+    group: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """The broker's process ended without notice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The broker answered something that only lost state explains; `what` says which."""
+
+    what: str
+
+
+Value = (
+    Transfer
+    | Seek
+    | Trim
+    | Created
+    | Deleted
+    | Bounds
+    | Drained
+    | Acquired
+    | Acknowledged
+    | Departed
+    | ShareReset
+    | ShareStart
+    | ShareDrained
+    | Killed
+    | Refused
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call of one process. `completed` is None when no answer ever came; the outcome is INFO then."""
+
+    process: str
+    invoked: int
+    completed: int | None
+    outcome: Outcome
+    value: Value
+
+    @property
+    def end(self) -> float:
+        """When it was over at the latest."""
+        return float("inf") if self.completed is None or self.outcome is Outcome.INFO else self.completed
+
+    def is_before(self, other: Operation) -> bool:
+        """Whether it was answered before the other one began."""
+        return self.end < other.invoked
+
+
+@dataclass(frozen=True, slots=True)
+class ShareRules:
+    """What a share group was told to keep to. `lock_ns`: how long an acquired record belongs to its member."""
+
+    lock_ns: int
+    delivery_limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Operations, by the time they began."""
+
+    operations: Sequence[Operation]
+    rules: Mapping[str, ShareRules] = field(default_factory=dict)
+
+    def until(self, moment: int) -> History:
+        """What had been answered by `moment`; what was under way is unknown, what began later never was."""
+        return replace(self, operations=[_cut(one, moment) for one in self.operations if one.invoked <= moment])
+
+    def then(self, later: Iterable[Operation]) -> History:
+        """Followed by more operations."""
+        every = [*self.operations, *later]
+        every.sort(key=lambda one: one.invoked)
+        return replace(self, operations=every)
+
+
+def _cut(one: Operation, moment: int) -> Operation:
+    if one.completed is None or one.completed <= moment:
+        return one
+    return replace(one, completed=None, outcome=Outcome.INFO, value=_unanswered(one.value))
+
+
+def _unanswered(value: Value) -> Value:
+    """Without what only the answer said: a record's offset, what was read."""
+    if isinstance(value, Transfer):
+        return replace(value, sends=tuple(one._replace(offset=None) for one in value.sends), reads=(), observed={})
+    if isinstance(value, Acquired):
+        return replace(value, deliveries=())
+    return value

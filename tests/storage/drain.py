@@ -1,0 +1,122 @@
+"""The end of a run: everything that the broker has is read, and every share group is worked off."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Final
+
+from tests.history.operations import Ack, AckType, Drained, Place, Refused, ShareDrained
+from tests.storage.fetching import EARLIEST, Reader
+from tests.storage.links import Unreadable
+from tests.storage.looking import Looker
+from tests.storage.members import ShareMember
+from tests.storage.scene import (
+    GROUP_TOPICS,
+    JOB_GROUP,
+    LOCK_MS,
+    PLAIN,
+    PLANS,
+    SIMPLE_GROUP,
+    TRANSACTIONAL_IDS,
+    Scene,
+)
+from tests.support.transactor import Transactor
+
+PATIENCE_S: Final = 20.0
+_NAME: Final = "drain"
+
+
+class Drain:
+    """`settled`: whether locks may still be held, so that a share group has to be waited for."""
+
+    def __init__(self, scene: Scene, *, settled: bool) -> None:
+        scene.stop = threading.Event()
+        self._scene = scene
+        self._settled = settled
+        self._link = scene.link(_NAME)
+        self._looker = Looker(scene, self._link, _NAME)
+
+    def all(self) -> None:
+        """Note what is left. Raises nothing of the broker's: what it refuses is noted, too."""
+        self._end_transactions()
+        self._looker.topics()
+        self._looker.config(PLAIN.name, "retention.ms")
+        for group in (SIMPLE_GROUP, JOB_GROUP):
+            self._offsets(group)
+        for place in self._scene.places(*PLANS):
+            self._log(place)
+        for group in GROUP_TOPICS:
+            self._looker.share_starts(group)
+            self._group(group)
+            self._looker.share_starts(group)
+        self._link.drop()
+
+    def _refused(self, what: str) -> None:
+        self._scene.recorder.ok(_NAME, self._scene.recorder.now(), Refused(what))
+
+    def _end_transactions(self) -> None:
+        """A new incarnation of each producer: open transactions are aborted, decided ones finished."""
+        for transactional_id in TRANSACTIONAL_IDS:
+            deadline = time.monotonic() + PATIENCE_S
+            while error := Transactor(self._link, transactional_id=transactional_id).init():
+                if time.monotonic() > deadline:
+                    self._refused(f"init of {transactional_id}: {error.name}")
+                    break
+                time.sleep(0.02)
+
+    def _offsets(self, group: str) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._looker.offsets(group):
+            if time.monotonic() > deadline:
+                self._refused(f"the offsets of {group} stay unstable")
+                return
+            time.sleep(0.02)
+
+    def _log(self, place: Place) -> None:
+        reader = Reader(self._scene, self._link, self._scene.rng(_NAME), read_committed=True)
+        invoked = self._scene.recorder.now()
+        first = reader.offset(place, EARLIEST)
+        if first is None:
+            self._refused(f"{place} has no start")
+            return
+        deadline = time.monotonic() + PATIENCE_S
+        records, start, end = [], first, first + 1
+        reader.positions[place] = first
+        while reader.positions.get(place, -1) < end:
+            try:
+                got = reader.read(place, 1 << 20)
+            except Unreadable as error:
+                self._refused(str(error))
+                return
+            if got is None:  # retention moved the start
+                records = []
+                continue
+            records += got.records
+            start, end = got.start, got.end
+            if time.monotonic() > deadline:
+                self._refused(f"{place}: stable up to {got.stable} of {end}, an open transaction hangs")
+                return
+        self._scene.recorder.ok(_NAME, invoked, Drained(place, min(start, first), end, tuple(records)))
+
+    def _group(self, group: str) -> None:
+        """Accept everything that the group is still handed."""
+        member = ShareMember(self._scene, f"{_NAME}-{group}", group)
+        places = self._scene.places(*GROUP_TOPICS[group])
+        member.heartbeat()
+        quiet_since, began = time.monotonic(), time.monotonic()
+        need_s = 0.0 if self._settled else LOCK_MS / 1000 + 0.5
+        empty = 0
+        while empty < 3 or time.monotonic() - quiet_since < need_s:
+            deliveries = member.fetch(places, 500, 0 if self._settled else 100)
+            if deliveries:
+                member.acknowledge([Ack(one.place, one.offset, AckType.ACCEPT) for one in deliveries])
+                quiet_since, empty = time.monotonic(), 0
+            else:
+                empty += 1
+            if time.monotonic() - began > PATIENCE_S * 3:
+                self._refused(f"{group} is handed records without an end")
+                return
+        member.leave()
+        for place in places:
+            self._scene.recorder.ok(_NAME, self._scene.recorder.now(), ShareDrained(group, place))

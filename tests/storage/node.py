@@ -1,0 +1,127 @@
+"""A broker process that is started, killed at any moment, also while it starts, and started again on the same port."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+START_TIMEOUT_S: Final = 60.0
+_READY: Final = re.compile(rb"listening on ([^,]+):(\d+)")
+
+
+class StartRefused(Exception):
+    """The broker ended instead of listening; the text has what it said."""
+
+
+def free_port() -> int:
+    """A port that nobody has now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass(slots=True)
+class Node:
+    """One data folder and the broker on it. `prefix`: a command to run it under; `module`: what to run."""
+
+    data_dir: Path
+    settings: Mapping[str, str]
+    module: str = "shareq.broker"
+    prefix: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+    pid: int = 0
+    """Of the broker itself, also when it runs under another command; 0 before it is known."""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return "127.0.0.1", self.port
+
+    @property
+    def log_path(self) -> Path:
+        return self.data_dir.with_name(self.data_dir.name + ".log")
+
+    def log_tail(self, lines: int = 15) -> str:
+        text = self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+        return "\n".join(text.splitlines()[-lines:])
+
+    def spawn(self) -> None:
+        """Start it, and do not wait until it listens."""
+        command = [*self.prefix, sys.executable, "-m", self.module, "serve"]
+        command += ["--listen", f"127.0.0.1:{self.port}", "--data-dir", str(self.data_dir)]
+        for name, value in self.settings.items():
+            command += ["--set", f"{name}={value}"]
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self.environment}
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, env=environment
+            )
+        self.pid = self.process.pid
+
+    def wait_ready(self) -> float:
+        """Wait until it listens; the seconds that took. Raises StartRefused."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        began, said = time.monotonic(), b""
+        while not _READY.search(said):
+            left = began + START_TIMEOUT_S - time.monotonic()
+            readable = select.select([self.process.stdout], [], [], max(0, left))[0]
+            part = os.read(self.process.stdout.fileno(), 4096) if readable else b""
+            if not part:
+                self.kill()
+                raise StartRefused(self.log_tail())
+            said += part
+        if self.prefix:
+            self.pid = _only_child(self.process.pid)
+        return time.monotonic() - began
+
+    def start(self) -> float:
+        self.spawn()
+        return self.wait_ready()
+
+    def kill(self) -> None:
+        """SIGKILL, to the broker first where it runs under another command."""
+        if self.process is None:
+            return
+        for pid in {self.pid, self.process.pid} if not self.prefix else {self.pid}:
+            _end(pid, signal.SIGKILL)
+        self._gone()
+
+    def stop(self) -> None:
+        """SIGTERM, and wait until it has ended."""
+        if self.process is not None:
+            _end(self.pid, signal.SIGTERM)
+            self._gone()
+
+    def _gone(self) -> None:
+        assert self.process is not None
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        self.process, self.pid = None, 0
+
+
+def _end(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _only_child(pid: int) -> int:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(children[0]) if children else pid

@@ -1,0 +1,57 @@
+"""`python -m tests.storage_kills`: a broker under mixed load, killed again and again. Exit code 1 for any anomaly."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.storage.kills import Round, RoundResult
+from tests.storage.kills_report import BEGIN, END, markdown, write_json
+from tests.support.documents import write_between
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.storage_kills", description=__doc__)
+    parser.add_argument("--kills", type=int, default=50, help="in all (default 50)")
+    parser.add_argument("--per-round", type=int, default=25, help="of one data folder (default 25)")
+    parser.add_argument("--seed", type=int, default=1, help="of the first round; each has the next (default 1)")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where folders of failed rounds are copied to")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON, too")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    options = parser.parse_args(arguments)
+    results: list[RoundResult] = []
+    left = options.kills
+    while left > 0:
+        seed = options.seed + len(results)
+        result = Round(seed, min(left, options.per_round), tell=_tell, keep=options.keep).run()
+        results.append(result)
+        left -= options.per_round
+        _tell(_told(result))
+    lines = markdown(results)
+    print("\n".join(lines))
+    if options.json is not None:
+        write_json(options.json, results)
+    if options.write is not None:
+        write_between(options.write, BEGIN, END, lines)
+    return 0 if all(one.sound for one in results) else 1
+
+
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
+def _told(result: RoundResult) -> str:
+    """A line, and one for each thing that went wrong."""
+    lines = [
+        f"seed {result.seed}: {result.kills} kills, {result.operations:,} operations, "
+        f"refused {result.refused}, anomalies {len(result.anomalies)}, {result.took_s:.0f} s"
+    ]
+    lines += [f"  {anomaly}" for anomaly in result.anomalies[:12]]
+    lines += [f"  {failure}" for failure in result.failures[:5]]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
