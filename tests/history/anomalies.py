@@ -45,6 +45,8 @@ class Anomaly:
 
     analysis: Analysis
     text: str
+    subject: str = ""
+    """The value or the register that it is about, where there is one."""
 
     def __str__(self) -> str:
         return f"{self.analysis.value}: {self.text}"

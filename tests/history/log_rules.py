@@ -56,9 +56,9 @@ def lost_writes(index: Index) -> Iterator[Anomaly]:
             continue
         log = index.logs[place]
         if log.drained is not None or offset <= log.highest_read:
-            yield Anomaly(Analysis.LOST_WRITE, f"{place} at {offset}: {value}")
+            yield Anomaly(Analysis.LOST_WRITE, f"{place} at {offset}: {value}", value)
         else:
-            yield Anomaly(Analysis.UNSEEN, f"{place} at {offset}: {value}")
+            yield Anomaly(Analysis.UNSEEN, f"{place} at {offset}: {value}", value)
 
 
 def _offset(index: Index, record: Record) -> int | None:

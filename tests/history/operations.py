@@ -52,8 +52,9 @@ class Delivery(NamedTuple):
 
 
 class AckType(Enum):
-    """How a share group's member answers a record that it acquired."""
+    """How a share group's member answers a record that it acquired; GAP: there was none at that offset."""
 
+    GAP = 0
     ACCEPT = 1
     RELEASE = 2
     REJECT = 3

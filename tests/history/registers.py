@@ -29,7 +29,8 @@ def lost_updates(index: Index) -> Iterator[Anomaly]:
                 candidates = _candidates(writes[name], one)
                 if value not in candidates:
                     shown = ", ".join(sorted(map(str, candidates)))
-                    yield Anomaly(Analysis.LOST_UPDATE, f"{name}: {one.process} read {value}, not one of {shown}")
+                    text = f"{name}: {one.process} read {value}, not one of {shown}"
+                    yield Anomaly(Analysis.LOST_UPDATE, text, name)
 
 
 def _candidates(writes: list[_Write], read: Operation) -> set[str | None]:

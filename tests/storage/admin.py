@@ -39,7 +39,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitResponse,
 )
 from tests.history.operations import Created, Deleted, Outcome, Place, ShareReset, Transfer, Trim
-from tests.storage.fetching import LATEST, Reader
+from tests.storage.fetching import EARLIEST, LATEST, Reader
 from tests.storage.links import Cut
 from tests.storage.looking import Looker, offset_register, topic_register
 from tests.storage.members import ShareMember
@@ -140,7 +140,7 @@ class Admin(Process):
         plan, partition = self.rng.choice([(TRIMMED, 0), (TRIMMED, 0), (PLAIN, 1)])
         place = self.scene.place(plan.name, partition)
         assert place is not None
-        start, end = self._reader.offset(place, -2), self._reader.offset(place, LATEST)
+        start, end = self._reader.offset(place, EARLIEST), self._reader.offset(place, LATEST)
         if start is None or end is None or end <= start:
             return
         before = start + int((end - start) * self.rng.choice((0.3, 0.7, 1.0)))
@@ -228,6 +228,7 @@ class Resetter(Process):
         super().__init__(scene, name)
         self.member = ShareMember(scene, f"{name}-member", RESET_GROUP)
         self.member.link = self.link
+        self._reader = Reader(scene, self.link, self.rng, read_committed=False)
 
     def on_cut(self) -> None:
         self.member.on_cut()
@@ -239,7 +240,10 @@ class Resetter(Process):
         self.link.ready()
         place = self.scene.place(TRIMMED.name, 0)
         assert place is not None
-        start = self.rng.randint(0, 400)
+        first, end = self._reader.offset(place, EARLIEST), self._reader.offset(place, LATEST)
+        if first is None or end is None:
+            return
+        start = self.rng.randint(first, end)
         invoked = self.now()
         try:
             outcome = self._alter(start)

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import Final
 
-from tests.history.operations import Ack, AckType, Drained, Place, Refused, ShareDrained
+from tests.history.operations import Ack, AckType, Drained, Place, Record, Refused, ShareDrained
 from tests.storage.fetching import EARLIEST, Reader
 from tests.storage.links import Unreadable
 from tests.storage.looking import Looker
@@ -23,17 +23,17 @@ from tests.storage.scene import (
 )
 from tests.support.transactor import Transactor
 
-PATIENCE_S: Final = 20.0
 _NAME: Final = "drain"
 
 
 class Drain:
-    """`settled`: whether locks may still be held, so that a share group has to be waited for."""
+    """`settled`: no locks are held, so that share groups need not be waited for. `patience_s`: for transactions."""
 
-    def __init__(self, scene: Scene, *, settled: bool) -> None:
+    def __init__(self, scene: Scene, *, settled: bool, patience_s: float = 20.0) -> None:
         scene.stop = threading.Event()
         self._scene = scene
         self._settled = settled
+        self._patience_s = patience_s
         self._link = scene.link(_NAME)
         self._looker = Looker(scene, self._link, _NAME)
 
@@ -58,7 +58,7 @@ class Drain:
     def _end_transactions(self) -> None:
         """A new incarnation of each producer: open transactions are aborted, decided ones finished."""
         for transactional_id in TRANSACTIONAL_IDS:
-            deadline = time.monotonic() + PATIENCE_S
+            deadline = time.monotonic() + self._patience_s
             while error := Transactor(self._link, transactional_id=transactional_id).init():
                 if time.monotonic() > deadline:
                     self._refused(f"init of {transactional_id}: {error.name}")
@@ -66,7 +66,7 @@ class Drain:
                 time.sleep(0.02)
 
     def _offsets(self, group: str) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + self._patience_s
         while not self._looker.offsets(group):
             if time.monotonic() > deadline:
                 self._refused(f"the offsets of {group} stay unstable")
@@ -80,8 +80,9 @@ class Drain:
         if first is None:
             self._refused(f"{place} has no start")
             return
-        deadline = time.monotonic() + PATIENCE_S
-        records, start, end = [], first, first + 1
+        deadline = time.monotonic() + self._patience_s
+        records: list[Record] = []
+        start, end = first, first + 1
         reader.positions[place] = first
         while reader.positions.get(place, -1) < end:
             try:
@@ -109,12 +110,14 @@ class Drain:
         empty = 0
         while empty < 3 or time.monotonic() - quiet_since < need_s:
             deliveries = member.fetch(places, 500, 0 if self._settled else 100)
+            acks = [Ack(one.place, one.offset, AckType.ACCEPT) for one in deliveries] + member.gaps()
+            if acks:
+                member.acknowledge(acks)
             if deliveries:
-                member.acknowledge([Ack(one.place, one.offset, AckType.ACCEPT) for one in deliveries])
                 quiet_since, empty = time.monotonic(), 0
             else:
                 empty += 1
-            if time.monotonic() - began > PATIENCE_S * 3:
+            if time.monotonic() - began > self._patience_s * 3:
                 self._refused(f"{group} is handed records without an end")
                 return
         member.leave()

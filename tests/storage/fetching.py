@@ -124,15 +124,15 @@ class Consumer(Process):
 
     def step(self) -> None:
         place = self.rng.choice(self.scene.places(*PLANS))
-        known = place in self._reader.positions
         invoked = self.now()
         got = self._reader.read(place, self.rng.choice((1000, 8192, 65536)))
-        if got is None or not known:
+        if got is None:
             self.scene.recorder.ok(self.name, invoked, Seek((place,)))
         if got is not None:
             self._note(place, invoked, got)
         if self.rng.random() < 0.01:
             self._reader.positions.pop(place, None)
+            self.scene.recorder.ok(self.name, self.now(), Seek((place,)))
         self.pause(0.006)
 
     def _note(self, place: Place, invoked: int, got: Read) -> None:

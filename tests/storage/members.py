@@ -47,6 +47,7 @@ class ShareMember(Process):
         self.assigned: list[Place] = []
         self._open: list[Ack] = []
         """Answers that go with the next fetch."""
+        self._gaps: list[Ack] = []
 
     @property
     def member(self) -> str:
@@ -57,6 +58,7 @@ class ShareMember(Process):
         self.scene.recorder.ok(self.name, self.now(), Departed(self.group, self.member))
         self.session.reset()
         self._open.clear()
+        self._gaps.clear()
         self._beat_at = 0
 
     def step(self) -> None:
@@ -67,7 +69,7 @@ class ShareMember(Process):
             self._beat_at = 0
             return
         deliveries = self.fetch(self.assigned, self.rng.choice((1, 5, 20, 50)), self.rng.choice((0, 20, 50)))
-        acks = [answer for answer in map(self.answer_to, deliveries) if answer is not None]
+        acks = [answer for answer in map(self.answer_to, deliveries) if answer is not None] + self.gaps()
         if self.rng.random() < 0.5:
             self._open = acks
         elif acks:
@@ -123,6 +125,11 @@ class ShareMember(Process):
             return None
         kind = AckType.RELEASE if chance < 0.15 else AckType.REJECT if chance < 0.22 else AckType.ACCEPT
         return Ack(delivery.place, delivery.offset, kind)
+
+    def gaps(self) -> list[Ack]:
+        """The answers to offsets that were acquired and have no record: those of markers, of what was compacted."""
+        gaps, self._gaps = self._gaps, []
+        return gaps
 
     def fetch(self, places: Sequence[Place], max_records: int, max_wait_ms: int) -> list[Delivery]:
         """One ShareFetch, with the answers that wait; what it brought."""
@@ -192,6 +199,8 @@ class ShareMember(Process):
             return []
         self.session.epoch += 1
         deliveries = [one for place, part in parts.items() for one in deliveries_of(place, part)]
+        self._gaps += [Ack(one.place, one.offset, AckType.GAP) for one in deliveries if one.value is None]
+        deliveries = [one for one in deliveries if one.value is not None]
         if deliveries:
             self.scene.recorder.ok(self.name, invoked, Acquired(self.group, self.member, tuple(deliveries)))
         for place, part in parts.items():
@@ -234,7 +243,7 @@ class ShareMember(Process):
 
 
 def deliveries_of(place: Place, part: PartitionData) -> list[Delivery]:
-    """What a share fetch handed out of one partition, with the values of the records."""
+    """What a share fetch handed out of one partition, with the values of the records; None where there is none."""
     values: dict[int, str] = {}
     data = bytes(part.records or b"")
     for at, header in batch_headers(data):
@@ -242,8 +251,7 @@ def deliveries_of(place: Place, part: PartitionData) -> list[Delivery]:
             for record in decode_records(data[at : at + header.size]):
                 values[record.offset] = (record.value or b"").partition(b"|")[0].decode(errors="replace")
     return [
-        Delivery(place, offset, one.delivery_count, values[offset])
+        Delivery(place, offset, one.delivery_count, values.get(offset))
         for one in part.acquired_records
         for offset in range(one.first_offset, one.last_offset + 1)
-        if offset in values  # else a gap: a control record, or one that was compacted away
     ]
