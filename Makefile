@@ -23,7 +23,7 @@ SOURCES := tests bench examples scripts
 PACKAGES := broker client coordinator protocol spark src
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once docker-test differential differential-few sim storage-matrix bench dist clean
+.PHONY: help demo demo-spark test test-spark check lint types imports gen-check links gen interop interop-apache interop-all interop-cluster interop-spark bench-spark spark-kill-matrix exactly-once storage-kills crash-images docker-test differential differential-few sim storage-matrix bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -41,6 +41,8 @@ help:
 	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches half a gigabyte once"
 	@echo "  make spark-kill-matrix  Spark's source, each of its processes and the broker killed at each step; ARGS=--help"
 	@echo "  make exactly-once  transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help"
+	@echo "  make storage-kills  50 kills under mixed load, everything judged by its history; ARGS=--kills=n, ARGS=--help"
+	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
 	@echo "  make storage-matrix  every kind of file in a data folder, damaged in every way (5 minutes); writes docs/evidence"
@@ -137,6 +139,12 @@ spark-kill-matrix: $(SPARK_READY)
 
 exactly-once: $(READY)
 	@$(RUN) -m tests.exactly_once $(ARGS)
+
+storage-kills: $(READY)
+	@$(RUN) -m tests.storage_kills $(ARGS)
+
+crash-images: $(READY)
+	@$(RUN) -m tests.crash_images $(ARGS)
 
 differential-few: $(READY)
 	$(WITHIN) 240 $(BIN)/pytest -q -rs -m interop tests/differential $(ARGS)

@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace, seed: int, kinds: Sequence[Kind], count: i
         try:
             run = record(folder, seed, options.lives, options.seconds, EACH_WRITE_SYNCED if synced else {})
             print(f"seed {seed}: {len(run.history.operations):,} operations {''.join(run.failures)}", flush=True)
-            images = Images(run, seed, print, options.keep)
+            images = Images(run, seed, options.keep)
             for kind in own:
                 for one in images.check(kind, counts[kind]):
                     results.append(one)

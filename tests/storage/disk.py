@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -24,6 +25,7 @@ from typing import ClassVar, Final
 from tests.storage.trace import Begun, Call, numbers, strings
 
 PAGE: Final = 4096
+_FD: Final = re.compile(r"(\d+)")
 VERSIONS: Final = 4
 """Of a page that are kept between two syncs."""
 
@@ -71,11 +73,12 @@ class FileNode:
         for page, content in pages.items():
             if page * PAGE < size:
                 self.synced[page * PAGE : page * PAGE + len(content)] = content
-        self.dirty = {
-            page: versions[versions.index(pages[page]) + 1 :] if page in pages and pages[page] in versions else versions
-            for page, versions in self.dirty.items()
-        }
-        self.dirty = {page: versions for page, versions in self.dirty.items() if versions}
+        for page, content in pages.items():
+            now = bytes(self.now[page * PAGE : (page + 1) * PAGE])
+            if now == content:
+                self.dirty.pop(page, None)
+            else:  # written again since the sync began
+                self.dirty[page] = [now]
 
     def after_power_loss(self, rng: random.Random) -> bytes:
         """One of the contents that the disk may have."""
@@ -134,6 +137,9 @@ class Disk:
         self._top = Folder()
         self._pending: list[_Change] = []
         self._fds: dict[int, _Open] = {}
+        self._opened_and_closed = 0
+        self.changes = 0
+        """How many writes, syncs and changes of names there have been."""
         self._syncs: dict[int, tuple[Node, tuple[int, dict[int, bytes]], list[_Change]]] = {}
 
     def new_process(self) -> None:
@@ -141,13 +147,16 @@ class Disk:
         self._fds.clear()
         self._syncs.clear()
 
-    def apply(self, call: Call | Begun) -> None:
+    def apply(self, call: Call | Begun) -> bool:
+        """Do what the call did; whether it was about this folder."""
+        if call.name not in self._NAMING and call.name in self._HANDLERS and _fd(call) not in self._fds:
+            return False
+        before = self.changes, self._opened_and_closed
         if isinstance(call, Begun):
             self._sync_begins(call)
-            return
-        handler = self._HANDLERS.get(call.name)
-        if handler is not None:
+        elif (handler := self._HANDLERS.get(call.name)) is not None:
             handler(self, call)
+        return call.name == "lseek" or before != (self.changes, self._opened_and_closed)
 
     # -- calls
 
@@ -167,9 +176,11 @@ class Disk:
         if isinstance(node, FileNode) and "O_TRUNC" in flags and node.now:
             node.truncate(0)
         self._fds[call.result] = _Open(node, "O_APPEND" in flags)
+        self._opened_and_closed += 1
 
     def _close(self, call: Call) -> None:
-        self._fds.pop(numbers(call.arguments)[0], None)
+        self._fds.pop(_fd(call), None)
+        self._opened_and_closed += 1
 
     def _lseek(self, call: Call) -> None:
         if (opened := self._opened(call)) is not None:
@@ -177,6 +188,7 @@ class Disk:
 
     def _write(self, call: Call) -> None:
         if (opened := self._opened(call)) is not None and isinstance(opened.node, FileNode):
+            self.changes += 1
             data = b"".join(strings(call.arguments))[: call.result]
             at = len(opened.node.now) if opened.append else opened.position
             opened.node.write(at, data)
@@ -184,10 +196,12 @@ class Disk:
 
     def _pwrite(self, call: Call) -> None:
         if (opened := self._opened(call)) is not None and isinstance(opened.node, FileNode):
+            self.changes += 1
             opened.node.write(numbers(call.arguments)[-1], b"".join(strings(call.arguments))[: call.result])
 
     def _ftruncate(self, call: Call) -> None:
         if (opened := self._opened(call)) is not None and isinstance(opened.node, FileNode):
+            self.changes += 1
             opened.node.truncate(numbers(call.arguments)[1])
 
     def _fallocate(self, call: Call) -> None:
@@ -215,7 +229,7 @@ class Disk:
             self._change([(*found, Folder())])
 
     def _sync_begins(self, call: Begun) -> None:
-        opened = self._fds.get(numbers(call.arguments)[0])
+        opened = self._fds.get(_fd(call))
         if opened is not None:
             self._syncs[call.pid] = self._sync_of(opened.node)
 
@@ -259,10 +273,16 @@ class Disk:
         "symlinkat": _unknown,
     }
 
+    _NAMING: ClassVar = frozenset(
+        {"openat", "open", "rename", "renameat", "renameat2", "unlink", "unlinkat", "rmdir", "mkdir", "mkdirat"}
+        | {"truncate", "link", "linkat", "symlink", "symlinkat"}
+    )
+    """Calls that name files; the others have an open one as their first argument."""
+
     # -- names and syncs
 
     def _opened(self, call: Call) -> _Open | None:
-        return self._fds.get(numbers(call.arguments)[0])
+        return self._fds.get(_fd(call))
 
     def _place(self, path: str) -> tuple[Folder, str] | None:
         """The folder and the name of a path; None outside of the root. The root itself has no name."""
@@ -280,15 +300,18 @@ class Disk:
         return folder, name
 
     def _change(self, edits: list[tuple[Folder, str, Node | None]]) -> None:
+        self.changes += 1
         for folder, name, node in edits:
             _edit(folder.now, name, node)
         self._pending.append(_Change(edits))
 
     def _sync_of(self, node: Node) -> tuple[Node, tuple[int, dict[int, bytes]], list[_Change]]:
+        self.changes += 1
         content: tuple[int, dict[int, bytes]] = node.snapshot() if isinstance(node, FileNode) else (0, {})
         return node, content, self._pending[:]
 
     def _synced(self, node: Node, content: tuple[int, dict[int, bytes]], before: list[_Change]) -> None:
+        self.changes += 1
         if isinstance(node, FileNode):
             node.note_synced(*content)
         for change in before:
@@ -391,6 +414,11 @@ def actual_files(root: Path) -> dict[str, bytes]:
         for path in root.rglob("*")
         if path.is_file() and not path.name.endswith(Image.LEFT_OUT)
     }
+
+
+def _fd(call: Call | Begun) -> int:
+    found = _FD.match(call.arguments)
+    return int(found[1]) if found else -1
 
 
 def _path(raw: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Crash images of real runs: what kills and losses of power would have left at random moments, and what starts on it."""
+"""Crash images of real runs: what kills and losses of power would have left at random moments, and a broker on it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,8 @@ from tests.storage.trace import Begun, Call, command, parse
 from tests.storage.workload import Workload
 
 EACH_WRITE_SYNCED: Final = {"log.flush.interval.messages": "1"}
+UNSURE_NS: Final = 2_000
+"""Of the end of a call: strace tells how long it took in microseconds."""
 _VALUE: Final = re.compile(rb"((?:plain|idempotent)\.\d+)\|")
 
 
@@ -81,12 +83,24 @@ class ImageResult:
         return not self.anomalies and (not self.refused or self.repaired)
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call of one of the broker's lives. `changes`: it changes what is on the disk, or what is safe there."""
+
+    life: int
+    call: Call | Begun
+    changes: bool
+
+    @property
+    def ended(self) -> int:
+        return self.call.ended if isinstance(self.call, Call) else self.call.began
+
+
 @dataclass(slots=True)
 class Run:
     """One traced run: a workload over some lives of a broker, each but the last ended by kill -9."""
 
     folder: Path
-    traces: list[Path]
     endings: list[dict[str, bytes]]
     """What was in the data folder after each life."""
     history: History
@@ -96,12 +110,22 @@ class Run:
     def data_dir(self) -> Path:
         return self.folder / "data"
 
-    def calls(self) -> Iterator[tuple[int, Call | Begun]]:
-        """All calls, with the number of the life they belong to."""
+    @property
+    def traces(self) -> list[Path]:
+        return sorted(self.folder.glob("trace-*"))
+
+    def steps(self) -> list[Step]:
+        """All calls that are about the data folder, in order."""
+        disk, steps = Disk(self.data_dir, Names.JOURNAL), list[Step]()
         for life, trace in enumerate(self.traces):
             with trace.open(encoding="ascii", errors="replace") as lines:
                 for call in parse(lines):
-                    yield life, call
+                    changes = disk.changes
+                    if disk.apply(call):
+                        steps.append(Step(life, call, disk.changes != changes))
+            disk.adopt(self.endings[life])
+            disk.new_process()
+        return steps
 
 
 def record(folder: Path, seed: int, lives: int, seconds: float, settings: Mapping[str, str]) -> Run:
@@ -110,11 +134,10 @@ def record(folder: Path, seed: int, lives: int, seconds: float, settings: Mappin
     node = Node(folder / "data", {**SETTINGS, **settings})
     scene = Scene(lambda: node.address, seed)
     workload = Workload(scene)
-    run = Run(folder, [], [], History(()), [])
+    run = Run(folder, [], History(()), [])
     try:
         for life in range(lives):
-            run.traces.append(folder / f"trace-{life}")
-            node.prefix = command(run.traces[-1])
+            node.prefix = command(folder / f"trace-{life}")
             node.start()
             if life == 0:
                 workload.start()
@@ -137,10 +160,10 @@ def record(folder: Path, seed: int, lives: int, seconds: float, settings: Mappin
 class Images:
     """The images of one run."""
 
-    def __init__(self, run: Run, seed: int, tell: Callable[[str], None], keep: Path | None = None) -> None:
+    def __init__(self, run: Run, seed: int, keep: Path | None = None) -> None:
         self._run = run
+        self._steps = run.steps()
         self._seed = seed
-        self._tell = tell
         self._keep = keep
         self._settings = dict(SETTINGS)
         self.unlike: list[str] = []
@@ -151,20 +174,24 @@ class Images:
         if kind.synced:
             self._settings.update(EACH_WRITE_SYNCED)
         rng = random.Random(f"images {self._seed} {kind.name}")
-        total = sum(1 for _ in self._run.calls())
-        moments = set(rng.sample(range(total), min(count, total)))
-        disk, moment, made = Disk(self._run.data_dir, kind.names), 0, 0
-        for number, ((life, call), (next_life, following)) in enumerate(_pairs(self._run.calls())):
-            disk.apply(call)
-            moment = max(moment, call.ended if isinstance(call, Call) else call.began)
+        changing = [number for number, step in enumerate(self._steps) if step.changes]
+        moments = set(rng.sample(changing, min(count, len(changing))))
+        disk = Disk(self._run.data_dir, kind.names)
+        for number, (step, following) in enumerate(pairwise([*self._steps, None])):
+            assert step is not None
+            disk.apply(step.call)
+            same_life = following is not None and following.life == step.life
             if number in moments:
-                made += 1
-                with disk.torn(following if life == next_life and rng.random() < 0.5 else None, rng):
+                until = (
+                    step.ended if following is None or not same_life else max(step.ended, following.ended - UNSURE_NS)
+                )
+                torn = following.call if following is not None and same_life and rng.random() < 0.5 else None
+                with disk.torn(torn, rng):
                     image = disk.as_it_is() if kind.is_kill else disk.after_power_loss(rng)
                     promise = None if kind is not Kind.POWER_UNSYNCED else _synced(disk)
-                yield self._judge(kind, number, image, moment, promise)
-            if next_life != life:
-                self.unlike += disk.adopt(self._run.endings[life])
+                yield self._judge(kind, number, image, until, promise)
+            if not same_life:
+                self.unlike += disk.adopt(self._run.endings[step.life])
                 disk.new_process()
 
     def _judge(self, kind: Kind, number: int, image: Image, moment: int, promise: Promise | None) -> ImageResult:
@@ -222,20 +249,6 @@ def _synced(disk: Disk) -> Promise:
     """At default settings: metadata, and what a sync had brought to disk."""
     values = {value.decode() for content in disk.synced_logs() for value in _VALUE.findall(content)}
     return Promise(values, ("topic ", "config "))
-
-
-def _pairs(
-    calls: Iterator[tuple[int, Call | Begun]],
-) -> Iterator[tuple[tuple[int, Call | Begun], tuple[int, Call | Begun]]]:
-    """Each call with the one after it; the last with itself."""
-    last: list[tuple[int, Call | Begun]] = []
-
-    def noted() -> Iterator[tuple[int, Call | Begun]]:
-        for one in calls:
-            last[:] = [one]
-            yield one
-
-    return pairwise(chain(noted(), (one for one in last)))
 
 
 def share_of(kinds: Sequence[Kind], count: int) -> dict[Kind, int]:

@@ -30,6 +30,8 @@ from tests.support.transactor import Transactor
 
 KEYS: Final = 12
 PADDING: Final = b"|" + b"." * 150
+LARGE: Final = b"|" + b"." * 9_000
+"""Over pages of the disk: a loss of power may keep one and lose another."""
 _AGAIN: Final = frozenset(
     {
         ErrorCode.CONCURRENT_TRANSACTIONS,
@@ -53,18 +55,13 @@ _NO_TOPIC: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPI
 
 
 def payload(value: str) -> bytes:
-    """The bytes of a record's value: its name, then padding."""
-    return value.encode() + PADDING
+    """The bytes of a record's value: its name, then padding; a lot of it now and then."""
+    return value.encode() + (LARGE if value.endswith("7") else PADDING)
 
 
 def now_ms() -> int:
     """Retention goes by the time of records."""
     return time.time_ns() // 1_000_000
-
-
-def name_of(data: bytes | None) -> str:
-    """The value's name; what is no value of the workload stays recognizable."""
-    return "" if data is None else data.partition(b"|")[0].decode(errors="replace")
 
 
 def data_of(records: list[Record]) -> list[RecordData]:

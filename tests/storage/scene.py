@@ -49,22 +49,22 @@ class TopicPlan:
     shrinks: bool = False
 
 
-PLAIN: Final = TopicPlan("plain", 2, {"internal.segment.bytes": "16384"})
-TRANSACTED: Final = TopicPlan("transacted", 2, {"internal.segment.bytes": "16384"})
+PLAIN: Final = TopicPlan("plain", 2, {"internal.segment.bytes": "65536"})
+TRANSACTED: Final = TopicPlan("transacted", 2, {"internal.segment.bytes": "65536"})
 COMPACTED: Final = TopicPlan(
     "compacted",
     1,
-    {"cleanup.policy": "compact", "internal.segment.bytes": "8192", "min.cleanable.dirty.ratio": "0.05"},
+    {"cleanup.policy": "compact", "internal.segment.bytes": "16384", "min.cleanable.dirty.ratio": "0.05"},
     compacted=True,
 )
-TRIMMED: Final = TopicPlan("trimmed", 1, {"internal.segment.bytes": "8192", "file.delete.delay.ms": "100"})
+TRIMMED: Final = TopicPlan("trimmed", 1, {"internal.segment.bytes": "16384", "file.delete.delay.ms": "100"})
 ROLLING: Final = TopicPlan(
     "rolling",
     1,
-    {"retention.bytes": "32768", "internal.segment.bytes": "8192", "file.delete.delay.ms": "100"},
+    {"retention.bytes": "65536", "internal.segment.bytes": "16384", "file.delete.delay.ms": "100"},
     shrinks=True,
 )
-CYCLED: Final = TopicPlan("cycled", 1, {"internal.segment.bytes": "8192", "file.delete.delay.ms": "100"})
+CYCLED: Final = TopicPlan("cycled", 1, {"internal.segment.bytes": "16384", "file.delete.delay.ms": "100"})
 PLANS: Final = (PLAIN, TRANSACTED, COMPACTED, TRIMMED, ROLLING, CYCLED)
 
 QUEUE, QUEUE_COMMITTED, RESET_GROUP = "queue", "queue-committed", "queue-reset"

@@ -49,6 +49,7 @@ class Begun:
     """A sync that has begun and whose end comes later: what is written meanwhile is not covered by it."""
 
     pid: int
+    name: str
     arguments: str
     began: int
 
@@ -72,7 +73,7 @@ def parse(lines: Iterable[str]) -> Iterator[Call | Begun]:
             pid, seconds, fraction, name, arguments = begun.groups()
             unfinished[pid] = (_ns(seconds, fraction), arguments)
             if name in _SYNCS:
-                yield Begun(int(pid), arguments, unfinished[pid][0])
+                yield Begun(int(pid), name, arguments, unfinished[pid][0])
             continue
         elif resumed := _RESUMED.match(line):
             pid, seconds, fraction, name, rest, result, took = resumed.groups()
