@@ -15,7 +15,7 @@ import pstats
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from random import Random
 
 from shareq.broker.environment import Environment, TimerHandle
@@ -64,13 +64,18 @@ class NoTimer:
 
 
 class OneTopic:
-    """`MetadataImage` of the benchmark's topic."""
+    """`KnownTopics`: the benchmark's topic."""
 
     def topic(self, name: str) -> TopicImage | None:
         return TOPIC if name == TOPIC.name else None
 
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
         return TOPIC if topic_id == TOPIC.topic_id else None
+
+    def deleted_topics(self) -> list[TopicImage]:
+        return []
+
+    def folders_are_gone(self, topic_ids: Collection[bytes]) -> None: ...
 
 
 def append_all(log: PartitionLog, clock: HandClock, batches: list[bytes], per_flush: int) -> float:

@@ -42,7 +42,7 @@ class Broker:
 
     Attributes are the services that handlers use. Everything runs on the thread that runs `env.clock`. `release_lock`
     is the data folder's lock if the caller has taken it already; without it `start` does. `persister` keeps the state
-    of share partitions; without it the share coordinator of this broker does.
+    of share partitions; without it the share coordinator of this broker does. `cluster_id` is what a new cluster gets.
     """
 
     def __init__(
@@ -55,12 +55,13 @@ class Broker:
         features: Mapping[str, int] | None = None,
         release_lock: Callable[[], None] | None = None,
         persister: Persister | None = None,
+        cluster_id: str | None = None,
     ) -> None:
         self.env = env
         self.config = config
         self.endpoints = dict(endpoints) if endpoints is not None else advertised_endpoints(config, {})
         features = {**config.requested_features, **(features or {})}
-        self.metadata = MetadataStore(meta_db, env, features=features, rack=config.broker_rack)
+        self.metadata = MetadataStore(meta_db, env, features=features, rack=config.broker_rack, cluster_id=cluster_id)
         self.configs = ConfigService(config, self.metadata)
         self.authorizer = self._make_authorizer()
         self.logs = LogManager(

@@ -78,10 +78,19 @@ class Fs(Protocol):
 
     def read_bytes(self, path: str) -> bytes: ...
 
-    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
-        """Replace the file's content: temporary file, then rename; `sync` makes content and rename durable first."""
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False, private: bool = False) -> None:
+        """Replace the file's content: temporary file, then rename; `sync` makes content and rename durable first.
+
+        `private`: other users of the machine cannot read it.
+        """
 
     def exists(self, path: str) -> bool: ...
+
+    def is_folder(self, path: str) -> bool:
+        """Whether that name is a folder itself. A symbolic link is none, whatever it points to."""
+
+    def is_file(self, path: str) -> bool:
+        """Whether that name is an ordinary file itself. A symbolic link is none."""
 
     def list_dir(self, path: str) -> list[str]:
         """Names in a folder, sorted."""
@@ -94,8 +103,8 @@ class Fs(Protocol):
     def remove(self, path: str) -> None:
         """Remove one file."""
 
-    def remove_tree(self, path: str) -> None:
-        """Remove a folder with everything in it."""
+    def remove_dir(self, path: str) -> None:
+        """Remove an empty folder."""
 
     def sync_dir(self, path: str) -> None:
         """Make creations, renames and removals inside the folder durable."""

@@ -7,7 +7,7 @@ loss; when it raised, none of them happened; a process that dies inside it finds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -38,9 +38,21 @@ class PutTopic(NamedTuple):
 
 
 class DropTopic(NamedTuple):
-    """Remove a topic by name; its properties are removed by changes of their own."""
+    """Remove a topic by name, and remember it as deleted; its properties are removed by changes of their own."""
 
     name: str
+
+
+class PutDeleted(NamedTuple):
+    """Remember a deleted topic, some of whose folders may still be there."""
+
+    topic: TopicRow
+
+
+class ForgetTopic(NamedTuple):
+    """Forget a deleted topic: none of its folders is left."""
+
+    topic_id: bytes
 
 
 class PutConfig(NamedTuple):
@@ -84,7 +96,9 @@ class PutScram(NamedTuple):
     credential: ScramCredential | None
 
 
-MetaChange = PutTopic | DropTopic | PutConfig | PutFeature | PutMeta | PutAcl | DropAcl | PutScram
+MetaChange = (
+    PutTopic | DropTopic | PutDeleted | ForgetTopic | PutConfig | PutFeature | PutMeta | PutAcl | DropAcl | PutScram
+)
 
 
 @dataclass(slots=True)
@@ -97,14 +111,20 @@ class MetaState:
     meta: dict[str, str] = field(default_factory=dict)
     acls: dict[Acl, None] = field(default_factory=dict)
     scram: dict[CredentialKey, ScramCredential] = field(default_factory=dict)
+    deleted: dict[bytes, TopicRow] = field(default_factory=dict)
 
-    def apply(self, change: MetaChange) -> None:
+    def apply(self, change: MetaChange) -> None:  # noqa: C901 - one case for each change
         """Make one change here."""
         match change:
             case PutTopic(topic):
                 self.topics[topic.name] = topic
             case DropTopic(name):
-                self.topics.pop(name, None)
+                if (dropped := self.topics.pop(name, None)) is not None:
+                    self.deleted[dropped.topic_id] = dropped
+            case PutDeleted(topic):
+                self.deleted[topic.topic_id] = topic
+            case ForgetTopic(topic_id):
+                self.deleted.pop(topic_id, None)
             case PutConfig(resource, key, value):
                 self._put_config(resource, key, value)
             case PutFeature(name, level):
@@ -133,9 +153,20 @@ class MetaState:
     def copy(self) -> MetaState:
         """An independent copy."""
         configs = {resource: dict(properties) for resource, properties in self.configs.items()}
-        return MetaState(
-            dict(self.topics), configs, dict(self.features), dict(self.meta), dict(self.acls), dict(self.scram)
-        )
+        features, meta, acls = dict(self.features), dict(self.meta), dict(self.acls)
+        return MetaState(dict(self.topics), configs, features, meta, acls, dict(self.scram), dict(self.deleted))
+
+    def rows(self) -> Iterator[MetaChange]:
+        """The changes that make this state of an empty one, one for each row."""
+        yield from map(PutTopic, self.topics.values())
+        yield from map(PutDeleted, self.deleted.values())
+        for resource, properties in self.configs.items():
+            for key, value in properties.items():
+                yield PutConfig(resource, key, value)
+        yield from (PutFeature(name, level) for name, level in self.features.items())
+        yield from (PutMeta(key, value) for key, value in self.meta.items())
+        yield from map(PutAcl, self.acls)
+        yield from (PutScram(user, credential) for user, credential in self.scram.items())
 
 
 class MetaDb(Protocol):
@@ -175,6 +206,10 @@ class MemoryMetaDb:
         self.commits += 1
         if self.after_commit is not None:
             self.after_commit(changes)
+
+    def clear(self) -> None:
+        """Have nothing in it, as if its file were removed."""
+        self._state = MetaState()
 
     def close(self) -> None:
         pass

@@ -9,12 +9,14 @@ Order of commits against folders, and what a crash at each point leaves:
       before 1: nothing. Between 1 and 2, or between two folders: an empty topic; missing folders are made when needed.
     grow        as create: commit the new count, folders follow with the first append.
     delete      1. commit the removal   2. the log renames the folders away   3. the files are removed later
-      before 1: the topic is whole. After 1: no metadata knows the folders; each holds the old topic id in its
+      before 1: the topic is whole. After 1: metadata remembers the topic as deleted; each folder holds its id in
       `partition.metadata`, so that a topic created again under the same name (with another id) never takes it over,
-      and the log removes strays at the next start.
+      and the log removes what is left at the next start. The deleted topic is forgotten with a later commit, after
+      the renames are durable.
 
-So a folder without a topic is rubbish and a topic without folders is empty: neither order of events loses a record
-of a topic that exists, and nothing has to be undone. No folder is ever made or renamed before its commit.
+So a folder of a deleted topic is rubbish and a topic without folders is empty: neither order of events loses a record
+of a topic that exists, and nothing has to be undone. No folder is ever made or renamed before its commit. A folder of a
+topic that is neither known nor deleted cannot come of this: it stays, and the log refuses to open.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from shareq.broker.data_folder.marker import FORMAT_VERSION
 from shareq.broker.environment import Environment
 from shareq.broker.features import FEATURES, GROUP_VERSION, SHARE_VERSION, check_level
 from shareq.broker.meta_db import (
     DropAcl,
     DropTopic,
+    ForgetTopic,
     MetaChange,
     MetaDb,
     PutAcl,
@@ -47,8 +51,6 @@ from shareq.coordinator.ports import TopicImage
 from shareq.protocol.primitives import uuid_to_text
 
 logger = logging.getLogger(__name__)
-
-FORMAT_VERSION: Final = 1
 
 _FORMAT: Final = "format.version"
 _CLUSTER_ID: Final = "cluster.id"
@@ -72,13 +74,19 @@ class NewTopic(NamedTuple):
 class MetadataStore:
     """The image and its mutations. `MetadataImage` of the coordinators. One thread.
 
-    A new database gets a cluster id, the initial feature levels and format version; `features` are levels asked for
-    at start, stored if they differ; `rack` is where this broker stands. OSError when the database cannot be used, or
-    has a newer format than this code.
+    A new database gets a cluster id (`cluster_id`, without it a random one), the initial feature levels and format
+    version; `features` are levels asked for at start, stored if they differ; `rack` is where this broker stands.
+    OSError when the database cannot be used, or has a newer format than this code.
     """
 
     def __init__(
-        self, db: MetaDb, env: Environment, *, features: Mapping[str, int] | None = None, rack: str | None = None
+        self,
+        db: MetaDb,
+        env: Environment,
+        *,
+        features: Mapping[str, int] | None = None,
+        rack: str | None = None,
+        cluster_id: str | None = None,
     ) -> None:
         self._db = db
         self._env = env
@@ -93,7 +101,8 @@ class MetadataStore:
         self._config_changed: list[Callable[[ResourceName], None]] = []
         self._features_changed: list[Callable[[], None]] = []
         self._acls_changed: list[Callable[[], None]] = []
-        self._bootstrap(features or {})
+        self._forgettable: set[bytes] = set()
+        self._bootstrap(features or {}, cluster_id)
         for row in self._state.topics.values():
             self._index(row)
 
@@ -133,6 +142,16 @@ class MetadataStore:
     def topics(self) -> list[TopicImage]:
         """All topics, by name."""
         return [self._by_name[name] for name in sorted(self._by_name)]
+
+    def deleted_topics(self) -> list[TopicImage]:
+        """Topics that were deleted, and may still have folders."""
+        return [self._image(row) for row in self._state.deleted.values()]
+
+    def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
+        """None of these deleted topics has a folder any more, not even after a loss of power: the next commit forgets
+        them.
+        """
+        self._forgettable.update(self._state.deleted.keys() & topic_ids)
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
         """A resource's own properties, none if it has none. `kind` and `name` are those of `ResourceName`."""
@@ -282,15 +301,16 @@ class MetadataStore:
 
     # -- inside
 
-    def _bootstrap(self, requested: Mapping[str, int]) -> None:
+    def _bootstrap(self, requested: Mapping[str, int], cluster_id: str | None) -> None:
         meta = self._state.meta
         stored = int(meta.get(_FORMAT, FORMAT_VERSION))
         if stored > FORMAT_VERSION:
             raise OSError(f"metadata has format version {stored}, and this release reads up to {FORMAT_VERSION}")
         changes: list[MetaChange] = []
         if _CLUSTER_ID not in meta:
+            changes.append(PutMeta(_CLUSTER_ID, cluster_id or uuid_to_text(self._env.random_uuid())))
+        if meta.get(_FORMAT) != str(FORMAT_VERSION):
             changes.append(PutMeta(_FORMAT, str(FORMAT_VERSION)))
-            changes.append(PutMeta(_CLUSTER_ID, uuid_to_text(self._env.random_uuid())))
         # Also features this release has and the database's did not.
         initial = {name: feature.initial for name, feature in FEATURES.items() if name not in self._state.features}
         changes += self._feature_changes({**initial, **requested})
@@ -307,12 +327,17 @@ class MetadataStore:
         return [*(PutFeature(name, level) for name, level in changed.items()), PutMeta(_FEATURES_EPOCH, str(epoch))]
 
     def _commit(self, changes: Sequence[MetaChange]) -> None:
+        changes = [*changes, *map(ForgetTopic, sorted(self._forgettable))]
         self._db.commit(changes)
+        self._forgettable.clear()
         for change in changes:
             self._state.apply(change)
 
+    def _image(self, row: TopicRow) -> TopicImage:
+        return TopicImage(row.name, row.topic_id, row.partitions, row.internal, self._racks)
+
     def _index(self, row: TopicRow) -> TopicImage:
-        image = TopicImage(row.name, row.topic_id, row.partitions, row.internal, self._racks)
+        image = self._image(row)
         self._by_name[row.name] = image
         self._by_id[row.topic_id] = image
         self._collisions.setdefault(collision_key(row.name), set()).add(row.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import queue
+import stat
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ Buffer = bytes | bytearray | memoryview
 
 _MAX_BUFFERS: Final = os.sysconf("SC_IOV_MAX") if hasattr(os, "sysconf") else 16
 _TEMPORARY_SUFFIX: Final = ".tmp"
+_TEMPORARY_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 _SyncJob = tuple[list["OsFile"], Sequence[str], Callable[[OSError | None], None]]
@@ -128,10 +130,10 @@ class OsFs:
         with open(path, "rb", buffering=0) as file:
             return file.readall()
 
-    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False, private: bool = False) -> None:
         """Replace the file's content; with `sync` durably, before the rename and after it."""
         temporary = path + _TEMPORARY_SUFFIX
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        fd = os.open(temporary, _TEMPORARY_FLAGS, 0o600 if private else 0o644)
         try:
             view = memoryview(data)
             while view:
@@ -151,6 +153,12 @@ class OsFs:
     def exists(self, path: str) -> bool:
         return os.path.lexists(path)
 
+    def is_folder(self, path: str) -> bool:
+        return _has_type(path, stat.S_ISDIR)
+
+    def is_file(self, path: str) -> bool:
+        return _has_type(path, stat.S_ISREG)
+
     def list_dir(self, path: str) -> list[str]:
         """Names in a folder, sorted."""
         return sorted(os.listdir(path))
@@ -164,13 +172,7 @@ class OsFs:
     def remove(self, path: str) -> None:
         os.unlink(path)
 
-    def remove_tree(self, path: str) -> None:
-        with os.scandir(path) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    self.remove_tree(entry.path)
-                else:
-                    os.unlink(entry.path)
+    def remove_dir(self, path: str) -> None:
         os.rmdir(path)
 
     def disk_space(self, path: str) -> DiskSpace:
@@ -279,3 +281,10 @@ def _ending(
         on_done(error)
 
     return end
+
+
+def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:
+    try:
+        return is_type(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False

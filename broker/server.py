@@ -26,21 +26,17 @@ from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.config_def import ConfigError
 from shareq.broker.connection import Listener, ListenerLimits
+from shareq.broker.data_folder.opening import DataFolderError, open_data_folder
+from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
 from shareq.broker.endpoint import advertised_endpoints
 from shareq.broker.environment import Environment
 from shareq.broker.frame_queue import Connection, ConnectionLimits
 from shareq.broker.handlers import HANDLERS
-from shareq.broker.log.files import DEFAULT_OPEN_FILES, PARTITION_METADATA_FILE
-from shareq.broker.log.folders import STRAY_SUFFIX
-from shareq.broker.log.manager import (
-    CorruptLogError,
-    DamagedFolderError,
-    DataFolderInUseError,
-    lock_data_folder,
-)
+from shareq.broker.log.files import DEFAULT_OPEN_FILES
+from shareq.broker.log.manager import CorruptLogError, DamagedFolderError, DataFolderInUseError
 from shareq.broker.os_clock import LoopClock
 from shareq.broker.os_fs import OsFs
-from shareq.broker.sqlite_db import SqliteMetaDb
+from shareq.protocol.primitives import uuid_to_text
 
 if TYPE_CHECKING:
     from shareq.broker.metrics.endpoint import MetricsEndpoint
@@ -49,7 +45,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-META_DB: Final = "meta.db"
+REFUSALS: Final = (
+    DataFolderError,
+    DataFolderInUseError,
+    CorruptLogError,
+    DamagedFolderError,
+)
 WARM_UP_AFTER_S: Final = 0.1  # after the start; first requests are soon there, and import what they need themselves
 WARM_UP_STEP_S: Final = 0.002
 FILES_FOR_THE_REST: Final = 64  # besides connections and segments: modules, the database, indexes being made
@@ -188,7 +189,7 @@ class Server:
         return bound
 
     def _start_broker(self) -> Broker:
-        """Lock the data folder before anything in it is opened, then recover it."""
+        """Open the data folder, which takes its lock, then recover it."""
         loop = asyncio.get_running_loop()
         fs = OsFs(loop.call_soon_threadsafe)
         data_dir = self.data_dir
@@ -197,18 +198,18 @@ class Server:
         endpoints = advertised_endpoints(self._config, ports)
         with ExitStack() as undo:
             try:
-                release_lock = lock_data_folder(fs, data_dir)
-                undo.callback(release_lock)
-                _refuse_logs_without_metadata(data_dir)
-                meta_db = SqliteMetaDb(f"{data_dir}/{META_DB}")
-                undo.callback(meta_db.close)
+                database = SqliteRecord(f"{data_dir}/{META_DB_FILE}", env.random_uuid().hex()[:8])
+                folder = open_data_folder(fs, data_dir, database, lambda: uuid_to_text(env.random_uuid()))
+                undo.callback(folder.release_lock)
+                undo.callback(folder.meta_db.close)
                 broker = Broker(
                     env,
                     self._config,
-                    meta_db,
+                    folder.meta_db,
                     endpoints=endpoints,
                     features=self._features,
-                    release_lock=release_lock,
+                    release_lock=folder.release_lock,
+                    cluster_id=folder.cluster_id,
                 )
                 undo.pop_all()
                 undo.callback(broker.close, clean=False)
@@ -216,7 +217,7 @@ class Server:
                 _add_users(broker, self._new_users)
             except ConfigError as error:
                 raise ServeError(str(error), usage=True) from error
-            except (DataFolderInUseError, CorruptLogError, DamagedFolderError) as error:
+            except REFUSALS as error:
                 raise ServeError(str(error)) from error
             except OSError as error:
                 raise ServeError(f"data folder {data_dir} cannot be used: {error}") from error
@@ -359,20 +360,6 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
         return asyncio.new_event_loop()
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
     return loop
-
-
-def _refuse_logs_without_metadata(data_dir: str) -> None:
-    """A start would make an empty cluster of what is left: other ids for all topics, every log set aside."""
-    path = f"{data_dir}/{META_DB}"
-    if os.path.exists(path) and os.path.getsize(path):
-        return
-    for entry in os.scandir(data_dir):
-        if not entry.name.endswith(STRAY_SUFFIX) and os.path.exists(f"{entry.path}/{PARTITION_METADATA_FILE}"):
-            loss = "empty" if os.path.exists(path) else "missing"
-            raise ServeError(
-                f"{path} is {loss}, but there are logs in its folder, like {entry.name}. Not starting, because their "
-                "topics are known by that file alone. Restore it, or move the logs away"
-            )
 
 
 def _bind(wanted: Address, purpose: str) -> socket.socket:

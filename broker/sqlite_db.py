@@ -1,8 +1,9 @@
 """`meta.db`: cluster metadata in SQLite, write-ahead log, synchronous=FULL, so that a commit survives power loss.
 
-Tables (format version 1, kept in `meta` under `format.version`):
+Tables (the format version is kept in `meta` under `format.version`; version 1 has no `deleted`):
 
     topics   name, topic_id (16 bytes), partitions, internal (0/1)
+    deleted  the same, of topics that were deleted and may still have folders
     configs  kind (topic, broker, group), name, key, value
     features name, level
     meta     key, value
@@ -20,10 +21,12 @@ from typing import Final
 from shareq.broker.meta_db import (
     DropAcl,
     DropTopic,
+    ForgetTopic,
     MetaChange,
     MetaState,
     PutAcl,
     PutConfig,
+    PutDeleted,
     PutFeature,
     PutMeta,
     PutScram,
@@ -38,6 +41,9 @@ _TABLES: Final = """
 BEGIN;
 CREATE TABLE IF NOT EXISTS topics (
     name TEXT PRIMARY KEY, topic_id BLOB NOT NULL UNIQUE, partitions INTEGER NOT NULL, internal INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS deleted (
+    topic_id BLOB PRIMARY KEY, name TEXT NOT NULL, partitions INTEGER NOT NULL, internal INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS configs (
     kind TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, name, key)
@@ -56,6 +62,9 @@ CREATE TABLE IF NOT EXISTS scram (
 COMMIT;
 """
 
+_TABLE_NAMES: Final = {"topics", "deleted", "configs", "features", "meta", "acls", "scram"}
+_TOPIC_COLUMNS: Final = "name, topic_id, partitions, internal"
+_DROPPED: Final = f"SELECT {_TOPIC_COLUMNS} FROM topics WHERE name = ?"
 _ACL_COLUMNS: Final = "kind, name, pattern, principal, host, operation, permission"
 _SCRAM_COLUMNS: Final = "name, mechanism, salt, stored_key, server_key, iterations"
 
@@ -63,25 +72,48 @@ _Statement = tuple[str, tuple[object, ...]]
 
 
 class SqliteMetaDb:
-    """A `MetaDb` in one file, created if absent. OSError naming the file when it cannot be opened or read."""
+    """A `MetaDb` in one file, created if absent. OSError naming the file when it cannot be opened or read.
 
-    def __init__(self, path: str) -> None:
+    Without `create` it is opened as it is, to be looked at: it needs a call of `make_tables` before the first commit.
+    """
+
+    def __init__(self, path: str, *, create: bool = True) -> None:
         self._path = path
         try:
-            # What SCRAM users are known by is in it: others of this machine have no business there. What SQLite puts
-            # beside the file takes its mode.
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            if create:
+                # What SCRAM users are known by is in it: others of this machine have no business there. What SQLite
+                # puts beside the file takes its mode.
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             # One thread uses it; the transactions are ours, so the module must not start its own.
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
+        if create:
+            try:
+                self.make_tables()
+            except OSError:
+                self._connection.close()
+                raise
+
+    def make_tables(self) -> None:
+        """Have the tables that are missing, and commits that are durable from now on."""
         try:
             self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")  # nobody relies on empty tables
+            if not self._tables() >= _TABLE_NAMES:
+                self._connection.executescript(_TABLES)
             self._connection.execute("PRAGMA synchronous=FULL")
-            self._connection.executescript(_TABLES)
         except sqlite3.Error as error:
-            self._connection.close()
             raise self._failure("opened", error) from error
+
+    def check(self) -> None:
+        """OSError when the file is damaged: in its tables, or in an index that reading a table does not use."""
+        try:
+            (result,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        except sqlite3.Error as error:
+            raise self._failure("read", error) from error
+        if result != "ok":
+            raise self._failure("read", sqlite3.DatabaseError(result))
 
     def load(self) -> MetaState:
         try:
@@ -104,11 +136,22 @@ class SqliteMetaDb:
     def close(self) -> None:
         self._connection.close()
 
+    def _tables(self) -> set[str]:
+        return {name for (name,) in self._connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
     def _read(self) -> MetaState:
         state = MetaState()
         execute = self._connection.execute
-        for name, topic_id, partitions, internal in execute("SELECT name, topic_id, partitions, internal FROM topics"):
-            state.topics[name] = TopicRow(name, bytes(topic_id), partitions, bool(internal))
+        tables = self._tables()
+        if "topics" not in tables:
+            return state
+        if "deleted" in tables:
+            for row in execute(f"SELECT {_TOPIC_COLUMNS} FROM deleted"):
+                topic = _topic(*row)
+                state.deleted[topic.topic_id] = topic
+        for row in execute(f"SELECT {_TOPIC_COLUMNS} FROM topics"):
+            topic = _topic(*row)
+            state.topics[topic.name] = topic
         for kind, name, key, value in execute("SELECT kind, name, key, value FROM configs"):
             state.configs.setdefault(ResourceName(kind, name), {})[key] = value
         state.features.update(execute("SELECT name, level FROM features"))
@@ -123,14 +166,24 @@ class SqliteMetaDb:
         return OSError(f"metadata database {self._path} could not be {verb}: {error}")
 
 
-def _statements(changes: Sequence[MetaChange]) -> Iterable[_Statement]:
+def _topic(name: str, topic_id: bytes, partitions: int, internal: int) -> TopicRow:
+    return TopicRow(name, bytes(topic_id), partitions, bool(internal))
+
+
+def _statements(changes: Sequence[MetaChange]) -> Iterable[_Statement]:  # noqa: C901 - one case for each change
     for change in changes:
         match change:
             case PutTopic(topic):
                 values = (topic.name, topic.topic_id, topic.partitions, int(topic.internal))
-                yield "INSERT OR REPLACE INTO topics (name, topic_id, partitions, internal) VALUES (?, ?, ?, ?)", values
+                yield f"INSERT OR REPLACE INTO topics ({_TOPIC_COLUMNS}) VALUES (?, ?, ?, ?)", values
             case DropTopic(name):
+                yield f"INSERT OR REPLACE INTO deleted ({_TOPIC_COLUMNS}) {_DROPPED}", (name,)
                 yield "DELETE FROM topics WHERE name = ?", (name,)
+            case PutDeleted(topic):
+                values = (topic.name, topic.topic_id, topic.partitions, int(topic.internal))
+                yield f"INSERT OR REPLACE INTO deleted ({_TOPIC_COLUMNS}) VALUES (?, ?, ?, ?)", values
+            case ForgetTopic(topic_id):
+                yield "DELETE FROM deleted WHERE topic_id = ?", (topic_id,)
             case PutConfig(resource, key, None):
                 yield "DELETE FROM configs WHERE kind = ? AND name = ? AND key = ?", (resource.kind, resource.name, key)
             case PutConfig(resource, key, value):

@@ -1,37 +1,178 @@
 """Folders of partitions in a data folder: whose they are, and how those of deleted topics go.
 
-DATA/<topic>-<partition>/              see `files`
-DATA/<topic>-<partition>.<hex>-delete  of a deleted topic; removed soon, at the latest by the next start
-DATA/<topic>-<partition>.<hex>-stray   of no topic that metadata knows; set aside at a start, never touched again
+    DATA/<topic>-<partition>/                      see `files`
+    DATA/<topic>-<partition>.<32 hex>-delete       of a deleted topic; removed soon, at the latest by the next start
+    DATA/<topic>-<partition>.<32 hex>-stray        set aside by a release with format 1; never touched
+
+Nothing is removed or renamed that a broker did not write, and symbolic links are never followed. Which topic a folder
+belongs to is in its `partition.metadata`; when that file is damaged, the folder's name says so, unless a deleted topic
+had that name, too. A folder of a topic that is not known may be the last that is left of it: the broker does not start.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Collection
+from enum import Enum
+from typing import Final, NamedTuple, Protocol
 
-from shareq.broker.environment import Environment
-from shareq.broker.log.checkpoints import parse_epochs, parse_partition_metadata
+from shareq.broker.environment import Environment, Fs
+from shareq.broker.log.checkpoints import format_partition_metadata, parse_epochs, parse_partition_metadata
 from shareq.broker.log.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
 from shareq.coordinator.ports import MetadataImage, TopicImage
+from shareq.protocol.primitives import uuid_to_text
 
-__all__ = ["STRAY_SUFFIX", "DamagedFolderError", "PartitionFolders", "TopicPartition"]
+__all__ = [
+    "Claim",
+    "DamagedFolderError",
+    "FolderClaim",
+    "KnownTopics",
+    "PartitionFolders",
+    "TopicPartition",
+    "claim_of",
+    "is_our_file",
+]
 
 logger = logging.getLogger(__name__)
 
 DELETE_SUFFIX: Final = "-delete"
-STRAY_SUFFIX: Final = "-stray"
 MAX_NAME_BYTES: Final = 255
 
 _PARTITION_FOLDER: Final = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})")
+_DELETED_FOLDER: Final = re.compile(r"[a-zA-Z0-9._-]+\.[0-9a-f]{32}-delete")
+_OUR_FILE: Final = re.compile(r"[0-9]{20}\.[a-z0-9.]+|(partition\.metadata|leader-epoch-checkpoint)(\.tmp)?")
+_LOG_FILE: Final = re.compile(r"[0-9]{20}\.log(\.[a-z0-9.]+)?")
+_NAMED: Final = 3
 
 TopicPartition = tuple[str, int]
 
 
 class DamagedFolderError(Exception):
-    """A folder does not tell which topic its records belong to. Names the file; the broker does not start."""
+    """Folders may belong to topics that metadata does not know. Names them; the broker does not start."""
+
+
+class KnownTopics(MetadataImage, Protocol):
+    """The topics that exist, and those that were deleted and may still have folders."""
+
+    def deleted_topics(self) -> Collection[TopicImage]: ...
+
+    def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
+        """None of these deleted topics has a folder any more, not even after a loss of power."""
+
+
+class Claim(Enum):
+    """What a folder that is named like a partition's is."""
+
+    LIVE = "of a topic that exists"
+    UNNAMED = "of a topic that exists, which its partition.metadata does not say"
+    DELETED = "of a deleted topic"
+    FOREIGN = "nothing of ours"
+    UNKNOWN = "ours, and of no topic that is known"
+
+
+class FolderClaim(NamedTuple):
+    """Whose a folder is: `topic` for LIVE, UNNAMED and DELETED; `problem` is why it is UNKNOWN or UNNAMED."""
+
+    name: str
+    partition: TopicPartition
+    claim: Claim
+    topic: TopicImage | None = None
+    problem: str = ""
+
+
+def is_our_file(name: str) -> bool:
+    """Whether the broker writes files of that name into a partition's folder."""
+    return _OUR_FILE.fullmatch(name) is not None
+
+
+def claim_of(fs: Fs, data_dir: str, name: str, metadata: KnownTopics) -> FolderClaim | None:
+    """Whose a folder is. None when its name is not a partition's. Changes nothing. OSError."""
+    match = _PARTITION_FOLDER.fullmatch(name)
+    if match is None:
+        return None
+    partition = (match[1], int(match[2]))
+    path = f"{data_dir}/{name}"
+    image = _having(metadata.topic(match[1]), partition)
+    if not fs.is_folder(path):
+        if image is None or fs.is_file(path):
+            return FolderClaim(name, partition, Claim.FOREIGN)
+        return FolderClaim(name, partition, Claim.UNKNOWN, problem="it is a symbolic link, and these are not followed")
+    content = _id_file(fs, path)
+    if image is not None and content == format_partition_metadata(image.topic_id):
+        return FolderClaim(name, partition, Claim.LIVE, image)
+    deleted = [topic for topic in metadata.deleted_topics() if topic.name == partition[0]]
+    candidates = [topic for topic in [image, *deleted] if topic is not None and _having(topic, partition) is not None]
+    return _claim_by_id(fs, path, name, partition, metadata, content, candidates)
+
+
+def _having(topic: TopicImage | None, partition: TopicPartition) -> TopicImage | None:
+    return topic if topic is not None and partition[1] < topic.partitions else None
+
+
+def _id_file(fs: Fs, path: str) -> bytes:
+    try:
+        return fs.read_bytes(f"{path}/{PARTITION_METADATA_FILE}")
+    except (FileNotFoundError, IsADirectoryError):
+        return b""
+
+
+def _claim_by_id(
+    fs: Fs,
+    path: str,
+    name: str,
+    partition: TopicPartition,
+    metadata: KnownTopics,
+    content: bytes,
+    candidates: list[TopicImage],
+) -> FolderClaim:
+    """The claim of a real folder whose id is not simply that of the topic of its name."""
+    topic_id = _parsed(content)
+    for topic in candidates:
+        if topic.topic_id == topic_id:
+            live = metadata.topic_by_id(topic.topic_id) is not None
+            return FolderClaim(name, partition, Claim.LIVE if live else Claim.DELETED, topic)
+    nearly = [topic for topic in candidates if _differ_little(content, format_partition_metadata(topic.topic_id))]
+    if topic_id is not None and not nearly:
+        known = {topic.topic_id for topic in metadata.deleted_topics()}
+        if topic_id in known:  # of that id under another name: nobody but a broker renames to <name>-<number>
+            problem = "its topic had another name, or fewer partitions"
+        elif metadata.topic_by_id(topic_id) is not None:
+            problem = "its topic has another name, or fewer partitions"
+        else:
+            problem = f"no topic is known that has the id in its {PARTITION_METADATA_FILE}, {uuid_to_text(topic_id)}"
+        return FolderClaim(name, partition, Claim.UNKNOWN, problem=problem)
+    if not any(map(is_our_file, fs.list_dir(path))):
+        return FolderClaim(name, partition, Claim.FOREIGN)
+    candidates = nearly or candidates
+    if len(candidates) == 1:
+        return _claimed(name, partition, metadata, candidates[0], topic_id)
+    named = "a deleted topic had its name, too" if candidates else "no topic has its name"
+    return FolderClaim(
+        name, partition, Claim.UNKNOWN, problem=f"its {PARTITION_METADATA_FILE} is damaged or missing, and {named}"
+    )
+
+
+def _claimed(
+    name: str, partition: TopicPartition, metadata: KnownTopics, topic: TopicImage, topic_id: bytes | None
+) -> FolderClaim:
+    live = metadata.topic_by_id(topic.topic_id) is not None
+    if not live:
+        return FolderClaim(name, partition, Claim.DELETED, topic)
+    problem = "damaged or missing" if topic_id is None else "damaged"
+    return FolderClaim(name, partition, Claim.UNNAMED, topic, problem)
+
+
+def _parsed(content: bytes) -> bytes | None:
+    try:
+        return parse_partition_metadata(content)
+    except ValueError:
+        return None
+
+
+def _differ_little(content: bytes, expected: bytes) -> bool:
+    """Whether they differ in one byte at most: no two ids do."""
+    return len(content) == len(expected) and sum(a != b for a, b in zip(content, expected, strict=True)) <= 1
 
 
 class PartitionFolders:
@@ -45,37 +186,42 @@ class PartitionFolders:
     def path(self, name: str) -> str:
         return f"{self._data_dir}/{name}"
 
-    def partitions(self) -> Iterator[tuple[str, TopicPartition]]:
-        """Every folder that is named like a partition's, and that partition. Those of deleted topics are removed."""
-        for name in self._fs.list_dir(self._data_dir):
-            if name.endswith(DELETE_SUFFIX):
-                self._fs.remove_tree(self.path(name))
-                continue
-            match = _PARTITION_FOLDER.fullmatch(name)
-            if match is not None:
-                yield name, (match[1], int(match[2]))
+    def claim(self, metadata: KnownTopics) -> list[FolderClaim]:
+        """The folders of partitions that exist. Those of deleted topics are removed.
 
-    def topic_of(self, name: str, key: TopicPartition, metadata: MetadataImage) -> TopicImage | None:
-        """The topic whose records are in the folder. None when there is no such topic: the folder is gone then.
-
-        DamagedFolderError when the folder does not tell whose it is.
+        DamagedFolderError when there are others of ours: then nothing was changed.
         """
-        topic, partition = key
-        folder = self.path(name)
-        try:
-            names = self._fs.list_dir(folder)
-        except NotADirectoryError:
-            return None
-        image = metadata.topic(topic)
-        has_log = any(".log" in other for other in names)  # one that is on its way in or out counts, too
-        found = self._topic_id_in(folder, name, has_log) if PARTITION_METADATA_FILE in names else None
-        if image is not None and partition < image.partitions and found == image.topic_id:
-            return image
-        if not has_log:  # a folder of a first append that was cut off
-            self._fs.remove_tree(folder)
-        else:
-            self._set_aside(name)
-        return None
+        names = self._fs.list_dir(self._data_dir)
+        claims = [claim for name in names if (claim := claim_of(self._fs, self._data_dir, name, metadata)) is not None]
+        self._refuse_unknown([claim for claim in claims if claim.claim is Claim.UNKNOWN])
+        for name in names:
+            if _DELETED_FOLDER.fullmatch(name) is not None:
+                self._remove(name)
+        for claim in claims:
+            self._settle(claim)
+        self.forget(metadata, {topic.topic_id for topic in metadata.deleted_topics()})
+        return [claim for claim in claims if claim.claim in (Claim.LIVE, Claim.UNNAMED)]
+
+    def _refuse_unknown(self, claims: list[FolderClaim]) -> None:
+        if not claims:
+            return
+        first = "; ".join(f"{self.path(claim.name)}: {claim.problem}" for claim in claims[:_NAMED])
+        more = f"; and {len(claims) - _NAMED} more folders" if len(claims) > _NAMED else ""
+        raise DamagedFolderError(
+            f"{first}{more}. Not starting, because the records in there may belong to a topic that exists. "
+            f"`shareq verify {self._data_dir} --repair` repairs what can be repaired"
+        )
+
+    def _settle(self, claim: FolderClaim) -> None:
+        path = self.path(claim.name)
+        if claim.claim is Claim.FOREIGN and not (self._fs.is_folder(path) and not self._fs.list_dir(path)):
+            logger.warning("%s: not a folder of ours, left alone", path)
+        elif claim.claim is Claim.DELETED and claim.topic is not None:
+            self._retire(claim.name, claim.topic.topic_id)
+        elif claim.claim is Claim.UNNAMED and claim.topic is not None:
+            logger.warning("%s/%s: %s, written anew", path, PARTITION_METADATA_FILE, claim.problem)
+            content = format_partition_metadata(claim.topic.topic_id)
+            self._fs.write_atomic(f"{path}/{PARTITION_METADATA_FILE}", content, sync=True)
 
     def leader_epoch(self, name: str) -> int:
         """The last leader epoch that the folder tells of; 0 without any."""
@@ -85,48 +231,72 @@ class PartitionFolders:
             return 0
         return epochs[-1][0] if epochs else 0
 
-    def make_way(self, name: str) -> None:
-        """Before a log gets that folder: there is none of a deleted topic in its place."""
-        if self._fs.exists(self.path(name)):  # its rename failed
-            self._set_aside(name)
+    def make_way(self, name: str, metadata: KnownTopics) -> None:
+        """Before a log gets that folder: there is none of a deleted topic in its place.
 
-    def retire(self, name: str) -> None:
-        """Take a deleted topic's folder out of the way, and remove it in a later tick. Failing is logged."""
-        if not self._fs.exists(self.path(name)):
+        OSError when something else is there that the log must not get.
+        """
+        path = self.path(name)
+        if not self._fs.exists(path):
             return
-        gone = self.path(self._renamed(name, DELETE_SUFFIX))
+        claim = claim_of(self._fs, self._data_dir, name, metadata)
+        if claim is not None and claim.claim is Claim.DELETED and claim.topic is not None:
+            gone = self._renamed_away(name)  # its rename failed before
+            self._env.clock.call_soon(lambda: self._remove_quietly(gone))
+        elif claim is None or claim.claim is not Claim.FOREIGN or not self._fs.is_folder(path):
+            raise FileExistsError(f"{path} is in the way of a log, and not of its topic")
+
+    def retire(self, name: str) -> bool:
+        """Take a deleted topic's folder out of the way, and remove it in a later tick. False if that failed: logged."""
+        if not self._fs.is_folder(self.path(name)):
+            return True
         try:
-            self._fs.rename(self.path(name), gone)
+            gone = self._renamed_away(name)
         except OSError as error:
-            logger.error("%s: not renamed, set aside when the name is used again: %s", self.path(name), error)
+            logger.error("%s: not renamed, the next start tries again: %s", self.path(name), error)
+            return False
+        self._env.clock.call_soon(lambda: self._remove_quietly(gone))
+        return True
+
+    def _retire(self, name: str, topic_id: bytes) -> None:
+        """The same at a start, where failing is the start's."""
+        logger.warning("%s: of a topic that was deleted, id %s", self.path(name), uuid_to_text(topic_id))
+        self._remove(self._renamed_away(name))
+
+    def forget(self, metadata: KnownTopics, topic_ids: Collection[bytes]) -> None:
+        """Let the metadata forget deleted topics, all of whose folders have been renamed."""
+        if topic_ids:
+            self._fs.sync_dir(self._data_dir)  # else a rename may be undone, of a folder that nobody knows then
+            metadata.folders_are_gone(topic_ids)
+
+    def _renamed_away(self, name: str) -> str:
+        """Rename the folder; returns its new name, which is never too long for a file system."""
+        suffix = f".{self._env.random_uuid().hex()}{DELETE_SUFFIX}"
+        gone = name[: MAX_NAME_BYTES - len(suffix)] + suffix
+        self._fs.rename(self.path(name), self.path(gone))
+        return gone
+
+    def _remove_quietly(self, name: str) -> None:
+        try:
+            self._remove(name)
+        except OSError as error:
+            logger.warning("%s: not removed, the next start tries again: %s", self.path(name), error)
+
+    def _remove(self, name: str) -> None:
+        """Remove our files out of a deleted topic's folder, and the folder unless there are others."""
+        path = self.path(name)
+        if not self._fs.is_folder(path):
+            logger.warning("%s: not a folder, left alone", path)
             return
-        self._env.clock.call_soon(lambda: self._remove(gone))
-
-    def _topic_id_in(self, folder: str, name: str, has_log: bool) -> bytes | None:
-        """Whose records these are. DamagedFolderError when the file does not say: they may be a live topic's."""
-        path = f"{folder}/{PARTITION_METADATA_FILE}"
-        try:
-            return parse_partition_metadata(self._fs.read_bytes(path))
-        except ValueError as error:
-            if not has_log:
-                return None
-            raise DamagedFolderError(
-                f"{path}: {error}. Not starting, because the records of {name} may belong to a topic that exists. "
-                f"Restore the file, or rename the folder to give them up."
-            ) from error
-
-    def _set_aside(self, name: str) -> None:
-        aside = self._renamed(name, STRAY_SUFFIX)
-        logger.warning("%s: belongs to no topic of this cluster, set aside as %s", self.path(name), aside)
-        self._fs.rename(self.path(name), self.path(aside))
-
-    def _remove(self, path: str) -> None:
-        try:
-            self._fs.remove_tree(path)
-        except OSError as error:
-            logger.warning("%s: not removed, the next start tries again: %s", path, error)
-
-    def _renamed(self, name: str, suffix: str) -> str:
-        """A name of its own for a folder that is on its way out; never too long for a file system."""
-        suffix = f".{self._env.random_uuid().hex()}{suffix}"
-        return name[: MAX_NAME_BYTES - len(suffix)] + suffix
+        foreign = 0
+        names = self._fs.list_dir(path)
+        for each in names:
+            if is_our_file(each) and self._fs.is_file(f"{path}/{each}"):
+                self._fs.remove(f"{path}/{each}")
+            else:
+                foreign += 1
+        if foreign:
+            logger.warning("%s: %d files or folders in it are not of ours, left alone", path, foreign)
+            return
+        self._fs.remove_dir(path)
+        logger.info("%s: removed, %d files", path, len(names))

@@ -8,9 +8,9 @@
     DATA/<topic>-<partition>/              see `files`, and `folders` for those of deleted topics
 
 Order against the cluster metadata, which is committed elsewhere: a topic is created there first, its folders appear
-with the first append; a topic is deleted there first, then its folders are renamed, then removed. A crash in between
-leaves folders whose `partition.metadata` names an id that is not the topic's (any more): they are set aside, so
-records of a deleted topic never turn up in one of the same name.
+with the first append; a topic is deleted there first, then its folders are renamed, then removed. Metadata remembers a
+deleted topic until its renames are durable. A crash in between leaves folders whose `partition.metadata` names the
+deleted id: they are removed, so records of a deleted topic never turn up in one of the same name.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from shareq.broker.log.cleaner.schedule import CHECKPOINT_FILE as CLEANER_FILE
 from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, latest_value_rule
 from shareq.broker.log.files import DEFAULT_OPEN_FILES, FilePool, Segment
 from shareq.broker.log.flush import Flusher
-from shareq.broker.log.folders import DamagedFolderError, PartitionFolders, TopicPartition
+from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promise import Promise
 from shareq.broker.log.recovery import CorruptLogError, recover_log
 from shareq.broker.log.settings import LogSettings
-from shareq.coordinator.ports import MetadataImage, TopicImage
+from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class LogManager:
         self._flush_every_message = flush_every_message
         self._retention_check_ms = retention_check_ms
         self._producer_check_ms = producer_check_ms
-        self._metadata: MetadataImage | None = None
+        self._metadata: KnownTopics | None = None
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._flusher = Flusher(env.clock, env.fs, self.syncs_every_flush, self._sealed_synced)
         self._log_starts: dict[TopicPartition, int] = {}
@@ -112,7 +112,7 @@ class LogManager:
 
     # Opening and closing.
 
-    def open_all(self, metadata: MetadataImage) -> None:
+    def open_all(self, metadata: KnownTopics) -> None:
         """Lock the data folder and recover the log of every partition that has a folder.
 
         Raises DataFolderInUseError, CorruptLogError and DamagedFolderError (no torn write does that), OSError. Nothing
@@ -129,15 +129,14 @@ class LogManager:
         self._schedule_retention()
         self._schedule_producer_check()
 
-    def _open_folders(self, metadata: MetadataImage) -> None:
+    def _open_folders(self, metadata: KnownTopics) -> None:
         self._metadata = metadata
         clean = self.fs.exists(self._path(CLEAN_SHUTDOWN_FILE))
         self._log_starts = self._read_offsets(LOG_START_FILE)
         self._recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
-        for name, key in self._folders.partitions():
-            image = self._folders.topic_of(name, key, metadata)
-            if image is not None:
-                self._open_log(name, image, key[1], clean)
+        for claim in self._folders.claim(metadata):
+            if claim.topic is not None:
+                self._open_log(claim.name, claim.topic, claim.partition[1], clean)
         self._log_starts = self._without_strangers(LOG_START_FILE, self._log_starts)
         self._recovery_points = self._without_strangers(RECOVERY_POINT_FILE, self._recovery_points)
         if self._flush_every_message():
@@ -210,12 +209,13 @@ class LogManager:
         """
         log = self._logs.get((topic, partition))
         if log is None:
-            image = self._metadata.topic(topic) if self._metadata is not None else None
-            if image is None or not 0 <= partition < image.partitions:
+            metadata = self._metadata
+            image = metadata.topic(topic) if metadata is not None else None
+            if metadata is None or image is None or not 0 <= partition < image.partitions:
                 raise KeyError(f"{topic}-{partition}")
             name = f"{topic}-{partition}"
             folder = self._path(name)
-            self._folders.make_way(name)
+            self._folders.make_way(name, metadata)
             log = PartitionLog(self, folder, topic, partition, image.topic_id, self._settings_for(topic))
             self._logs[topic, partition] = log
         return log
@@ -241,15 +241,17 @@ class LogManager:
             log.deleted()
             self._log_starts.pop(key, None)
             self._recovery_points.pop(key, None)
-        for key in doomed:  # apart, because a failed rename must not leave a log of the deleted topic behind
-            self._folders.retire(f"{topic}-{key[1]}")
-        if doomed:
-            self._behind = True
-            try:
+        # Apart, because a failed rename must not leave a log of the deleted topic behind.
+        renamed = [self._folders.retire(f"{topic}-{key[1]}") for key in doomed]
+        try:
+            if all(renamed) and self._metadata is not None:
+                self._folders.forget(self._metadata, [topic_id])
+            if doomed:
+                self._behind = True
                 self.forget_deleted()
                 self.cleaner.forget(doomed)
-            except OSError as error:
-                logger.warning("checkpoints of %s not rewritten, the next new log tries again: %s", topic, error)
+        except OSError as error:
+            logger.warning("checkpoints of %s not rewritten, the next new log tries again: %s", topic, error)
 
     def forget_deleted(self) -> None:
         """Before a log gets its first files: no checkpoint tells of one that had its name. OSError when they cannot be

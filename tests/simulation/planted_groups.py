@@ -8,8 +8,10 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final
 
+from shareq.broker.environment import Fs
 from shareq.broker.group_administration import AlteredOffsets, GroupAdministration
-from shareq.broker.log.manager import LogManager
+from shareq.broker.log import folders
+from shareq.broker.log.folders import Claim, FolderClaim, KnownTopics, PartitionFolders
 from shareq.broker.pending import Pending, completed
 from shareq.broker.share_coordinator import ShareCoordinatorService
 from shareq.broker.share_partitions import SharePartitionManager
@@ -164,20 +166,17 @@ def deleted_topic_keeps_its_states() -> AbstractContextManager[object]:
 
 
 def folder_of_a_deleted_topic_is_taken_over() -> AbstractContextManager[object]:
-    def rename_away(self: LogManager, name: str) -> None:
-        del self, name
-
-    def topic_id_in(self: LogManager, _folder: str, name: str, _has_log: bool) -> bytes | None:
-        image = self._metadata.topic(name.rpartition("-")[0]) if self._metadata is not None else None
-        return None if image is None else image.topic_id
-
-    def set_aside(self: LogManager, name: str) -> None:
-        del self, name
+    def claim_by_name(_fs: Fs, _data_dir: str, name: str, metadata: KnownTopics) -> FolderClaim | None:
+        topic, separator, partition = name.rpartition("-")
+        image = metadata.topic(topic)
+        if image is None or not separator:
+            return None
+        return FolderClaim(name, (topic, int(partition)), Claim.LIVE, image)
 
     return replaced(
-        (LogManager, "_rename_away", rename_away),
-        (LogManager, "_topic_id_in", topic_id_in),
-        (LogManager, "_set_aside", set_aside),
+        (PartitionFolders, "retire", lambda _self, _name: True),
+        (PartitionFolders, "make_way", lambda _self, _name, _metadata: None),
+        (folders, "claim_of", claim_by_name),
     )
 
 

@@ -13,18 +13,13 @@ from typing import Final
 
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.data_folder.opening import open_data_folder
+from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
 from shareq.broker.endpoint import Endpoint
 from shareq.broker.environment import Environment, File
-from shareq.broker.log.manager import (
-    CorruptLogError,
-    DamagedFolderError,
-    DataFolderInUseError,
-    lock_data_folder,
-)
 from shareq.broker.os_fs import OsFs
-from shareq.broker.server import META_DB, ServeError
-from shareq.broker.server import _refuse_logs_without_metadata as refuse_logs_without_metadata
-from shareq.broker.sqlite_db import SqliteMetaDb
+from shareq.broker.server import REFUSALS, ServeError
+from shareq.protocol.primitives import uuid_to_text
 from tests.support.mock_transport import BrokerWorld
 from tests.support.virtual_clock import VirtualClock
 
@@ -112,16 +107,22 @@ def start_broker(env: Environment, config: BrokerConfig, data_dir: str, endpoint
     """In the order of `Server`, which needs an event loop. ServeError."""
     with ExitStack() as undo:
         try:
-            release_lock = lock_data_folder(env.fs, data_dir)
-            undo.callback(release_lock)
-            refuse_logs_without_metadata(data_dir)
-            meta_db = SqliteMetaDb(f"{data_dir}/{META_DB}")
-            undo.callback(meta_db.close)
-            broker = Broker(env, config, meta_db, endpoints={"PLAINTEXT": endpoint}, release_lock=release_lock)
+            database = SqliteRecord(f"{data_dir}/{META_DB_FILE}", env.random_uuid().hex()[:8])
+            folder = open_data_folder(env.fs, data_dir, database, lambda: uuid_to_text(env.random_uuid()))
+            undo.callback(folder.release_lock)
+            undo.callback(folder.meta_db.close)
+            broker = Broker(
+                env,
+                config,
+                folder.meta_db,
+                endpoints={"PLAINTEXT": endpoint},
+                release_lock=folder.release_lock,
+                cluster_id=folder.cluster_id,
+            )
             undo.pop_all()
             undo.callback(broker.close, clean=False)
             broker.start()
-        except (DataFolderInUseError, CorruptLogError, DamagedFolderError) as error:
+        except REFUSALS as error:
             raise ServeError(str(error)) from error
         except OSError as error:
             raise ServeError(f"data folder {data_dir} cannot be used: {error}") from error

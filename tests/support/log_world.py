@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
@@ -26,15 +26,28 @@ TOPIC_ID: Final = bytes(range(16))
 
 @dataclass(slots=True)
 class Topics:
-    """`MetadataImage` of a few topics, to be changed by the test."""
+    """`KnownTopics`: a few topics, to be changed by the test."""
 
     images: dict[str, TopicImage]
+    deleted: dict[bytes, TopicImage] = field(default_factory=dict)
 
     def topic(self, name: str) -> TopicImage | None:
         return self.images.get(name)
 
     def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
         return next((image for image in self.images.values() if image.topic_id == topic_id), None)
+
+    def deleted_topics(self) -> list[TopicImage]:
+        return list(self.deleted.values())
+
+    def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
+        for topic_id in topic_ids:
+            self.deleted.pop(topic_id, None)
+
+    def delete(self, name: str) -> None:
+        """The topic is deleted, its folders are still there."""
+        image = self.images.pop(name)
+        self.deleted[image.topic_id] = image
 
 
 class LogWorld:

@@ -256,7 +256,7 @@ class MemFs:
         self.check_read(path, inode, 0, len(inode.content))
         return bytes(inode.content)
 
-    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False, private: bool = False) -> None:
         folder, name = self._parent(path)
         temporary = f"{name}.tmp"
         inode = Inode(self.page_bytes)
@@ -276,6 +276,21 @@ class MemFs:
         except (FileNotFoundError, NotADirectoryError):
             return False
         return name in folder.entries
+
+    def is_folder(self, path: str) -> bool:
+        return isinstance(self._entry(path), Folder)
+
+    def is_file(self, path: str) -> bool:
+        return isinstance(self._entry(path), Inode)
+
+    def _entry(self, path: str) -> Inode | Folder | None:
+        if path == ".":
+            return self._root
+        try:
+            folder, name = self._parent(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return folder.entries.get(name)
 
     def list_dir(self, path: str) -> list[str]:
         return sorted(self._folder(path).entries)
@@ -309,16 +324,10 @@ class MemFs:
         self.freed(len(inode.content))
         folder.change(**{name: None})
 
-    def remove_tree(self, path: str) -> None:
-        for name in self.list_dir(path):
-            child = f"{path}/{name}"
-            try:
-                self.list_dir(child)
-            except NotADirectoryError:
-                self.remove(child)
-            else:
-                self.remove_tree(child)
+    def remove_dir(self, path: str) -> None:
         folder, name = self._parent(path)
+        if self.list_dir(path):
+            raise OSError(errno.ENOTEMPTY, "folder is not empty", path)
         self.step("rmdir", path)
         folder.change(**{name: None})
 

@@ -93,25 +93,6 @@ def test_two_processes_never_open_one_folder(tmp_path: Path) -> None:
     assert result.stderr == f"shareq: data folder {tmp_path / 'data'} is in use by another process\n"
 
 
-@pytest.mark.parametrize("loss", ["missing", "empty"])
-def test_logs_without_their_metadata_are_refused_and_left_alone(tmp_path: Path, loss: str) -> None:
-    """A start would make an empty cluster with a new id and set every log aside."""
-    data_dir = tmp_path / "data"
-    with Broker(data_dir=data_dir) as broker, WireClient(broker.address) as client:
-        create_topic(client, "t")
-        produce(client, "t", batch(b"kept"))
-    kept = (data_dir / "meta.db").rename(tmp_path / "meta.db")
-    if loss == "empty":
-        (data_dir / "meta.db").touch()
-    result = run("serve", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0")
-    assert result.returncode == 1
-    assert len(result.stderr.splitlines()) == 1
-    assert f"{data_dir}/meta.db is {loss}" in result.stderr
-    kept.replace(data_dir / "meta.db")
-    with Broker(data_dir=data_dir) as broker, WireClient(broker.address) as client:
-        assert fetch(client, fetch_request("t")).high_watermark == 1
-
-
 def test_a_property_file_is_read_and_options_win(tmp_path: Path) -> None:
     (tmp_path / "server.properties").write_text(
         "listeners=OTHER://127.0.0.1:1\nadvertised.listeners=OTHER://elsewhere:1\nlog.dirs=/nowhere\n"

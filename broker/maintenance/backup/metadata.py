@@ -31,6 +31,10 @@ class CopiedMetadata:
     topics: Mapping[str, TopicRow]
     files: Mapping[str, bytes]
 
+    @property
+    def topic_ids(self) -> set[bytes]:
+        return {topic.topic_id for topic in self.topics.values()}
+
 
 def copy_metadata(data_dir: str) -> CopiedMetadata:
     """What has been committed up to now. MaintenanceError when the folder has no metadata that can be read."""

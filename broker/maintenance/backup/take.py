@@ -92,6 +92,7 @@ class _Backup:
         self._progress = progress
         self._keep = keep
         self._copier = Copier(store, _latest_entries(store), progress)
+        self._ids: dict[str, bytes] = {}  # topic ids by the name of the folder
         self._ends: dict[TopicPartition, int] = {}
         self._recovery_points: dict[TopicPartition, int] = {}
 
@@ -138,6 +139,7 @@ class _Backup:
         for file in [each for each in log.files if each.name == name]:
             log.files.remove(file)
             file.close()
+        self._ids[log.name] = topics[key[0]].topic_id
         self._copier.add(name, format_partition_metadata(topics[key[0]].topic_id))
         end = self._copier.copy_log(log)
         log.close()
@@ -151,10 +153,13 @@ class _Backup:
         starts = {key: min(start, self._ends[key]) for key, start in self._log_starts().items() if key in self._ends}
         self._copier.add(LOG_START_FILE, format_offsets(starts))
         self._copier.add(RECOVERY_POINT_FILE, format_offsets(self._recovery_points))
-        metadata = copy_metadata(self._data_dir)  # topics deleted by now are deleted in the backup
+        metadata = copy_metadata(self._data_dir)
         for path, content in metadata.files.items():
             self._copier.add(path, content)
-        entries, warnings = self._copier.entries(), self._copier.warnings
+        # Topics deleted by now are deleted in the backup: a start refuses logs whose topic no metadata knows.
+        gone = {name for name, topic_id in self._ids.items() if topic_id not in metadata.topic_ids}
+        entries = tuple(entry for entry in self._copier.entries() if entry.path.partition("/")[0] not in gone)
+        warnings = self._copier.warnings
         catalog = Catalog(metadata.cluster_id, taken_ms, __version__, entries, tuple(warnings))
         name = _name(taken_ms, self._store.names())
         self._store.commit(name, catalog)

@@ -267,8 +267,8 @@ def test_unknown_features_and_levels(levels: dict[str, int]) -> None:
 def test_a_newer_format_is_refused() -> None:
     db = MemoryMetaDb()
     store(db)
-    db.commit([PutMeta("format.version", "2")])
-    with pytest.raises(OSError, match="format version 2, and this release reads up to 1"):
+    db.commit([PutMeta("format.version", "3")])
+    with pytest.raises(OSError, match="format version 3, and this release reads up to 2"):
         store(db)
 
 

@@ -126,9 +126,14 @@ def test_folders(fs: OsFs, tmp_path: Path) -> None:
         fs.remove(f"{tmp_path}/a/c/z")
     (tmp_path / "outside").mkdir()
     (tmp_path / "a/c/link").symlink_to(tmp_path / "outside")
-    fs.remove_tree(f"{tmp_path}/a")
-    assert fs.list_dir(str(tmp_path)) == ["outside"]
     (tmp_path / "file").touch()
+    names = ("outside", "a/c/link", "file", "absent", "file/below")
+    assert [fs.is_folder(f"{tmp_path}/{name}") for name in names] == [True, False, False, False, False]
+    assert [fs.is_file(f"{tmp_path}/{name}") for name in names] == [False, False, True, False, False]
+    with pytest.raises(OSError, match="not empty"):
+        fs.remove_dir(f"{tmp_path}/a/c")
+    fs.remove_dir(f"{tmp_path}/outside")
+    assert fs.list_dir(str(tmp_path)) == ["a", "file"]
     with pytest.raises(NotADirectoryError):
         fs.list_dir(f"{tmp_path}/file")
 

@@ -231,6 +231,7 @@ def test_a_deleted_topic_never_comes_back_under_its_name(model: CrashModel) -> N
                 world.tick()
             assert log.truncate_prefix(5) is ErrorCode.NONE
         old = world.topics.images[TOPIC]
+        world.topics.delete(TOPIC)
         world.topics.images[TOPIC] = TopicImage(TOPIC, OTHER_ID, 3)
         world.fs.crash_at = world.fs.steps + step
         try:

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError, LogManager
+from shareq.broker.log.manager import DataFolderInUseError, LogManager
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
@@ -126,45 +126,13 @@ def test_a_half_finished_deletion_is_finished_at_the_next_start() -> None:
     assert folders(world) == []
 
 
-@pytest.mark.parametrize("image", [None, TopicImage(TOPIC, OTHER_ID, 3), TopicImage(TOPIC, TOPIC_ID, 0)])
-def test_folders_of_no_topic_are_set_aside_not_served_and_not_lost(image: TopicImage | None) -> None:
-    """A folder whose partition.metadata is of another id never becomes the recreated topic."""
-    world = LogWorld()
-    world.produce(b"x")
-    kept = bytes(world.fs.content(f"{DATA}/{TOPIC}-0/00000000000000000000.log"))
-    world.crash(CrashModel.PROCESS_KILL)
-    del world.topics.images[TOPIC]
-    if image is not None:
-        world.topics.images[TOPIC] = image
-    world.start()
-    [folder] = folders(world)
-    assert folder.startswith(f"{TOPIC}-0.")
-    assert folder.endswith("-stray")
-    assert bytes(world.fs.content(f"{DATA}/{folder}/00000000000000000000.log")) == kept
-    if image is not None and image.partitions:
-        assert world.log.log_end_offset == 0
-    world.restart()
-    assert folders(world) == [folder]
-
-
-def test_a_folder_without_the_topics_id_is_never_taken_for_the_topics() -> None:
-    world = LogWorld()
-    world.produce(b"x")
-    world.crash(CrashModel.PROCESS_KILL)
-    world.fs.remove(f"{DATA}/{TOPIC}-0/partition.metadata")
-    world.fs.make_dirs(f"{DATA}/{TOPIC}-1")  # of a first append that was cut off
-    world.start()
-    assert world.log.log_end_offset == 0
-    assert len(folders(world)) == 1
-    assert folders(world)[0].endswith("-stray")
-
-
 def test_log_starts_of_a_deleted_topic_are_not_the_new_ones() -> None:
     world = LogWorld()
     world.produce(b"x")
     assert world.log.truncate_prefix(1) is ErrorCode.NONE
     world.crash(CrashModel.PROCESS_KILL)
-    world.topics.images[TOPIC] = TopicImage(TOPIC, OTHER_ID, 3)  # deleted and made again while we were away
+    world.topics.delete(TOPIC)  # and made again, and the process died
+    world.topics.images[TOPIC] = TopicImage(TOPIC, OTHER_ID, 3)
     world.start()
     world.produce(b"new")
     world.restart()
@@ -328,18 +296,3 @@ def test_open_files_are_bounded() -> None:
         assert not isinstance(result, ErrorCode)
         assert result.batches[0].base_offset == offset
         assert world.fs.open_files <= 4
-
-
-def test_a_folder_whose_topic_id_cannot_be_read_stops_the_start() -> None:
-    """Its records may be a live topic's: set aside they would be lost to it."""
-    world = LogWorld()
-    world.produce(b"x")
-    path = f"{DATA}/{TOPIC}-0/partition.metadata"
-    sound = bytes(world.fs.content(path))
-    world.crash(CrashModel.PROCESS_KILL)
-    world.fs.content(path)[:] = b"version: 0\ntopic_id: ?"
-    with pytest.raises(DamagedFolderError, match=r"data/orders-0/partition.metadata: .*Restore the file"):
-        world.start()
-    world.fs.content(path)[:] = sound
-    world.start()
-    assert values_of(read_all(world.log)) == [b"x"]

@@ -1,0 +1,93 @@
+"""Which of the two records of metadata is right, when a start finds them different. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from shareq.broker.data_folder.digest import digest_of
+from shareq.broker.data_folder.journal_format import Journal
+from shareq.broker.meta_db import MetaState
+
+__all__ = ["CLUSTER_ID", "DIGEST", "NUMBER", "Found", "Verdict", "compare", "found_in_database", "found_in_journal"]
+
+CLUSTER_ID: Final = "cluster.id"
+NUMBER: Final = "commit.number"  # of the last commit; in the database alone, as the next one
+DIGEST: Final = "commit.digest"  # of everything else, in hex
+
+
+class Verdict(Enum):
+    """What to do."""
+
+    NOTHING_THERE = "neither has a cluster"
+    AGREE = "both say the same"
+    WRITE_JOURNAL = "the database is right"
+    REBUILD_DATABASE = "the journal is right"
+    REFUSE = "neither can be trusted, or both equally"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one record says. `state` without the entries of its own, None when there is nothing or nothing readable.
+
+    `problem`: why it cannot be trusted, "" when it can be or is missing. `number` is 0 in a database of format 1.
+    `damaged`: it is there and not as it was written, whatever of it can be used.
+    """
+
+    state: MetaState | None = None
+    number: int = 0
+    digest: int = 0
+    problem: str = ""
+    damaged: bool = False
+
+    @property
+    def cluster_id(self) -> str:
+        return "" if self.state is None else self.state.meta.get(CLUSTER_ID, "")
+
+    @property
+    def sound(self) -> bool:
+        return self.state is not None and bool(self.cluster_id) and not self.problem
+
+
+def found_in_database(state: MetaState) -> Found:
+    """What a readable database says; its own entries leave the state."""
+    number, digest = state.meta.pop(NUMBER, None), state.meta.pop(DIGEST, None)
+    actual = digest_of(state)
+    if not state.meta.get(CLUSTER_ID):
+        empty = not any(state.rows())
+        return Found(None if empty else state, problem="" if empty else "it has no cluster id")
+    if number is None or digest is None:
+        return Found(state, 0, actual)
+    try:
+        written = int(digest, 16)
+        fits, count = written == actual, int(number)
+    except ValueError:
+        fits, count = False, 0
+    return Found(state, count, actual, "" if fits else "its content does not fit its digest", not fits)
+
+
+def found_in_journal(journal: Journal) -> Found:
+    """What a readable journal says."""
+    if journal.sequence == 0:
+        return Found(None, problem=journal.damage or "it has no whole commit", damaged=True)
+    problem = journal.damage
+    if not problem and digest_of(journal.state) != journal.digest:
+        problem = "its content does not fit its digest"
+    return Found(journal.state, journal.sequence, journal.digest, problem, bool(problem) or journal.cut_off)
+
+
+def compare(database: Found, journal: Found) -> Verdict:
+    """Which record is right. A later commit wins over an earlier one, what is sound over what is not."""
+    if database.sound and journal.sound:
+        if database.number != journal.number:
+            return Verdict.WRITE_JOURNAL if database.number > journal.number else Verdict.REBUILD_DATABASE
+        if database.digest != journal.digest:
+            return Verdict.REFUSE
+        return Verdict.WRITE_JOURNAL if journal.damaged else Verdict.AGREE
+    if journal.sound:
+        return Verdict.REBUILD_DATABASE
+    if database.sound:
+        return Verdict.WRITE_JOURNAL
+    there = [found for found in (database, journal) if found.state is not None or found.problem]
+    return Verdict.REFUSE if there else Verdict.NOTHING_THERE

@@ -1,0 +1,198 @@
+"""Metadata in two independent records: a database, and a journal beside it. Either brings back the other.
+
+A commit goes to the database first, then to the journal; both say its number and a digest of the whole state after it.
+A process that dies in between leaves the database one commit ahead, and the next start writes the journal anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from shareq.broker.data_folder.comparison import CLUSTER_ID, DIGEST, NUMBER, Found, Verdict, compare
+from shareq.broker.data_folder.digest import apply_and_digest, digest_of
+from shareq.broker.data_folder.journal import JournalFile
+from shareq.broker.meta_db import MetaChange, MetaDb, MetaState, PutMeta
+
+__all__ = ["DamagedMetadataError", "FirstRecord", "Records", "TwiceKeptMetaDb", "look_at_records", "open_records"]
+
+logger = logging.getLogger(__name__)
+
+
+class DamagedMetadataError(Exception):
+    """Neither record of metadata can be trusted. One sentence; nothing was changed."""
+
+
+class FirstRecord(Protocol):
+    """The database as it is found at a start. Methods raise OSError, but for `look`."""
+
+    name: str
+    """The name of its file."""
+
+    def look(self) -> Found:
+        """What is in it. Makes nothing that is not there."""
+
+    def open(self) -> MetaDb:
+        """The database, ready for commits; made if there is none."""
+
+    def set_aside(self) -> list[str]:
+        """Rename its files, so that there is none, and return their names then. They can be opened under these."""
+
+    def close(self) -> None:
+        """Release what `look` has opened. Harmless the second time, and after `open`."""
+
+
+class Records(NamedTuple):
+    """What a start finds. `journal_cluster_id` is that of the journal's first line, "" without one."""
+
+    database: Found
+    journal: Found
+    journal_cluster_id: str
+
+    @property
+    def verdict(self) -> Verdict:
+        return compare(self.database, self.journal)
+
+    def cluster_ids(self) -> dict[str, str]:
+        """The cluster ids by the file that says so."""
+        said = {"metadata.journal": self.journal_cluster_id}
+        if self.database.sound:  # else it may be the id that is damaged
+            said["meta.db"] = self.database.cluster_id
+        return {name: cluster_id for name, cluster_id in said.items() if cluster_id}
+
+
+def look_at_records(database: FirstRecord, journal: JournalFile) -> Records:
+    """Read both. Changes nothing."""
+    return Records(database.look(), *journal.look())
+
+
+def open_records(database: FirstRecord, journal: JournalFile, records: Records) -> TwiceKeptMetaDb:
+    """Make the records equal if they are not, and open them. DamagedMetadataError, OSError.
+
+    With neither there, both are made by the first commit.
+    """
+    verdict = records.verdict
+    if verdict is Verdict.REFUSE:
+        raise DamagedMetadataError(
+            f"{database.name} and {journal.path} cannot be trusted: {_problems(database.name, journal.path, records)}"
+        )
+    opened = _rebuild(database, journal, records) if verdict is Verdict.REBUILD_DATABASE else database.open()
+    best = records.journal if verdict is Verdict.REBUILD_DATABASE else records.database
+    state = MetaState() if best.state is None else best.state
+    metadata = TwiceKeptMetaDb(opened, journal, state, best.number, best.digest)
+    if verdict is Verdict.WRITE_JOURNAL:
+        _tell_of_the_journal(journal, records)
+        metadata.write_journal()
+    return metadata
+
+
+def _problems(database: str, journal: str, records: Records) -> str:
+    found = ((database, records.database), (journal, records.journal))
+    problems = [f"{name}: {each.problem}" for name, each in found if each.problem]
+    missing = [f"{name} is missing" for name, each in found if each.state is None and not each.problem]
+    return "; ".join([*problems, *missing]) or f"both are at commit {records.database.number}, and differ"
+
+
+def _tell_of_the_journal(journal: JournalFile, records: Records) -> None:
+    if records.database.number == 0:
+        return  # a folder of format 1
+    why = records.journal.problem or (
+        f"it ends with commit {records.journal.number}, and the database with {records.database.number}"
+        if records.journal.state is not None
+        else "it is missing"
+    )
+    logger.warning("%s: written anew from the database: %s", journal.path, why)
+
+
+def _rebuild(database: FirstRecord, journal: JournalFile, records: Records) -> MetaDb:
+    found, best = records.database, records.journal
+    why = found.problem or (
+        f"it ends with commit {found.number}, and the journal with {best.number}" if found.state else "it is missing"
+    )
+    kept = database.set_aside()
+    opened = database.open()
+    assert best.state is not None
+    opened.commit([*best.state.rows(), *_own_entries(best.number, best.digest)])
+    logger.warning(
+        "%s: rebuilt from %s, %d topics: %s; %s",
+        database.name,
+        journal.path,
+        len(best.state.topics),
+        why,
+        f"what was there is kept as {', '.join(kept)}" if kept else "nothing of it was left",
+    )
+    return opened
+
+
+def _own_entries(number: int, digest: int) -> list[MetaChange]:
+    return [PutMeta(NUMBER, str(number)), PutMeta(DIGEST, f"{digest:016x}")]
+
+
+class TwiceKeptMetaDb:
+    """A `MetaDb` whose commits go to a database and to a journal.
+
+    When the journal cannot be written, the commit counts all the same, because the database has it: one log line, and
+    the next commit writes the journal anew. `on_first_commit` is called once, when both have a state.
+    """
+
+    def __init__(self, database: MetaDb, journal: JournalFile, state: MetaState, number: int, digest: int) -> None:
+        self._database = database
+        self._journal = journal
+        self._state: MetaState | None = state
+        self._number = number
+        self._digest = digest
+        self._journal_is_behind = number == 0
+        self.on_first_commit: Callable[[], None] | None = None
+
+    def load(self) -> MetaState:
+        return self._current().copy()
+
+    def commit(self, changes: Sequence[MetaChange]) -> None:
+        number = self._number + 1
+        state, self._state = self._current(), None  # until it is known what the database has
+        digest = apply_and_digest(state, changes, self._digest)
+        self._database.commit([*changes, *_own_entries(number, digest)])
+        self._state, self._number, self._digest = state, number, digest
+        if self._journal_is_behind or self._journal.has_grown:
+            self.write_journal()
+        else:
+            self._append(changes)
+        if self.on_first_commit is not None and not self._journal_is_behind:
+            self.on_first_commit()
+            self.on_first_commit = None
+
+    def write_journal(self) -> None:
+        """Have the journal say what the database says."""
+        state = self._current()
+        try:
+            if self._number == 0:  # of format 1: from now on its commits are counted
+                self._database.commit(_own_entries(1, self._digest))
+                self._number = 1
+            self._journal.rewrite(state.meta[CLUSTER_ID], state, self._number, self._digest)
+            self._journal_is_behind = False
+        except OSError as error:
+            self._fall_behind(error)
+
+    def close(self) -> None:
+        self._journal.close()
+        self._database.close()
+
+    def _append(self, changes: Sequence[MetaChange]) -> None:
+        try:
+            self._journal.append(changes, self._number, self._digest)
+        except OSError as error:
+            self._fall_behind(error)
+
+    def _fall_behind(self, error: OSError) -> None:
+        self._journal_is_behind = True
+        logger.error("%s: not written, the next change of metadata tries again: %s", self._journal.path, error)
+
+    def _current(self) -> MetaState:
+        """What is committed; read again after a commit that failed."""
+        if self._state is None:
+            self._state = self._database.load()
+            for key in (NUMBER, DIGEST):
+                self._state.meta.pop(key, None)
+            self._digest = digest_of(self._state)
+        return self._state

@@ -1,0 +1,54 @@
+"""`shareq.data`: the file that says that a folder is a broker's, of which cluster, and in which format. Pure.
+
+    shareq data folder
+    format 2
+    cluster <22 letters of URL-safe base64>
+    state new                               until metadata has been written down twice, then `state used`
+    crc32c <8 hex digits>                   of everything above
+
+Lines of another name, which a later release may add, are skipped. Formats:
+
+    1   no such file, and no second record of metadata
+    2   this file, and `metadata.journal` beside `meta.db`
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from shareq.protocol.records.checksum import crc32c
+
+__all__ = ["FORMAT_VERSION", "MARKER_FILE", "Marker", "format_marker", "parse_marker"]
+
+MARKER_FILE: Final = "shareq.data"
+FORMAT_VERSION: Final = 2
+
+_TITLE: Final = "shareq data folder"
+_CHECKSUM: Final = b"crc32c "
+
+
+class Marker(NamedTuple):
+    """What the file says. `used`: metadata was written; without any, something is lost."""
+
+    cluster_id: str
+    used: bool
+    format_version: int = FORMAT_VERSION
+
+
+def format_marker(marker: Marker) -> bytes:
+    """The file's content."""
+    state = "used" if marker.used else "new"
+    text = f"{_TITLE}\nformat {marker.format_version}\ncluster {marker.cluster_id}\nstate {state}\n".encode()
+    return text + _CHECKSUM + b"%08x\n" % crc32c(text)
+
+
+def parse_marker(data: bytes) -> Marker:
+    """What a file's content says, also one of a later format. ValueError when it is damaged."""
+    text, found, checksum = data.rpartition(_CHECKSUM)
+    if not found or checksum != b"%08x\n" % crc32c(text):
+        raise ValueError("its checksum does not fit")
+    title, *lines = text.decode("ascii").splitlines()
+    fields = dict(line.partition(" ")[::2] for line in lines)
+    if title != _TITLE or not {"format", "cluster", "state"} <= fields.keys():
+        raise ValueError("it is no marker of a data folder")
+    return Marker(fields["cluster"], fields["state"] == "used", int(fields["format"]))

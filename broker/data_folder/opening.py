@@ -1,0 +1,103 @@
+"""Opening a data folder: whose it is, its lock, its marker, and its metadata out of two records.
+
+The order of a first start: lock, marker (durable), database, journal, and the marker again, which says from then on
+that there is metadata. A crash in between leaves a folder that the next start goes on with.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from shareq.broker.data_folder.comparison import Verdict
+from shareq.broker.data_folder.journal import JournalFile
+from shareq.broker.data_folder.kept_twice import (
+    DamagedMetadataError,
+    FirstRecord,
+    Records,
+    TwiceKeptMetaDb,
+    look_at_records,
+    open_records,
+)
+from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker
+from shareq.broker.data_folder.ownership import DataFolderError, Occupant, look_at_folder, repair_hint
+from shareq.broker.environment import Fs
+from shareq.broker.log.manager import lock_data_folder
+
+__all__ = ["DataFolder", "DataFolderError", "open_data_folder"]
+
+logger = logging.getLogger(__name__)
+
+
+class DataFolder(NamedTuple):
+    """An open folder. Whoever has it closes `meta_db` and calls `release_lock`."""
+
+    meta_db: TwiceKeptMetaDb
+    cluster_id: str
+    release_lock: Callable[[], None]
+
+
+def open_data_folder(fs: Fs, data_dir: str, database: FirstRecord, new_cluster_id: Callable[[], str]) -> DataFolder:
+    """Open the folder, made if it is absent. DataFolderError, DataFolderInUseError, OSError: then nothing is open."""
+    look_at_folder(fs, data_dir)  # before there is even a lock in it
+    with ExitStack() as undo:
+        release_lock = lock_data_folder(fs, data_dir)
+        undo.callback(release_lock)
+        undo.callback(database.close)
+        occupant = look_at_folder(fs, data_dir)
+        marker = occupant.marker
+        if occupant.fresh:
+            marker = Marker(new_cluster_id(), used=False)
+            write_marker(fs, data_dir, marker, sync=True)
+        journal = JournalFile(fs, data_dir)
+        records = look_at_records(database, journal)
+        _check(data_dir, occupant, marker, records)
+        try:
+            meta_db = open_records(database, journal, records)
+        except DamagedMetadataError as error:
+            raise DataFolderError(f"data folder {data_dir}: {error}. Not starting. {repair_hint(data_dir)}") from error
+        undo.callback(meta_db.close)
+        marker = _settled_marker(fs, data_dir, occupant, marker, records, meta_db)
+        undo.pop_all()
+    return DataFolder(meta_db, marker.cluster_id, release_lock)
+
+
+def write_marker(fs: Fs, data_dir: str, marker: Marker, *, sync: bool) -> None:
+    """Put the marker into the folder. OSError."""
+    fs.write_atomic(f"{data_dir}/{MARKER_FILE}", format_marker(marker), sync=sync)
+
+
+def _check(data_dir: str, occupant: Occupant, marker: Marker | None, records: Records) -> None:
+    """DataFolderError when the files are of different clusters, or say that metadata is lost."""
+    said = records.cluster_ids()
+    if marker is not None:
+        said[MARKER_FILE] = marker.cluster_id
+    if len(set(said.values())) > 1:
+        files = ", ".join(f"{name} is of cluster {cluster_id}" for name, cluster_id in sorted(said.items()))
+        raise DataFolderError(f"data folder {data_dir}: {files}. Not starting. {repair_hint(data_dir)}")
+    if records.verdict is Verdict.NOTHING_THERE and (marker is None or marker.used):
+        raise DataFolderError(
+            f"data folder {data_dir}: meta.db and metadata.journal are missing or empty, but there was a cluster. "
+            f"Not starting, because that would be an empty one. {repair_hint(data_dir)}"
+        )
+
+
+def _settled_marker(
+    fs: Fs, data_dir: str, occupant: Occupant, marker: Marker | None, records: Records, meta_db: TwiceKeptMetaDb
+) -> Marker:
+    """The marker as the metadata has it; written if that is news, or as soon as there is metadata."""
+    if marker is not None and marker.used:
+        return marker
+    if records.verdict is not Verdict.NOTHING_THERE:
+        used = Marker(next(iter(records.cluster_ids().values())), used=True)
+        if occupant.damage:
+            logger.warning("%s/%s: written anew, it was damaged: %s", data_dir, MARKER_FILE, occupant.damage)
+        write_marker(fs, data_dir, used, sync=True)
+        return used
+    assert marker is not None
+    used = marker._replace(used=True)
+    # Not synced: should it be lost, only the loss of all metadata as well would go unnoticed.
+    meta_db.on_first_commit = lambda: write_marker(fs, data_dir, used, sync=False)
+    return marker

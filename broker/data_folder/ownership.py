@@ -1,0 +1,134 @@
+"""Whose a folder is, found out before a byte in it changes.
+
+A data folder is ours when its marker says so; or, when the marker is missing or damaged, when metadata is in it that we
+wrote. A folder that is absent or empty becomes ours. Anything else is refused, and left as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from shareq.broker.data_folder.journal_format import JOURNAL_FILE, parse_journal
+from shareq.broker.data_folder.marker import FORMAT_VERSION, MARKER_FILE, Marker, parse_marker
+from shareq.broker.data_folder.sqlite_record import META_DB_FILE
+from shareq.broker.environment import Fs
+
+__all__ = ["DataFolderError", "Occupant", "look_at_folder", "repair_hint"]
+
+SQLITE_MAGIC: Final = b"SQLite format 3\0"
+SQLITE_TABLES: Final = (b"CREATE TABLE topics", b"CREATE TABLE scram")  # as SQLite keeps them; perhaps in its log only
+
+_LOCK_FILE: Final = ".lock"
+_PARTITION_FILE: Final = "partition.metadata"
+_NAMED: Final = 3
+
+
+class DataFolderError(Exception):
+    """The folder cannot be used. One sentence that names the files; nothing in it was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occupant:
+    """What a folder is. `marker` is None without a readable one; `fresh`: there is nothing in it yet.
+
+    `damage` says what is the matter with a marker that cannot be read, "" when there is none.
+    """
+
+    marker: Marker | None
+    fresh: bool = False
+    damage: str = ""
+
+
+def repair_hint(data_dir: str) -> str:
+    """The end of a refusal that a repair can help with."""
+    return f"`shareq verify {data_dir} --repair` repairs what can be repaired, and keeps a copy of what it changes"
+
+
+def look_at_folder(fs: Fs, data_dir: str) -> Occupant:
+    """Whose the folder is. Changes nothing. DataFolderError unless it is ours, or free; OSError."""
+    if not fs.exists(data_dir):
+        return Occupant(None, fresh=True)
+    marker, damage = _marker_in(fs, data_dir)
+    if marker is not None:
+        if marker.format_version > FORMAT_VERSION:
+            raise DataFolderError(
+                f"data folder {data_dir} has format {marker.format_version}, and this release knows formats up to "
+                f"{FORMAT_VERSION}: start it with the release that wrote it, or a later one"
+            )
+        return Occupant(marker)
+    names = [name for name in fs.list_dir(data_dir) if not _counts_as_empty(fs, data_dir, name)]
+    if not names:
+        return Occupant(None, fresh=True)
+    if _has_our_metadata(fs, data_dir, names):
+        return Occupant(None, damage=damage)
+    raise DataFolderError(_refusal(fs, data_dir, names, damage))
+
+
+def _marker_in(fs: Fs, data_dir: str) -> tuple[Marker | None, str]:
+    path = f"{data_dir}/{MARKER_FILE}"
+    if not fs.is_file(path):
+        return None, ""
+    try:
+        return parse_marker(fs.read_bytes(path)), ""
+    except (OSError, ValueError) as error:
+        return None, str(error)
+
+
+def _counts_as_empty(fs: Fs, data_dir: str, name: str) -> bool:
+    """What a file system puts there, and what a first start leaves that was cut off at once."""
+    if name == "lost+found":
+        return True
+    path = f"{data_dir}/{name}"
+    if name == f"{MARKER_FILE}.tmp":
+        return fs.is_file(path)
+    return name in (_LOCK_FILE, META_DB_FILE) and fs.is_file(path) and not fs.read_bytes(path)
+
+
+def _has_our_metadata(fs: Fs, data_dir: str, names: list[str]) -> bool:
+    if META_DB_FILE in names and _is_our_database(fs, data_dir, names):
+        return True
+    if JOURNAL_FILE not in names:
+        return False
+    try:
+        return bool(parse_journal(fs.read_bytes(f"{data_dir}/{JOURNAL_FILE}")).cluster_id)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_our_database(fs: Fs, data_dir: str, names: list[str]) -> bool:
+    """By the bytes of its files: SQLite itself would change them by looking."""
+    files = [name for name in (META_DB_FILE, f"{META_DB_FILE}-wal") if name in names]
+    try:
+        contents = [fs.read_bytes(f"{data_dir}/{name}") for name in files]
+    except OSError:
+        return False
+    return contents[0].startswith(SQLITE_MAGIC) and all(
+        any(table in content for content in contents) for table in SQLITE_TABLES
+    )
+
+
+def _refusal(fs: Fs, data_dir: str, names: list[str], damage: str) -> str:
+    logs = [name for name in names if fs.is_folder(f"{data_dir}/{name}") and _is_a_log(fs, f"{data_dir}/{name}")]
+    metadata = [
+        f"{name} is {'damaged' if name in names else 'missing'}" for name in (MARKER_FILE, META_DB_FILE, JOURNAL_FILE)
+    ]
+    if logs or damage or not {MARKER_FILE, META_DB_FILE, JOURNAL_FILE}.isdisjoint(names):
+        found = f" but there are logs in it, like {_listed(logs)}," if logs else ""
+        return (
+            f"data folder {data_dir}: {', '.join(metadata)},{found} and nothing says any more what it holds. "
+            f"Not starting, because that would be an empty cluster. {repair_hint(data_dir)}"
+        )
+    return (
+        f"data folder {data_dir} is not one of shareq's, and not empty: it has {_listed(names)}. "
+        "Nothing in it was changed. Choose an empty folder, or one that does not exist yet"
+    )
+
+
+def _is_a_log(fs: Fs, folder: str) -> bool:
+    return fs.is_file(f"{folder}/{_PARTITION_FILE}")
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"

@@ -1,0 +1,66 @@
+"""`meta.db` as it is found at a start, before it is known whether it can be trusted."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import Final
+
+from shareq.broker.data_folder.comparison import Found, found_in_database
+from shareq.broker.sqlite_db import SqliteMetaDb
+
+__all__ = ["META_DB_FILE", "SqliteRecord"]
+
+META_DB_FILE: Final = "meta.db"
+
+_SUFFIXES: Final = ("", "-wal", "-shm")
+
+
+class SqliteRecord:
+    """The `FirstRecord` that SQLite keeps in `path` and beside it. `unique` makes a text that no name has yet."""
+
+    def __init__(self, path: str, unique: str) -> None:
+        self.name = path
+        self._unique = unique
+        self._database: SqliteMetaDb | None = None
+
+    def look(self) -> Found:
+        try:
+            if os.path.getsize(self.name) == 0:
+                return Found()
+        except FileNotFoundError:
+            return Found()
+        try:
+            self._database = SqliteMetaDb(self.name, create=False)
+            self._database.check()
+            return found_in_database(self._database.load())
+        except (OSError, sqlite3.Error, ValueError, TypeError) as error:
+            return Found(problem=str(error), damaged=True)
+
+    def open(self) -> SqliteMetaDb:
+        database, self._database = self._database, None
+        if database is None:
+            return SqliteMetaDb(self.name)
+        try:
+            database.make_tables()
+        except OSError:
+            database.close()
+            raise
+        return database
+
+    def set_aside(self) -> list[str]:
+        """SQLite's own files go together: a write-ahead log is no good without its database."""
+        folder, name = os.path.split(self.name)
+        kept = []
+        for suffix in _SUFFIXES:
+            if os.path.lexists(self.name + suffix):
+                aside = f"damaged-{self._unique}-{name}{suffix}"
+                os.rename(self.name + suffix, os.path.join(folder, aside))
+                kept.append(aside)
+        self.close()  # after that: closing it would write the log into it, and remove the log
+        return kept
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+            self._database = None
