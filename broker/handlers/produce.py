@@ -4,7 +4,8 @@ Behaviour: each partition carries exactly one batch, checked and appended as it 
 alone. acks 1 and -1 are answered when the tick's appends are written (and synced if so configured), acks 0 not at all:
 there an error closes the connection. Does not hold later requests of the connection back.
 Transactional batches have to be part of their producer's transaction; until that is known the connection waits.
-v7: zstd. v8: error messages. v10: CurrentLeader, sent only with NOT_LEADER_OR_FOLLOWER, which one broker never has.
+v7: zstd. v8: error messages, and which records are at fault. v10: CurrentLeader, sent only with NOT_LEADER_OR_FOLLOWER,
+which one broker never has.
 v11: TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE. v12: transactional batches make their partition part of the
 transaction (KIP-890). v13: topic ids instead of names.
 """
@@ -16,13 +17,14 @@ from collections.abc import Callable, Mapping
 from shareq.broker.context import RequestContext
 from shareq.broker.frame_queue import CloseConnection
 from shareq.broker.handlers import VersionRange
-from shareq.broker.log.partition_log import Origin
+from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.pending import Pending, completed
 from shareq.broker.produce_quick import ATTRIBUTES_AT, IDS_FROM, ZSTD_FROM, Quick
 from shareq.broker.security.rights import WRITE_TOPIC
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.produce import (
+    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -37,7 +39,8 @@ __all__ = ["ADVERTISED", "VERSIONS", "Quick", "failed", "handle"]
 VERSIONS = VersionRange(3, 13)
 ADVERTISED = VersionRange(0, 13)
 
-_ADMIN_CLIENT = "__admin_client"  # the only client that may write internal topics (Apache Kafka: AdminUtils)
+_RECORD_ERRORS_FROM = 8
+_OF_RECORDS = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
 
 
 def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
@@ -150,7 +153,7 @@ class _Produce:
             return missing
         if not self._ctx.may(WRITE_TOPIC, image.name):
             return WRITE_TOPIC.error
-        if image.internal and self._ctx.client_id != _ADMIN_CLIENT:
+        if image.internal:  # whatever the client calls itself: a forged record would be another group's state
             return ErrorCode.INVALID_TOPIC_EXCEPTION
         return image
 
@@ -167,11 +170,21 @@ class _Produce:
         on_durable = self._durable(response) if self._acks else None
         outcome = log.append(records, origin=Origin.CLIENT, now_wall_ms=self._now_ms, on_durable=on_durable)
         if isinstance(outcome, ErrorCode):
-            return self._refuse(data, outcome)
+            return self._blame(self._refuse(data, outcome), log, records)
         self.missing += 1
         response.base_offset = outcome.base_offset
         response.log_append_time_ms = outcome.log_append_time_ms
         response.log_start_offset = log.log_start_offset
+        return response
+
+    def _blame(
+        self, response: PartitionProduceResponse, log: PartitionLog, records: bytes | memoryview
+    ) -> PartitionProduceResponse:
+        """Name the records that are at fault; producers try the others again."""
+        if response.error_code in _OF_RECORDS and self._ctx.api_version >= _RECORD_ERRORS_FROM:
+            response.record_errors = [
+                BatchIndexAndErrorMessage(index, reason) for index, reason in log.record_errors(records, self._now_ms)
+            ]
         return response
 
     def _unacceptable(self, records: bytes | memoryview) -> ErrorCode:

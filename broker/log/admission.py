@@ -1,55 +1,87 @@
-"""What a topic accepts from a client: the rules of Apache Kafka's LogValidator that need no look at the records.
+"""What a topic accepts from a client: the rules of Apache Kafka's LogValidator, for every topic.
 
-Only a compacted topic's batches are opened, because each of its records needs a key.
+The batch's own numbers come first (`validate_batch`), then each record is walked: they fill the batch exactly, are as
+many as it says, can be read to the last header, count up from offset 0, have a time that the topic allows and, where it
+is compacted, a key. MaxTimestamp is put right when it is not that of the records.
+
+Compressed records are opened into a buffer of `LEAST_OPENED_BYTES`, or eight times max.message.bytes if that is more,
+never more than what readers take: so the most that a batch costs is known before memory is taken or a record is looked
+at. More is MESSAGE_TOO_LARGE, at which Java's producer divides the batch. Apache Kafka knows no such bound.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.log.settings import UNLIMITED, LogSettings
 from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.records import walk as records_walk
 from shareq.protocol.records.batch import (
+    CODEC_MASK,
     CONTROL,
     DELETE_HORIZON,
+    HEADER_SIZE,
     LENGTH_OVERHEAD,
     LOG_APPEND_TIME,
     NO_PRODUCER_ID,
+    NO_TIMESTAMP,
     TRANSACTIONAL,
     BatchHeader,
-    has_record_without_key,
     read_header,
     recompress,
+    records_block,
     validate_batch,
     with_append_time,
+    with_max_timestamp,
 )
+from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, TooLargeToOpen
+from shareq.protocol.records.walk import KEYLESS, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 
-__all__ = ["Admission", "own_header"]
+__all__ = ["LEAST_OPENED_BYTES", "MOST_RECORDS", "MOST_RECORD_ERRORS", "Admission", "RecordError", "own_header"]
 
 Batch = bytes | bytearray | memoryview
 
+LEAST_OPENED_BYTES: Final = 8 * 1024 * 1024  # the slowest codec takes 20 ms for it
+MOST_RECORDS: Final = 1 << 18
+MOST_RECORD_ERRORS: Final = 1000
+"""How many records of a batch are told apart in an answer; the batch is refused as a whole anyway."""
+
+_OPENED_RATIO: Final = 8
 _NOT_FOR_CLIENTS: Final = CONTROL | DELETE_HORIZON
 _UNUSUAL: Final = _NOT_FOR_CLIENTS | LOG_APPEND_TIME | TRANSACTIONAL
+_INT64_MAX: Final = 2**63 - 1
+
+
+class RecordError(NamedTuple):
+    """Why one record of a batch is refused; `record` counts from 0."""
+
+    record: int
+    reason: str
 
 
 class Admission:
     """The rules of one topic, from its settings."""
 
-    __slots__ = ("_after_max", "_before_max", "_max_bytes", "_opens", "_settings", "rewrites")
+    __slots__ = ("_after_max", "_before_max", "_max_bytes", "_most_opened", "_refused", "_settings", "rewrites")
 
     def __init__(self, settings: LogSettings) -> None:
         self._settings = settings
         self._max_bytes = min(settings.max_message_bytes, settings.segment_bytes)
-        self._after_max = UNLIMITED if settings.append_time else settings.message_timestamp_after_max_ms
-        self._before_max = UNLIMITED if settings.append_time else settings.message_timestamp_before_max_ms
-        self._opens = settings.compact
+        self._after_max = settings.message_timestamp_after_max_ms
+        self._before_max = settings.message_timestamp_before_max_ms
+        opened = max(_OPENED_RATIO * settings.max_message_bytes, LEAST_OPENED_BYTES)
+        self._most_opened = min(opened, MAX_DECOMPRESSED_BYTES)
+        self._refused = UNREADABLE | OUT_OF_ORDER
+        self._refused |= 0 if settings.append_time else OUT_OF_TIME
+        self._refused |= KEYLESS if settings.compact else 0
         self.rewrites = settings.append_time or settings.compression_type is not None
 
-    def check(self, batch: Batch, now_wall_ms: int) -> BatchHeader | ErrorCode:
-        """The header of a client's batch that may be appended, as far as one can tell without the log's state.
+    def check(self, batch: Batch, now_wall_ms: int) -> tuple[Batch, BatchHeader] | ErrorCode:
+        """A client's batch that may be appended, as far as one can tell without the log's state, and its header.
 
-        MESSAGE_TOO_LARGE (max.message.bytes), RECORD_LIST_TOO_LARGE (segment.bytes), INVALID_TIMESTAMP, INVALID_RECORD,
-        CORRUPT_MESSAGE.
+        It is the one that came, but for a MaxTimestamp that is not that of its records. MESSAGE_TOO_LARGE
+        (max.message.bytes, or what its records take uncompressed), RECORD_LIST_TOO_LARGE (segment.bytes),
+        INVALID_TIMESTAMP, INVALID_RECORD, CORRUPT_MESSAGE.
         """
         if len(batch) > self._max_bytes:
             too_large = len(batch) > self._settings.max_message_bytes
@@ -63,26 +95,93 @@ class Admission:
                 return error
         if header.base_offset != 0:
             return ErrorCode.INVALID_RECORD
-        base_timestamp = header.base_timestamp
-        if header.max_timestamp - now_wall_ms > self._after_max or (
-            now_wall_ms - base_timestamp > self._before_max and base_timestamp >= 0
-        ):
-            return ErrorCode.INVALID_TIMESTAMP
-        if self._opens and _lacks_a_key(batch):
-            return ErrorCode.INVALID_RECORD
-        return header
+        if header.attributes & CODEC_MASK:
+            opened = self._open(batch, header)
+            if isinstance(opened, ErrorCode):
+                return opened
+            data, at = opened, 0
+        else:
+            data, at = bytes(batch), HEADER_SIZE  # no copy when these are bytes already
+        low, high, no_time = self._allowed(header.base_timestamp, now_wall_ms)
+        found, newest = records_walk.walk(data, at, header.records_count, low, high, no_time)
+        if found & self._refused:
+            return _error_of(found)
+        max_timestamp = max(header.base_timestamp + newest, NO_TIMESTAMP)
+        if max_timestamp != header.max_timestamp and not self._settings.append_time:
+            batch = with_max_timestamp(batch, max_timestamp)
+            header = read_header(batch)
+        return batch, header
+
+    def record_errors(self, batch: Batch, now_wall_ms: int) -> list[RecordError]:
+        """Which records `check` refuses a batch for; none if it is refused as a whole. MOST_RECORD_ERRORS at most."""
+        header = validate_batch(batch)
+        if isinstance(header, ErrorCode) or header.base_offset or header.attributes & _NOT_FOR_CLIENTS:
+            return []
+        if header.attributes & LOG_APPEND_TIME:
+            reason = "A producer cannot set the timestamp type LogAppendTime."
+            return [RecordError(index, reason) for index in range(min(header.records_count, MOST_RECORD_ERRORS))]
+        try:
+            _, data, at = records_block(batch, self._most_opened)
+        except MalformedMessage:
+            return []
+        allowed = self._allowed(header.base_timestamp, now_wall_ms)
+        found, _ = records_walk.walk(data, at, header.records_count, *allowed)
+        if found & (UNREADABLE | OUT_OF_ORDER) or not found & self._refused:
+            return []
+        keyed = self._settings.compact
+        found_at = records_walk.faults(data, at, header.records_count, *allowed, keyed, MOST_RECORD_ERRORS)
+        return [
+            RecordError(index, self._reason(fault, header.base_timestamp + delta, now_wall_ms))
+            for index, fault, delta in found_at
+            if fault & self._refused
+        ]
 
     def rewritten(self, batch: Batch, header: BatchHeader, now_wall_ms: int) -> Batch | ErrorCode:
-        """The batch as the topic wants it stored: its own compression type, log append time."""
+        """The batch as the topic wants it stored: its own compression type, log append time.
+
+        MESSAGE_TOO_LARGE when that makes it larger than max.message.bytes.
+        """
         codec = self._settings.compression_type
         if codec is not None and header.compression != codec:
             try:
-                batch = recompress(batch, codec)
+                batch = recompress(batch, codec, self._most_opened)
             except MalformedMessage:
                 return ErrorCode.INVALID_RECORD
+            if len(batch) > self._max_bytes:
+                return ErrorCode.MESSAGE_TOO_LARGE
         if self._settings.append_time:
             batch = with_append_time(batch, now_wall_ms)
         return batch
+
+    def _open(self, batch: Batch, header: BatchHeader) -> bytes | ErrorCode:
+        if header.records_count > MOST_RECORDS:
+            return ErrorCode.MESSAGE_TOO_LARGE
+        try:
+            return records_block(batch, self._most_opened)[1]
+        except TooLargeToOpen:
+            return ErrorCode.MESSAGE_TOO_LARGE
+        except MalformedMessage:
+            return ErrorCode.INVALID_RECORD
+
+    def _allowed(self, base_timestamp: int, now_wall_ms: int) -> tuple[int, int, int]:
+        """Lowest and highest time delta that a record may have, and the one of a record without a time.
+
+        All of them are numbers of 64 bits, and so is a time within them.
+        """
+        before, after = self._before_max, self._after_max
+        lowest = -_INT64_MAX if before == UNLIMITED else now_wall_ms - before
+        low = max(lowest - base_timestamp, -_INT64_MAX)
+        high = min(min(now_wall_ms + after, _INT64_MAX) - base_timestamp, _INT64_MAX)
+        no_time = max(NO_TIMESTAMP - base_timestamp, -_INT64_MAX)
+        if low > _INT64_MAX:  # from a base time like that no delta leads to an allowed time
+            return _INT64_MAX, -_INT64_MAX, no_time
+        return low, high, no_time
+
+    def _reason(self, fault: int, timestamp: int, now_wall_ms: int) -> str:
+        if fault == KEYLESS:
+            return "A compacted topic takes no record without a key."
+        first, last = now_wall_ms - self._before_max, now_wall_ms + self._after_max
+        return f"Timestamp {timestamp} is out of range: it should be from {first} to {last}."
 
 
 def own_header(batch: Batch) -> BatchHeader:
@@ -100,8 +199,6 @@ def _check_attributes(header: BatchHeader) -> ErrorCode:
     return ErrorCode.INVALID_TIMESTAMP if attributes & LOG_APPEND_TIME else ErrorCode.NONE
 
 
-def _lacks_a_key(batch: Batch) -> bool:
-    try:
-        return has_record_without_key(batch)
-    except MalformedMessage:
-        return True
+def _error_of(found: int) -> ErrorCode:
+    unusable = found & (UNREADABLE | OUT_OF_ORDER)
+    return ErrorCode.INVALID_TIMESTAMP if found & OUT_OF_TIME and not unusable else ErrorCode.INVALID_RECORD

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from shareq.broker.log.admission import Admission, own_header
+from shareq.broker.log.admission import Admission, RecordError, own_header
 from shareq.broker.log.append import AppendInfo, Batch, LogHost, OnDurable, Origin, Traffic
 from shareq.broker.log.checkpoints import format_epochs, format_partition_metadata
 from shareq.broker.log.files import (
@@ -223,21 +223,27 @@ class PartitionLog:
         """
         if self._refusal:
             return self._refusal
-        header = self._admission.check(batch, now_wall_ms) if origin is Origin.CLIENT else own_header(batch)
-        if isinstance(header, ErrorCode):
-            return header
+        is_client = origin is Origin.CLIENT
+        admitted = self._admission.check(batch, now_wall_ms) if is_client else (batch, own_header(batch))
+        if isinstance(admitted, ErrorCode):
+            return admitted
+        batch, header = admitted
         if header.producer_id != NO_PRODUCER_ID:
-            known = self.producers.check_append(header, batch, trusted=origin is not Origin.CLIENT)
+            known = self.producers.check_append(header, batch, trusted=not is_client)
             if known:
                 return self._repeat(known, on_durable) if isinstance(known, AppendedBatch) else known
         append_time = NO_TIMESTAMP
-        if self._admission.rewrites and origin is Origin.CLIENT:
+        if self._admission.rewrites and is_client:
             stored = self._admission.rewritten(batch, header, now_wall_ms)
             if isinstance(stored, ErrorCode):
                 return stored
             batch, header = stored, read_header(stored)
             append_time = header.max_timestamp if header.is_log_append_time else NO_TIMESTAMP
         return self._store(batch, header, append_time, now_wall_ms, on_durable)
+
+    def record_errors(self, batch: Batch, now_wall_ms: int) -> list[RecordError]:
+        """Which records are at fault in a client's batch that `append` has just refused; none for other reasons."""
+        return self._admission.record_errors(batch, now_wall_ms)
 
     def _store(
         self, batch: Batch, header: BatchHeader, append_time: int, now_wall_ms: int, on_durable: OnDurable | None

@@ -17,7 +17,7 @@ from shareq.protocol.records.batch import (
     LENGTH_OVERHEAD,
     MAGIC,
     TRANSACTIONAL,
-    decode_records,
+    find_record,
 )
 from shareq.protocol.records.checksum import crc32c
 
@@ -178,11 +178,10 @@ def find_timestamp(segment: Segment, timestamp: int, start_offset: int, upto: in
         if header.is_log_append_time:
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         try:
-            records = decode_records(walk.batch(header))
+            found = find_record(walk.batch(header), timestamp, start_offset, upto)
         except MalformedMessage as error:  # a producer's fault; its header has to do
             logger.warning("%s: records at offset %d: %s", segment.log_path, header.base_offset, error)
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
-        for record in records:
-            if record.timestamp >= timestamp and start_offset <= record.offset < upto:
-                return Found(record.timestamp, record.offset)
+        if found is not None:
+            return Found(*found)
     return None

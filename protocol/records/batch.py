@@ -37,8 +37,8 @@ from shareq.protocol.records.record_codec import (
     RecordData,
     encode_record,
     read_records,
-    records_without_key,
 )
+from shareq.protocol.records.walk import CANNOT_TELL, NOT_FOUND, find_time
 
 __all__ = [
     "CODEC_MASK",
@@ -63,7 +63,7 @@ __all__ = [
     "crc_matches",
     "decode_records",
     "encode_batch",
-    "has_record_without_key",
+    "find_record",
     "last_sequence",
     "read_header",
     "recompress",
@@ -73,6 +73,7 @@ __all__ = [
     "stamped_prefix",
     "validate_batch",
     "with_append_time",
+    "with_max_timestamp",
 ]
 
 HEADER_SIZE: Final = 61
@@ -92,6 +93,7 @@ NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 MAX_SEQUENCE: Final = 2**31 - 1
+_INT64_MAX: Final = 2**63 - 1
 
 _CODECS: Final = tuple(Compression)  # by number; ten times as quick as asking the enumeration
 _FLAGS: Final = LOG_APPEND_TIME | TRANSACTIONAL | CONTROL | DELETE_HORIZON
@@ -219,7 +221,7 @@ def validate_batch(data: bytes | bytearray | memoryview) -> BatchHeader | ErrorC
     if size < HEADER_SIZE:
         return ErrorCode.INVALID_RECORD
     header = _new(BatchHeader, _unpack_header(data))
-    _, length, _, magic, crc, attributes, last_delta, _, max_timestamp, producer_id, epoch, sequence, count = header
+    _, length, _, magic, crc, attributes, last_delta, _, _, producer_id, epoch, sequence, count = header
     if magic != MAGIC or length != size - LENGTH_OVERHEAD:
         too_short = magic == MAGIC and length < HEADER_SIZE - LENGTH_OVERHEAD
         return ErrorCode.CORRUPT_MESSAGE if too_short else ErrorCode.INVALID_RECORD
@@ -227,7 +229,6 @@ def validate_batch(data: bytes | bytearray | memoryview) -> BatchHeader | ErrorC
         return ErrorCode.CORRUPT_MESSAGE
     if (
         0 <= last_delta == count - 1
-        and max_timestamp >= NO_TIMESTAMP
         and count * MIN_RECORD_BYTES <= (size - HEADER_SIZE) * _EXPANSION.get(attributes & ~_FLAGS, 0)
         and (producer_id == -1 or _producer_fields_agree(attributes, producer_id, epoch, sequence))
     ):
@@ -256,6 +257,14 @@ def with_append_time(batch: bytes | bytearray | memoryview, append_time_ms: int)
     (attributes,) = _ATTRIBUTES.unpack_from(out, 21)
     _ATTRIBUTES.pack_into(out, 21, attributes | LOG_APPEND_TIME)
     _TIMESTAMP.pack_into(out, 35, append_time_ms)
+    _write_crc(out)
+    return out
+
+
+def with_max_timestamp(batch: bytes | bytearray | memoryview, max_timestamp: int) -> bytearray:
+    """A copy of the batch with that MaxTimestamp (ms) and a new CRC."""
+    out = bytearray(batch)
+    _TIMESTAMP.pack_into(out, 35, max_timestamp)
     _write_crc(out)
     return out
 
@@ -343,10 +352,21 @@ def decode_records(batch: bytes | bytearray | memoryview, max_bytes: int = MAX_D
     return read_records(data, pos, header.records_count, header.base_offset, header.base_timestamp, append_time)
 
 
-def has_record_without_key(batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> bool:
-    """Whether a record of the batch has a null key: compacted topics refuse those. Raises as `decode_records` does."""
-    header, data, pos = records_block(batch, max_bytes)
-    return records_without_key(data, pos, header.records_count)
+def find_record(
+    batch: bytes | bytearray | memoryview, timestamp: int, start_offset: int, upto: int
+) -> tuple[int, int] | None:
+    """Timestamp (ms) and offset of the first record with at least that timestamp, from `start_offset` and below `upto`.
+
+    Raises `MalformedMessage` for records before it that cannot be read.
+    """
+    header, data, pos = records_block(batch)
+    base_offset, base_time = header.base_offset, header.base_timestamp
+    least = min(max(timestamp - base_time, -_INT64_MAX), _INT64_MAX)
+    last = min(upto - 1 - base_offset, header.last_offset_delta)
+    offset, delta = find_time(data, pos, header.records_count, least, max(start_offset - base_offset, 0), last)
+    if offset == CANNOT_TELL:
+        raise MalformedMessage("records that cannot be read")
+    return None if offset == NOT_FOUND else (base_time + delta, base_offset + offset)
 
 
 def records_block(

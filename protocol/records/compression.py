@@ -20,15 +20,17 @@ import cramjam
 
 from shareq.protocol.errors import MalformedMessage
 
-__all__ = ["MAX_DECOMPRESSED_BYTES", "Compression", "compress", "decompress"]
+__all__ = ["MAX_DECOMPRESSED_BYTES", "Compression", "TooLargeToOpen", "compress", "decompress"]
 
 MAX_DECOMPRESSED_BYTES: Final = 64 * 1024 * 1024
+"""What readers here take of one batch. What producers may send is less: see `broker/log/admission.py`."""
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK: Final = 32 * 1024
 _LENGTH: Final = struct.Struct(">i")
-_FIRST_GUESS_BYTES: Final = 16 * 1024
+_FIRST_GUESS_BYTES: Final = 64 * 1024
+_GZIP_SIZE: Final = struct.Struct("<I")  # at the end of a gzip member: its size uncompressed, modulo 2^32
 _TOO_SMALL: Final = "failed to write whole buffer"  # cramjam: the output buffer was full
 
 
@@ -40,6 +42,10 @@ class Compression(IntEnum):
     SNAPPY = 2
     LZ4 = 3
     ZSTD = 4
+
+
+class TooLargeToOpen(MalformedMessage):
+    """Compressed records that stand for more bytes than were allowed."""
 
 
 def compress(codec: Compression, data: bytes | bytearray | memoryview) -> bytes:
@@ -63,8 +69,8 @@ def decompress(
 ) -> bytes:
     """The records of a batch, uncompressed; at most `max_bytes` bytes of them.
 
-    Raises `MalformedMessage` for bytes that the codec cannot read and for more output than allowed; what is beyond
-    `max_bytes` is never produced.
+    Raises `MalformedMessage` for bytes that the codec cannot read, and `TooLargeToOpen` for more output than allowed;
+    what is beyond `max_bytes` is never produced.
     """
     if codec is Compression.NONE:
         if len(data) > max_bytes:
@@ -81,15 +87,19 @@ def decompress(
 def _decompress_growing(codec: Compression, data: bytes | bytearray | memoryview, max_bytes: int) -> bytes:
     """Decompress into a buffer of a guessed size, four times larger each time it was too small.
 
-    The formats carry no size that could be trusted, so only a fixed output buffer bounds what a bomb can take.
+    The formats carry no size that could be trusted, so only a fixed output buffer bounds what a bomb can take. Gzip's
+    own word for its size, at the end, is the first guess.
     """
+    room = min(max(4 * len(data), _FIRST_GUESS_BYTES), max_bytes)
     if codec is Compression.GZIP:
         into = cramjam.gzip.decompress_into
+        if len(data) >= _GZIP_SIZE.size:
+            (size,) = _GZIP_SIZE.unpack_from(data, len(data) - _GZIP_SIZE.size)
+            room = min(max(size, 1), max_bytes)
     elif codec is Compression.LZ4:
         into = cramjam.lz4.decompress_into
     else:
         into = cramjam.zstd.decompress_into
-    room = min(max(4 * len(data), _FIRST_GUESS_BYTES), max_bytes)
     while True:
         out = bytearray(room)
         try:
@@ -142,5 +152,5 @@ def _snappy_block(block: memoryview, max_bytes: int, before: int = 0) -> bytes:
     return bytes(memoryview(out)[:written])
 
 
-def _too_large(max_bytes: int) -> MalformedMessage:
-    return MalformedMessage(f"records are larger than {max_bytes} bytes when decompressed")
+def _too_large(max_bytes: int) -> TooLargeToOpen:
+    return TooLargeToOpen(f"records are larger than {max_bytes} bytes when decompressed")

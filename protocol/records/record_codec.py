@@ -9,8 +9,8 @@
     varint  headerCount     >= 0, for each:
         varint n >= 0, n bytes of UTF-8 key;  varint m (-1 = null), m bytes of value
 
-All varints are zig-zag. A record ends exactly at its length. Nothing here is on the produce or fetch path: the broker
-passes batches through as bytes.
+All varints are zig-zag. A record ends exactly at its length. Nothing here is on the produce or fetch path:
+`record_walk` checks what comes, and the broker passes batches through as bytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ __all__ = [
     "encode_record",
     "read_records",
     "record_extents",
-    "records_without_key",
 ]
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -106,19 +105,6 @@ def read_records(
     except IndexError as error:
         raise MalformedMessage("record cut short") from error
     return records
-
-
-def records_without_key(data: bytes, pos: int, count: int) -> bool:
-    """Whether any of the records has a null key. Raises `MalformedMessage` as `read_records` does."""
-    try:
-        for start, _ in record_extents(data, pos, count):
-            _, at = read_zigzag(data, start + 1, 10)
-            _, at = read_zigzag(data, at)
-            if read_zigzag(data, at)[0] < 0:
-                return True
-    except IndexError as error:
-        raise MalformedMessage("record cut short") from error
-    return False
 
 
 def record_extents(data: bytes, pos: int, count: int) -> Iterator[tuple[int, int]]:

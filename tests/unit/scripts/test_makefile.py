@@ -23,8 +23,9 @@ def python(path: Path, version: str) -> Path:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """With an environment of Python 3.11.7, younger than what it is made of."""
-    for name in ("Makefile", "pyproject.toml", "scripts/find_python.sh"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    made_of = ("pyproject.toml", "scripts/find_python.sh", "hatch_build.py", "protocol/records/record_walk.py")
+    for name in ("Makefile", *made_of):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
         os.utime(tmp_path / name, (1, 1))
     for environment in (".venv", ".venv-spark"):

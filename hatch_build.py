@@ -1,0 +1,96 @@
+"""Compiles `protocol/records/record_walk.py` while a wheel is built, or while shareq is installed from a checkout.
+
+mypyc makes C of it, and a C compiler makes `_record_walk` of that, which goes into the wheel; such a wheel is for this
+Python and platform alone. Without a C compiler, or Python's headers, or when anything goes wrong, one line says so and
+shareq runs from the source, more slowly. SHAREQ_PURE=1 asks for that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCE = Path("protocol/records/record_walk.py")
+COMPILED = "_record_walk"
+TIMEOUT_S = 300
+
+
+class RecordWalkHook(BuildHookInterface):  # type: ignore[type-arg]
+    """What hatchling calls around each build; editable ones keep the compiled module beside its source."""
+
+    PLUGIN_NAME = "custom"
+
+    def dependencies(self) -> list[str]:
+        """What the build needs besides: nothing where nothing can be compiled."""
+        return ["mypy[mypyc]>=2.3,<2.5", "setuptools>=75"] if why_not() is None else []
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Before files are collected."""
+        root = Path(self.root)
+        for old in (root / SOURCE).parent.glob(f"{COMPILED}{sysconfig.get_config_var('EXT_SUFFIX')}"):
+            old.unlink()
+        reason = why_not()
+        if reason is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="shareq-build-")
+            try:
+                built = compiled(root / SOURCE, Path(self._folder.name))
+            except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+                reason = str(error)
+            else:
+                self._take(built, root, version, build_data)
+        if reason is not None:
+            print(f"shareq: {SOURCE.name} is not compiled ({reason}); it runs as Python, more slowly", file=sys.stderr)
+
+    def _take(self, built: Path, root: Path, version: str, build_data: dict[str, Any]) -> None:
+        if version == "editable":
+            shutil.copy(built, (root / SOURCE).with_name(built.name))
+            return
+        build_data["force_include"][str(built)] = f"shareq/protocol/records/{built.name}"
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """After the wheel has been written."""
+        folder = getattr(self, "_folder", None)
+        if folder is not None:
+            folder.cleanup()
+
+
+def why_not() -> str | None:
+    """Why nothing can be compiled here; None if it seems that it can."""
+    if os.environ.get("SHAREQ_PURE", "0") not in ("", "0"):
+        return "SHAREQ_PURE is set"
+    if sys.implementation.name != "cpython":
+        return f"this Python is {sys.implementation.name}"
+    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    if shutil.which(compiler) is None:
+        return f"there is no {compiler}"
+    if not Path(sysconfig.get_path("include"), "Python.h").is_file():
+        return "Python's headers are not installed"
+    return None
+
+
+def compiled(source: Path, folder: Path) -> Path:
+    """The module made of `source`, in `folder`. RuntimeError with the last line of the compiler's output."""
+    text = source.read_bytes()
+    digest = hashlib.sha256(text).hexdigest()
+    (folder / f"{COMPILED}.py").write_bytes(text + f'\nSOURCE_SHA256 = "{digest}"\n'.encode())
+    command = [sys.executable, "-c", "from mypyc.__main__ import main; main()", f"{COMPILED}.py"]
+    given = {**os.environ, "MYPYC_OPT_LEVEL": "3", "MYPYC_DEBUG_LEVEL": "0"}
+    done = subprocess.run(
+        command, cwd=folder, env=given, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
+    built = folder / f"{COMPILED}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    if done.returncode or not built.is_file():
+        said = (done.stderr + done.stdout).strip().splitlines()
+        raise RuntimeError(said[-1] if said else f"mypyc ended with code {done.returncode}")
+    return built

@@ -1,0 +1,193 @@
+"""The walk over the records of a batch, number by number: what produce checks, and what finds a time. Pure.
+
+This one file runs in two forms: as it stands, and compiled by mypyc as `_record_walk` where a C compiler was there when
+shareq was installed (`hatch_build.py`); `walk.py` picks one. So: machine integers (`i64`), which wrap around in C and
+must therefore stay small here; no imports at run time but `typing`; and no tuple made of conditional expressions, of
+which mypyc makes objects.
+
+Layout of a record: see `record_codec`. Numbers of 32 bits take up to 5 bytes, those of 64 bits up to 10; one with more
+bits is unreadable. Where something cannot be read, the position becomes `_FAR`, which lies behind every end, and stays
+there: one look at the end of a record finds all of that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
+
+UNREADABLE: Final = 1
+OUT_OF_ORDER: Final = 2
+KEYLESS: Final = 4
+OUT_OF_TIME: Final = 8
+"""What a batch may be found to have: records that cannot be read, or do not fill it exactly; offset deltas that do not
+count up from 0; a record without a key; a record whose time is not allowed."""
+
+MIN_BODY_BYTES: Final = 6  # attributes, two deltas, null key, null value, no headers
+NOT_FOUND: Final = -1
+CANNOT_TELL: Final = -2
+LOWEST_DELTA: Final = -0x7FFF_FFFF_FFFF_FFFF
+"""Below every time delta but one; what `walk` returns as the largest of none."""
+
+_FAR: Final = 0x3FFF_FFFF_FFFF_FFFF
+
+
+def walk(data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64) -> tuple[int, int]:
+    """Read `count` records that fill `data` from `pos` exactly: what was found, or 0; and the largest time delta.
+
+    A time delta is allowed from `low` to `high`, both inclusive, and when it is `no_time`. With UNREADABLE nothing else
+    is told.
+    """
+    end: i64 = len(data)
+    found: i64 = 0
+    newest: i64 = LOWEST_DELTA
+    index: i64 = 0
+    while index < count:
+        size, pos = _varint(data, pos, end)
+        stop: i64 = pos + size
+        if size < MIN_BODY_BYTES or stop > end:
+            return UNREADABLE, newest
+        delta, pos = _varlong(data, pos + 1, stop)  # after the attributes
+        if delta > newest:
+            newest = delta
+        if (delta < low or delta > high) and delta != no_time:
+            found |= OUT_OF_TIME
+        offset, pos = _varint(data, pos, stop)
+        if offset != index:
+            found |= OUT_OF_ORDER
+        size, pos = _varint(data, pos, stop)  # the key
+        if size >= 0:
+            pos += size
+        elif size == -1:
+            found |= KEYLESS
+        else:
+            return UNREADABLE, newest
+        pos = _after(data, pos, stop)  # the value
+        if pos >= stop or _after_headers(data, pos, stop) != stop:
+            return UNREADABLE, newest
+        pos = stop
+        index += 1
+    if pos != end:
+        return UNREADABLE, newest
+    return found, newest
+
+
+def faults(
+    data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64, keyed: bool, most: i64
+) -> list[tuple[int, int, int]]:
+    """Index, fault (KEYLESS or OUT_OF_TIME) and time delta of the first `most` records that have one.
+
+    For records that `walk` could read. A record has at most one fault; without a key it is KEYLESS only if `keyed`.
+    """
+    end: i64 = len(data)
+    told: list[tuple[int, int, int]] = []
+    index: i64 = 0
+    while index < count and len(told) < most:
+        size, pos = _varint(data, pos, end)
+        stop: i64 = pos + size
+        delta, pos = _varlong(data, pos + 1, stop)
+        _, pos = _varint(data, pos, stop)
+        size, _ = _varint(data, pos, stop)  # the key
+        if keyed and size < 0:
+            told.append((index, KEYLESS, delta))
+        elif (delta < low or delta > high) and delta != no_time:
+            told.append((index, OUT_OF_TIME, delta))
+        pos = stop
+        index += 1
+    return told
+
+
+def find_time(data: bytes, pos: i64, count: i64, least: i64, first: i64, last: i64) -> tuple[int, int]:
+    """Offset delta and time delta of the first record whose time delta is `least` or more, its offset delta from
+    `first` to `last`, both inclusive. NOT_FOUND for none, CANNOT_TELL where a record before it cannot be read.
+    """
+    end: i64 = len(data)
+    index: i64 = 0
+    while index < count:
+        size, pos = _varint(data, pos, end)
+        stop: i64 = pos + size
+        if size < MIN_BODY_BYTES or stop > end:
+            return CANNOT_TELL, 0
+        delta, pos = _varlong(data, pos + 1, stop)
+        offset, pos = _varint(data, pos, stop)
+        if pos > stop:
+            return CANNOT_TELL, 0
+        if delta >= least and first <= offset <= last:
+            return offset, delta
+        pos = stop
+        index += 1
+    return NOT_FOUND, 0
+
+
+def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
+    """A zig-zag number of 32 bits, and where it ends."""
+    if pos >= end:
+        return 0, _FAR
+    byte: i64 = data[pos]
+    pos += 1
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), pos
+    sign: i64 = -(byte & 1)
+    value: i64 = (byte & 0x7F) >> 1
+    shift: i64 = 6
+    while byte >= 0x80:
+        if pos >= end or shift > 27:
+            return 0, _FAR
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+    if value > 0x7FFF_FFFF:
+        return 0, _FAR
+    return value ^ sign, pos
+
+
+def _varlong(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
+    """A zig-zag number of 64 bits, and where it ends."""
+    if pos >= end:
+        return 0, _FAR
+    byte: i64 = data[pos]
+    pos += 1
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), pos
+    sign: i64 = -(byte & 1)
+    value: i64 = (byte & 0x7F) >> 1
+    shift: i64 = 6
+    while byte >= 0x80:
+        if pos >= end or shift > 62:
+            return 0, _FAR
+        byte = data[pos]
+        if shift == 62 and byte > 1:  # the tenth byte has room for one bit
+            return 0, _FAR
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+    return value ^ sign, pos
+
+
+def _after(data: bytes, pos: i64, stop: i64) -> i64:
+    """Where a nullable field at `pos` ends."""
+    size, pos = _varint(data, pos, stop)
+    if size >= 0:
+        return pos + size
+    if size != -1:
+        return _FAR
+    return pos
+
+
+def _after_headers(data: bytes, pos: i64, stop: i64) -> i64:
+    if data[pos] == 0:
+        return pos + 1
+    count, pos = _varint(data, pos, stop)
+    if count < 0:
+        return _FAR
+    while count > 0 and pos < stop:
+        size, pos = _varint(data, pos, stop)
+        if size < 0:
+            return _FAR
+        pos = _after(data, pos + size, stop)
+        count -= 1
+    if count != 0:
+        return _FAR
+    return pos

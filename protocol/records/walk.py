@@ -1,0 +1,46 @@
+"""`record_walk` in its quickest form here: compiled where it was, else as it stands. `COMPILED` tells which."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.protocol.compiled import quickest
+
+__all__ = [
+    "CANNOT_TELL",
+    "COMPILED",
+    "KEYLESS",
+    "NOT_FOUND",
+    "OUT_OF_ORDER",
+    "OUT_OF_TIME",
+    "UNREADABLE",
+    "faults",
+    "find_time",
+    "walk",
+]
+
+_form: Final = quickest("shareq.protocol.records._record_walk", "shareq.protocol.records.record_walk")
+COMPILED: Final = _form.__name__.endswith("._record_walk")
+
+if TYPE_CHECKING:
+    from shareq.protocol.records.record_walk import (
+        CANNOT_TELL,
+        KEYLESS,
+        NOT_FOUND,
+        OUT_OF_ORDER,
+        OUT_OF_TIME,
+        UNREADABLE,
+        faults,
+        find_time,
+        walk,
+    )
+else:
+    CANNOT_TELL = _form.CANNOT_TELL
+    KEYLESS = _form.KEYLESS
+    NOT_FOUND = _form.NOT_FOUND
+    OUT_OF_ORDER = _form.OUT_OF_ORDER
+    OUT_OF_TIME = _form.OUT_OF_TIME
+    UNREADABLE = _form.UNREADABLE
+    faults = _form.faults
+    find_time = _form.find_time
+    walk = _form.walk

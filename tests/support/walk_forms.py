@@ -1,0 +1,39 @@
+"""Both forms of `record_walk`: what tests of it run on."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol, cast
+
+import pytest
+
+from shareq.protocol.records import record_walk
+
+__all__ = ["FORMS", "RecordWalk", "compiled_form"]
+
+
+class RecordWalk(Protocol):
+    """The functions of the module, in either form."""
+
+    def walk(self, data: bytes, pos: int, count: int, low: int, high: int, no_time: int, /) -> tuple[int, int]: ...
+
+    def faults(
+        self, data: bytes, pos: int, count: int, low: int, high: int, no_time: int, keyed: bool, most: int, /
+    ) -> list[tuple[int, int, int]]: ...
+
+    def find_time(self, data: bytes, pos: int, count: int, least: int, first: int, last: int, /) -> tuple[int, int]: ...
+
+
+def compiled_form() -> RecordWalk | None:
+    """None where nothing was compiled."""
+    try:
+        return cast(RecordWalk, import_module("shareq.protocol.records._record_walk"))
+    except ImportError:
+        return None
+
+
+_compiled = compiled_form()
+FORMS = [
+    pytest.param(cast(RecordWalk, record_walk), id="as Python"),
+    pytest.param(_compiled, id="compiled", marks=pytest.mark.skipif(_compiled is None, reason="there was no compiler")),
+]

@@ -1,0 +1,157 @@
+"""The walk over records, compiled and as Python: both find the same, and what `decode_records` finds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.records import record_walk
+from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, decode_records
+from shareq.protocol.records.record_codec import read_records
+from shareq.protocol.records.record_walk import CANNOT_TELL, KEYLESS, NOT_FOUND, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
+from tests.support.raw_batches import raw_headers, raw_record
+from tests.support.walk_forms import FORMS, RecordWalk, compiled_form
+
+ALWAYS = (-(2**63) + 1, 2**63 - 1, 0)
+nullable = st.none() | st.binary(max_size=200)
+headers = st.lists(st.tuples(st.text(max_size=20), nullable), max_size=3).map(tuple)
+records = st.builds(RecordData, nullable, nullable, headers, st.integers(-5, 2**45))
+batches = st.lists(records, min_size=1, max_size=12)
+
+pytestmark = pytest.mark.parametrize("form", FORMS)
+
+
+def test_the_compiled_form_is_of_this_source(form: RecordWalk) -> None:
+    """Else `make` has to set up the environment again."""
+    if form is compiled_form():
+        source = Path(record_walk.__file__).read_bytes()
+        module = import_module("shareq.protocol.records._record_walk")
+        assert hashlib.sha256(source).hexdigest() == module.SOURCE_SHA256
+
+
+@given(batches)
+@settings(max_examples=150, deadline=None)
+def test_sound_records(form: RecordWalk, data: list[RecordData]) -> None:
+    batch = bytes(build_batch(data, timestamp_ms=0))
+    decoded = decode_records(batch)
+    base = decoded[0].timestamp
+    found, newest = form.walk(batch, HEADER_SIZE, len(data), *ALWAYS)
+    assert found == (KEYLESS if any(record.key is None for record in data) else 0)
+    assert newest == max(record.timestamp for record in decoded) - base
+
+
+@given(batches, st.randoms(use_true_random=False))
+@settings(max_examples=300, deadline=None)
+def test_damaged_records_are_readable_to_both_or_to_neither(
+    form: RecordWalk, data: list[RecordData], rng: Random
+) -> None:
+    """Whatever the walk lets pass can be decoded."""
+    payload = bytearray(build_batch(data, timestamp_ms=0)[HEADER_SIZE:])
+    for _ in range(rng.randint(1, 3)):
+        payload[rng.randrange(len(payload))] = rng.randrange(256)
+    damaged = bytes(payload)
+    found, newest = form.walk(damaged, 0, len(data), *ALWAYS)
+    assert (found, newest if found != UNREADABLE else 0) == _pure(damaged, len(data))
+    if found != UNREADABLE:
+        with suppress_text_errors():
+            decoded = read_records(damaged, 0, len(data), 0, 0, None)
+            assert newest == max(record.timestamp for record in decoded)
+            assert bool(found & KEYLESS) == any(record.key is None for record in decoded)
+            assert bool(found & OUT_OF_ORDER) == ([record.offset for record in decoded] != list(range(len(decoded))))
+
+
+@contextmanager
+def suppress_text_errors() -> Iterator[None]:
+    """Header keys are not looked at by the walk, nor by Apache Kafka: consumers get what is in them."""
+    try:
+        yield
+    except MalformedMessage as error:
+        if "UTF-8" not in str(error):
+            raise
+
+
+def _pure(data: bytes, count: int) -> tuple[int, int]:
+    found, newest = record_walk.walk(data, 0, count, *ALWAYS)
+    return found, newest if found != UNREADABLE else 0
+
+
+@pytest.mark.parametrize(
+    ("data", "count", "found"),
+    [
+        (raw_record(0) + raw_record(1), 2, KEYLESS),
+        (raw_record(0, key=b""), 1, 0),
+        (raw_record(0) + raw_record(1), 1, UNREADABLE),
+        (raw_record(0), 5, UNREADABLE),
+        (b"", 1, UNREADABLE),
+        (b"\xff" * 50, 2, UNREADABLE),
+        (raw_record(0, key=b"k") + raw_record(0, key=b"k"), 2, OUT_OF_ORDER),
+        (raw_record(-1, key=b"k"), 1, OUT_OF_ORDER),
+        (raw_record(0, longer=1), 1, UNREADABLE),
+        (raw_record(0, longer=-1), 1, UNREADABLE),
+        (raw_record(0, key=-2), 1, UNREADABLE),
+        (raw_record(0, key=2**31 - 1), 1, UNREADABLE),
+        (raw_record(0, key=b"k", value=2**31 - 1), 1, UNREADABLE),
+        (raw_record(0, key=b"k", headers=raw_headers(2**31 - 1)), 1, UNREADABLE),
+        (raw_record(0, key=b"k", headers=raw_headers(1, 2**31 - 1)), 1, UNREADABLE),
+        (raw_record(0, key=b"k", headers=raw_headers(1, b"k", b"v")), 1, 0),
+        (raw_record(0, key=b"k", headers=raw_headers(1, b"k", b"v") + b"\0"), 1, UNREADABLE),
+        (raw_record(0, key=b"k", time_delta=2**63 - 1), 1, 0),
+        (raw_record(0, key=b"k", time_delta=b"\x80" * 9 + b"\2"), 1, UNREADABLE),
+        (raw_record(0, key=b"k", time_delta=b"\x80" * 10 + b"\0"), 1, UNREADABLE),
+        (b"\x14\0\0\0" + b"\x81\0" + b"\2v\0\0\0", 1, UNREADABLE),
+        (b"\x10\0\0\0" + b"\x81\0" + b"\2v\0", 1, KEYLESS),  # the key's length -1 in two bytes
+    ],
+)
+def test_what_is_found(form: RecordWalk, data: bytes, count: int, found: int) -> None:
+    assert form.walk(data, 0, count, *ALWAYS)[0] == found
+
+
+def test_times(form: RecordWalk) -> None:
+    """Both ends are inside, and so is the time of those that have none."""
+    data = b"".join(raw_record(at, key=b"k", time_delta=delta) for at, delta in enumerate((-10, 5, -99)))
+    assert form.walk(data, 0, 3, -10, 5, -99) == (0, 5)
+    for low, high, no_time in ((-9, 5, -99), (-10, 4, -99), (-10, 5, -98)):
+        assert form.walk(data, 0, 3, low, high, no_time) == (OUT_OF_TIME, 5)
+    assert form.walk(data, 0, 3, 2**63 - 1, -(2**63) + 1, 0) == (OUT_OF_TIME, 5)
+
+
+def test_faults_are_named_record_by_record(form: RecordWalk) -> None:
+    keyed = [b"k", None, None, b"k"]
+    data = b"".join(raw_record(at, key=key, time_delta=at % 3 * 10) for at, key in enumerate(keyed))
+    every = [(1, KEYLESS, 10), (2, KEYLESS, 20)]
+    assert form.faults(data, 0, 4, 0, 5, 0, True, 100) == every
+    assert form.faults(data, 0, 4, 0, 5, 0, True, 1) == every[:1]
+    assert form.faults(data, 0, 4, 0, 5, 0, False, 100) == [(1, OUT_OF_TIME, 10), (2, OUT_OF_TIME, 20)]
+    assert form.faults(data, 0, 4, *ALWAYS, False, 100) == []
+
+
+@given(batches, st.integers(-10, 2**45), st.integers(0, 12), st.integers(0, 12))
+@settings(max_examples=150, deadline=None)
+def test_a_time_is_found(form: RecordWalk, data: list[RecordData], least: int, first: int, last: int) -> None:
+    batch = bytes(build_batch(data, timestamp_ms=0))
+    decoded = decode_records(batch)
+    base = decoded[0].timestamp
+    expected = next(
+        (
+            (record.offset, record.timestamp - base)
+            for record in decoded
+            if record.timestamp >= least and first <= record.offset <= last
+        ),
+        (NOT_FOUND, 0),
+    )
+    assert form.find_time(batch, HEADER_SIZE, len(data), least - base, first, last) == expected
+
+
+def test_a_time_behind_what_cannot_be_read(form: RecordWalk) -> None:
+    data = raw_record(0) + b"\xff" * 3 + raw_record(1, time_delta=5)
+    assert form.find_time(data, 0, 2, 0, 0, 9) == (0, 0)
+    assert form.find_time(data, 0, 2, 1, 0, 9) == (CANNOT_TELL, 0)
