@@ -40,6 +40,9 @@ LARGE_FRAME: Final = 65_536  # bytes: from here on a request may bring thousands
 
 Failed = Callable[[Message, ErrorCode], Message]
 
+RefusalBySize = Callable[[RequestContext, int], "Message | None"]
+"""The answer to a request of so many bytes, if it cannot be accepted whatever is in it: it is not read then."""
+
 
 class QuickWay(Protocol):
     """A handler's `Quick`: a shorter way for requests that are like earlier ones of their connection."""
@@ -54,7 +57,18 @@ class QuickWay(Protocol):
 class Route:
     """One RPC in one version: how to read, handle and answer it. `requests` counts those of all its versions."""
 
-    __slots__ = ("api_key", "decode", "errors_in", "failed", "handle", "prefix", "quick", "requests", "version")
+    __slots__ = (
+        "api_key",
+        "decode",
+        "errors_in",
+        "failed",
+        "handle",
+        "prefix",
+        "quick",
+        "refusal_by_size",
+        "requests",
+        "version",
+    )
 
     def __init__(self, api_key: ApiKey, version: int, requests: Requests) -> None:
         row = HANDLERS[api_key]
@@ -68,6 +82,7 @@ class Route:
         # A response, a pending one, or None where the request gets no answer (Produce with acks=0).
         self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = module.handle
         self.failed: Failed | None = getattr(module, "failed", None) or _top_level_failure(messages.response_class)
+        self.refusal_by_size: RefusalBySize | None = getattr(module, "refusal_by_size", None)
         self.quick: Callable[[BoundRoute], QuickWay] | None = getattr(module, "Quick", None)
         self.prefix = bytes(4) + response_header(api_key, version, 0)
 
@@ -92,7 +107,7 @@ class BoundRoute:
     connection repeats them in every request, so that the header is parsed once and compared from then on.
     """
 
-    __slots__ = ("body", "context", "quick", "requests", "route", "tail")
+    __slots__ = ("body", "context", "quick", "refusal_by_size", "requests", "route", "tail")
 
     def __init__(self, route: Route, context: RequestContext, tail: bytes, body: int) -> None:
         self.route = route
@@ -131,6 +146,9 @@ class Dispatcher:
             bound = self._bind(connection, frame, api, api_key, version)
         if len(frame) < LARGE_FRAME:
             return _decoded_and_answered(connection, bound, frame, correlation_id)
+        refuse = bound.route.refusal_by_size
+        if refuse is not None and (refused := refuse(bound.context, len(frame))) is not None:
+            return bound.route.frame(refused, correlation_id)
         with _without_collector():
             return _decoded_and_answered(connection, bound, frame, correlation_id)
 

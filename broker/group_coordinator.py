@@ -5,7 +5,7 @@ share-group heartbeat through its two phases (`shareq.coordinator.group.heartbea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_batches import CoordinatorLogSettings
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from shareq.broker.broker import Broker
 
 T = TypeVar("T")
+
+_OTHER_BYTES: Final = 256 * 1024  # of a request beside what is written down: ids, reasons, partitions that are owned
 
 
 def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings:
@@ -130,6 +132,12 @@ class GroupCoordinatorService:
             lambda shard: shard.share.describe(group_id),
             lambda error: not_described(group_id, error, "The coordinator's log could not be written."),
         )
+
+    def has_no_room_for(self, request_bytes: int, *, times: int = 1) -> bool:
+        """Whether a request is larger than what it says may be in a record of the log, `times` over."""
+        if not self.partitions.count:
+            return False  # the first request makes the topic
+        return request_bytes > times * self.partitions.room.most_bytes() + _OTHER_BYTES
 
     def schedule(
         self,

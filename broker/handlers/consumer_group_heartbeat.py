@@ -8,6 +8,8 @@ v1: subscriptions by pattern; the member id comes from the client.
 
 from __future__ import annotations
 
+from typing import Final
+
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
@@ -21,6 +23,16 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 
 VERSIONS = VersionRange(0, 1)
+
+
+_TIMES: Final = 2  # the partitions that the member owns are not written down
+
+
+def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ConsumerGroupHeartbeatResponse | None:
+    """UNKNOWN_SERVER_ERROR, as for any subscription that does not fit into a record."""
+    if not ctx.broker.group_coordinator.has_no_room_for(frame_bytes, times=_TIMES):
+        return None
+    return refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "The subscription is too large.")
 
 
 def handle(

@@ -19,6 +19,13 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 VERSIONS = VersionRange(1, 1)
 
 
+def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ShareGroupHeartbeatResponse | None:
+    """UNKNOWN_SERVER_ERROR, as for any subscription that does not fit into a record."""
+    if not ctx.broker.group_coordinator.has_no_room_for(frame_bytes):
+        return None
+    return refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "The subscription is too large.")
+
+
 def handle(
     ctx: RequestContext, request: ShareGroupHeartbeatRequest
 ) -> ShareGroupHeartbeatResponse | Pending[ShareGroupHeartbeatResponse]:

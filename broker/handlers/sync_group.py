@@ -7,6 +7,8 @@ v3: static members (KIP-345). v5: protocol type and name are required and have t
 
 from __future__ import annotations
 
+from typing import Final
+
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.pending import Pending
@@ -17,6 +19,16 @@ from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResp
 VERSIONS = VersionRange(0, 5)
 
 _PROTOCOL_FROM = 5
+
+
+_TIMES: Final = 2  # assignments of members that the group does not have are not written down
+
+
+def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> SyncGroupResponse | None:
+    """UNKNOWN_SERVER_ERROR, as for any assignment that does not fit into the group's record."""
+    if not ctx.broker.group_coordinator.has_no_room_for(frame_bytes, times=_TIMES):
+        return None
+    return SyncGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def handle(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Pending[SyncGroupResponse]:
