@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, Final
 
 from shareq.protocol.errors import ErrorCode
@@ -27,6 +28,12 @@ SUBSCRIPTIONS: Final[tuple[Names, ...]] = (
 )
 
 
+TOO_MUCH: Final[Names] = tuple(f"{n:02}".ljust(32_765, "-") for n in range(32))
+"""Names that take less than a batch may, in a record that takes more."""
+
+TOO_MUCH_SHARE: Final = 0.15
+
+
 class Heartbeats:
     """What one member believes of its membership, and what it sends."""
 
@@ -41,9 +48,14 @@ class Heartbeats:
         self._told: Names = ()  # the subscription that was answered last
         self._life = 0
         self._leaves = 0
+        self._chance = Random(
+            f"{world.transcript[0]} {member_id}"
+        )  # apart: what has no effect must not change anything
 
     def act(self) -> None:
         """Something at random, mostly sound."""
+        if self._chance.random() < TOO_MUCH_SHARE:
+            self._say_too_much()
         world, action = self._world, self._world.rng.random()
         if self.epoch == JOIN or action < 0.5:
             self.send()
@@ -87,6 +99,22 @@ class Heartbeats:
         self._world.seen["heartbeats whose answer was lost"] += 1
         self.send(full=self._world.rng.random() < 0.3)
         self._life += 1
+
+    def _say_too_much(self) -> None:
+        """A subscription that the log has no room for: refused, as if it had never been sent."""
+        world, epoch = self._world, self.epoch
+        live = world.live_group(self._group.id)
+        expected = expected_error(live, self.member_id, epoch, world.broker.config.group_share_max_size)
+        if expected is ErrorCode.NONE:
+            expected = ErrorCode.UNKNOWN_SERVER_ERROR
+        request = ShareGroupHeartbeatRequest(self._group.id, self.member_id, epoch, None, list(TOO_MUCH))
+        world.seen["subscriptions that were too large"] += 1
+
+        def answered(response: Message) -> None:
+            assert isinstance(response, ShareGroupHeartbeatResponse)
+            self._judge(ErrorCode(response.error_code), expected, left=False)
+
+        world.call("share_group_heartbeat", request, 1, self._connection).on_complete(answered)
 
     def _send(self, epoch: int, names: Names | None) -> None:
         world, group, life = self._world, self._group, self._life

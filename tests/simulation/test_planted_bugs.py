@@ -7,13 +7,27 @@ from typing import Final
 
 import pytest
 
-from tests.simulation import planted, planted_again, planted_deletions, planted_groups, planted_jobs, planted_logs
+from tests.simulation import (
+    planted,
+    planted_again,
+    planted_coordinators,
+    planted_deletions,
+    planted_groups,
+    planted_jobs,
+    planted_logs,
+)
 from tests.simulation.planted import Fault
 from tests.simulation.runner import run_seed
 from tests.simulation.world import is_about_jobs
 
 SEEDS: Final = 300  # of those that are about such things; most are caught by one of the first five
-SHARE_FAULTS: Final = {**planted.FAULTS, **planted_groups.FAULTS, **planted_logs.FAULTS, **planted_again.FAULTS}
+SHARE_FAULTS: Final = {
+    **planted.FAULTS,
+    **planted_coordinators.FAULTS,
+    **planted_groups.FAULTS,
+    **planted_logs.FAULTS,
+    **planted_again.FAULTS,
+}
 JOB_FAULTS: Final = {**planted_jobs.FAULTS, **planted_deletions.FAULTS}
 FAULTS: Final = {**SHARE_FAULTS, **JOB_FAULTS}
 

@@ -1,0 +1,56 @@
+"""Faults to plant in what coordinators append and refuse; see `planted`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Final
+
+from shareq.broker.coordinator_batches import BatchLimit, LogBatchRoom
+from shareq.broker.coordinators import CoordinatorPartition
+from shareq.coordinator.shard import CoordinatorResult
+from shareq.protocol.errors import ErrorCode
+from tests.simulation.planted import Fault, replaced
+
+WRONG_ANSWER: Final = "heartbeat answered"
+
+
+def large_operations_are_taken() -> AbstractContextManager[object]:
+    return replaced((BatchLimit, "takes", lambda _self, _records: True))
+
+
+def a_refused_operation_is_replayed() -> AbstractContextManager[object]:
+    original = CoordinatorPartition._collect
+
+    def collect(self: CoordinatorPartition[Any], result: CoordinatorResult[Any], waiting: Any, producer: Any) -> None:
+        before = self._records_bytes
+        refused: list[ErrorCode] = []
+        told, waiting.fail = waiting.fail, refused.append
+        original(self, result, waiting, producer)
+        waiting.fail = told
+        if refused:
+            if refused[0] is ErrorCode.UNKNOWN_SERVER_ERROR and before == self._records_bytes:
+                self._replay(result.records, producer)
+            told(refused[0])
+
+    return replaced(
+        (LogBatchRoom, "fits", lambda _self, _records, spare_bytes=0: True), (CoordinatorPartition, "_collect", collect)
+    )
+
+
+def a_refused_operation_fails_those_beside_it() -> AbstractContextManager[object]:
+    """As a failed append does: the shard is loaded anew."""
+
+    def refuse(self: CoordinatorPartition[Any], waiting: Any) -> None:
+        waiting.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
+        for group in self._take_waiting():
+            group.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    return replaced((CoordinatorPartition, "_refuse_too_large", refuse))
+
+
+FAULTS: Final[dict[Fault, Sequence[str]]] = {
+    large_operations_are_taken: (WRONG_ANSWER,),
+    a_refused_operation_is_replayed: (WRONG_ANSWER, "replayed", "was told"),
+    a_refused_operation_fails_those_beside_it: (WRONG_ANSWER,),
+}
