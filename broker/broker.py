@@ -90,7 +90,7 @@ class Broker:
     def start(self) -> None:
         """Recover every log and replay the coordinators' topics.
 
-        Raises OSError, CorruptLogError, DataFolderInUseError; `close` is to be called then, too.
+        Raises OSError, DataFolderInUseError; `close` is to be called then, too.
         """
         self.logs.open_all(self.metadata)
         self.logs.add_listener(self.fetch_waits.on_high_watermark)

@@ -33,7 +33,7 @@ from shareq.broker.environment import Environment
 from shareq.broker.frame_queue import Connection, ConnectionLimits
 from shareq.broker.handlers import HANDLERS
 from shareq.broker.log.files import DEFAULT_OPEN_FILES
-from shareq.broker.log.manager import CorruptLogError, DamagedFolderError, DataFolderInUseError
+from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.os_clock import LoopClock
 from shareq.broker.os_fs import OsFs
 from shareq.protocol.primitives import uuid_to_text

@@ -14,13 +14,15 @@ A partition's folder:
 from __future__ import annotations
 
 import logging
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from errno import EIO
 from typing import Final
 
 from shareq.broker.environment import File, Fs
+from shareq.broker.log.damage import DamagedRange, SoundWalk, covering
 from shareq.broker.log.index import OffsetIndex, SegmentMap, TimeIndex
 from shareq.broker.log.segment import (
     INDEX_SUFFIX,
@@ -63,6 +65,7 @@ TRANSIENT_SUFFIXES: Final = (CLEANED_SUFFIX, SWAP_SUFFIX, DELETED_SUFFIX)
 DEFAULT_OPEN_FILES: Final = 256
 KEPT_SNAPSHOTS: Final = 2
 SEALED_MAPS: Final = 32  # up to 2 MiB each, for a segment of 1 GiB
+_BLOCK_BYTES: Final = 4096  # what a disk loses at once
 _INDEX_SLACK_BYTES: Final = 64 * 1024
 
 
@@ -110,6 +113,8 @@ class Segment:
     `size` is what is written and believed of the file; bytes behind it are about to be truncated. `synced` of them are
     known to be on stable storage. While `pins` > 0 the file stays open. `map_proven`: the map was made from the log's
     bytes, not read from index files. `suffix` is what the `.log` file's name ends with while it replaces others.
+    `damaged`: what is known of it that cannot be read, in order. `gaps`: offsets need not be contiguous. `end_offset`
+    (exclusive) is where the next segment begins, None for the last one.
     """
 
     __slots__ = (
@@ -120,7 +125,10 @@ class Segment:
         "_pool",
         "_sealed",
         "base_offset",
+        "damaged",
+        "end_offset",
         "exists",
+        "gaps",
         "map_proven",
         "pins",
         "size",
@@ -142,6 +150,9 @@ class Segment:
         self.size = size
         self._sealed = False
         self.map_proven = False
+        self.damaged: list[DamagedRange] = []
+        self.gaps = False
+        self.end_offset: int | None = None
         self.exists = False  # a new segment has no file before its first write
         self.synced = size
         self.pins = 0
@@ -174,7 +185,38 @@ class Segment:
 
     def read_at(self, position: int, size: int) -> bytes:
         """Up to `size` bytes from `position`, never beyond what is believed of the file."""
-        return self.file().read_at(position, min(size, self.size - position))
+        try:
+            return self.file().read_at(position, min(size, self.size - position))
+        except OSError as error:
+            if error.errno != EIO:
+                raise
+            return self._read_around(position, min(size, self.size - position), error)
+
+    def _read_around(self, position: int, size: int, error: OSError) -> bytes:
+        """What the disk gives, zeros for the blocks that it does not: no CRC will be right there.
+
+        OSError when it gives nothing of the file at all.
+        """
+        parts: list[bytes] = []
+        lost = 0
+        for at in range(position, position + size, _BLOCK_BYTES):
+            wanted = min(_BLOCK_BYTES, position + size - at)
+            try:
+                parts.append(self.file().read_at(at, wanted))
+            except OSError:
+                lost += 1
+                parts.append(bytes(wanted))
+        if lost == len(parts):
+            self.file().read_at(0 if position >= _BLOCK_BYTES else self.size - 1, 1)
+        logger.error("%s: %d blocks of 4 KiB from byte %d on: %s", self.log_path, lost, position, error)
+        return b"".join(parts)
+
+    def lose(self, damaged: DamagedRange) -> bool:
+        """Note what cannot be read; False when it was known."""
+        if covering(self.damaged, damaged.first_offset) is not None:
+            return False
+        insort(self.damaged, damaged)
+        return True
 
     def append(self, buffers: Sequence[bytes | bytearray | memoryview], size: int) -> None:
         """Write the buffers, `size` bytes in all. After an OSError `cut_back` is due."""
@@ -252,9 +294,9 @@ class Segment:
         return SegmentMap(self.base_offset, self._interval)
 
     def rebuild_map(self) -> SegmentMap:
-        """Walk the batch headers and note where they are."""
+        """Walk the batches that are sound and note where they are, and what is damaged."""
         segment_map = self.new_map()
-        walk = BatchWalk(self.read_at, self.size, next_offset=self.base_offset, check_crc=False)
+        walk = SoundWalk(self.read_at, self.size, next_offset=self.base_offset, gaps=self.gaps, limit=self.end_offset)
         for position, header in walk:
             segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
         self.set_map(segment_map, proven=True)

@@ -78,6 +78,12 @@ class OffsetIndex:
         """Whether the last entered batch ends with that offset."""
         return bool(self.last_offsets) and self.last_offsets[-1] == last_offset - self.base_offset
 
+    def agrees(self, last_offset: int, position: int) -> bool:
+        """Whether the batch at `position` may end with `last_offset` (inclusive): it does, or it is not entered."""
+        at = bisect_left(self.positions, position)
+        entered = at < len(self.positions) and self.positions[at] == position
+        return not entered or self.last_offsets[at] == last_offset - self.base_offset
+
     def truncate(self, entries: int) -> None:
         """Keep the first `entries` entries."""
         del self.last_offsets[entries:]
@@ -273,6 +279,18 @@ class SegmentMap:
         """Whether the last batch is known to end before `offset`."""
         tail = self._tail_last_offsets
         return bool(tail) and offset > tail[-1]
+
+    def last_offset(self) -> int | None:
+        """The last offset (inclusive) of the newest batch that is known one by one."""
+        return self._tail_last_offsets[-1] if self._tail_last_offsets else None
+
+    def agrees(self, last_offset: int, position: int) -> bool:
+        """Whether the batch at `position` may end with `last_offset` (inclusive): it does, or it is not known here."""
+        tail = self._tail_positions
+        if tail and position >= tail[0]:
+            at = bisect_left(tail, position)
+            return at == len(tail) or tail[at] != position or self._tail_last_offsets[at] == last_offset
+        return self.offsets.agrees(last_offset, position)
 
     def end_after(self, offset: int) -> int | None:
         """The first known batch boundary behind the batch that holds `offset`; None when none is known."""

@@ -28,7 +28,7 @@ from shareq.broker.log.flush import Flusher
 from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promise import Promise
-from shareq.broker.log.recovery import CorruptLogError, recover_log
+from shareq.broker.log.recovery import recover_log
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -36,7 +36,7 @@ from shareq.protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from shareq.broker.log.cleaner.survivors import Rule
 
-__all__ = ["CorruptLogError", "DamagedFolderError", "DataFolderInUseError", "LogManager", "lock_data_folder"]
+__all__ = ["DamagedFolderError", "DataFolderInUseError", "LogManager", "lock_data_folder"]
 
 logger = logging.getLogger(__name__)
 
@@ -101,6 +101,7 @@ class LogManager:
         self._flusher = Flusher(env.clock, env.fs, self.syncs_every_flush, self._sealed_synced)
         self._log_starts: dict[TopicPartition, int] = {}
         self._recovery_points: dict[TopicPartition, int] = {}
+        self._clean_until: dict[TopicPartition, int] = {}  # at the start
         self._log_start_listeners: list[Callable[[PartitionLog], None]] = []
         self._retention_timer: TimerHandle | None = None
         self._producer_timer: TimerHandle | None = None
@@ -115,14 +116,14 @@ class LogManager:
     def open_all(self, metadata: KnownTopics) -> None:
         """Lock the data folder and recover the log of every partition that has a folder.
 
-        Raises DataFolderInUseError, CorruptLogError and DamagedFolderError (no torn write does that), OSError. Nothing
-        of a failed start is left behind but torn tails that were cut off.
+        Raises DataFolderInUseError, DamagedFolderError (no torn write does that), OSError. Nothing of a failed start is
+        left behind but torn tails that were cut off.
         """
         if self._release_lock is None:
             self._release_lock = lock_data_folder(self.fs, self._data_dir)
         try:
             self._open_folders(metadata)
-            self.cleaner.start(self._without_strangers(CLEANER_FILE, self._read_offsets(CLEANER_FILE)))
+            self.cleaner.start(self._without_strangers(CLEANER_FILE, self._clean_until))
         except BaseException:
             self._close_files()
             raise
@@ -134,6 +135,7 @@ class LogManager:
         clean = self.fs.exists(self._path(CLEAN_SHUTDOWN_FILE))
         self._log_starts = self._read_offsets(LOG_START_FILE)
         self._recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
+        self._clean_until = self._read_offsets(CLEANER_FILE)
         for claim in self._folders.claim(metadata):
             if claim.topic is not None:
                 self._open_log(claim.name, claim.topic, claim.partition[1], clean)
@@ -158,7 +160,11 @@ class LogManager:
             folder,
             interval_bytes=settings.index_interval_bytes,
             log_start_offset=log_start,
-            promise=Promise(clean=clean, checked_below=self._recovery_points.get(key, 0)),
+            promise=Promise(
+                clean=clean,
+                checked_below=self._recovery_points.get(key, 0),
+                gaps=settings.compact or key in self._clean_until,
+            ),
             now_wall_ms=now,
             producer_expiration_ms=settings.producer_id_expiration_ms,
         )

@@ -155,12 +155,15 @@ class PartitionLog:
             if segment in recovered.scanned:
                 segment.write_indexes(sync=False)
             segment.seal()
+        self._segments.missing = recovered.missing
         for segment in recovered.segments:
             self._segments.add(segment)
+        self.log_start_offset = recovered.log_start_offset
         if recovered.segments:
-            self.log_start_offset = max(self.log_start_offset, recovered.segments[0].base_offset)
             active = recovered.segments[-1]
             self._activate(active, min(now_wall_ms, active.first_timestamp(or_else=now_wall_ms)))
+            if recovered.seal_last:
+                self._make_room(now_wall_ms)
 
     # Settings and state.
 
@@ -296,6 +299,7 @@ class PartitionLog:
             error = self._seal(active)
             if error:
                 return error
+            active.end_offset = self.log_end_offset
         segment = Segment(self._host.pool, self._folder, self.log_end_offset, 0, self._settings.index_interval_bytes)
         segment.set_map(segment.new_map(), proven=True)
         self._segments.add(segment)
@@ -487,6 +491,12 @@ class PartitionLog:
             return ErrorCode.KAFKA_STORAGE_ERROR
         return result
 
+    def unreadable_range(self, offset: int) -> tuple[int, int] | None:
+        """The offsets around `offset` that a read was refused with CORRUPT_MESSAGE for: the first, and the one behind
+        the last. None where nothing is known to be damaged or missing.
+        """
+        return self._segments.unreadable_range(offset)
+
     def _map_was_wrong(self) -> bool:
         """Make the active segment's map anew if it came from index files; True if a second try makes sense."""
         active = self._active
@@ -569,6 +579,7 @@ class PartitionLog:
 
         `aborted`: the transactions that its markers aborted. Files are the caller's.
         """
+        new.end_offset = old[-1].end_offset
         self._segments.replace(old, new)
         self.producers.aborted.replace(new.base_offset, end_offset, aborted)
 

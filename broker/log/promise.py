@@ -15,7 +15,8 @@ class Promise:
     machine has run since the last write, so every completed write is in the files. `synced`: everything below was on
     stable storage. `active`: base offset of the newest segment that has a file, `active_size` its bytes at a clean
     stop. `checked_below`: whole segments below were synced and sound, and need not be read again. `gaps`: a cleaner may
-    have removed batches, so offsets need not be contiguous.
+    have removed batches, so offsets need not be contiguous. `start_is_known`: the log start offset is what was last in
+    force; without, a log begins where its first segment does.
     """
 
     clean: bool = False
@@ -26,6 +27,7 @@ class Promise:
     active_size: int | None = None
     checked_below: int = 0
     gaps: bool = False
+    start_is_known: bool = False
 
 
 NOTHING_KNOWN = Promise()

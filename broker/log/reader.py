@@ -7,8 +7,10 @@ import struct
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from shareq.broker.log.damage import SoundWalk
 from shareq.broker.log.files import Segment
-from shareq.broker.log.segment import BatchWalk
+from shareq.broker.log.found_damage import HeaderWalk, look_closer
+from shareq.broker.log.segment import UNKNOWN
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import (
     CONTROL,
@@ -28,6 +30,7 @@ logger = logging.getLogger(__name__)
 # BaseOffset, Length, Magic, CRC, Attributes, LastOffsetDelta, ProducerId of a batch header.
 _SPAN: Final = struct.Struct(">qi4xbIhi16xq")
 _SIZE: Final = struct.Struct(">i")
+_BASE_OFFSET: Final = struct.Struct(">q")
 
 
 class BatchSpan(NamedTuple):
@@ -81,7 +84,7 @@ def read_segment(
     stop = upto if max_offsets is None else min(upto, offset + max_offsets)
     extent = _extent(segment, start, max_bytes, stop)
     data = segment.read_at(start, max(extent, HEADER_SIZE) if min_one_batch else extent)
-    spans, end, fault = _sound_batches(data, offset, upto, stop)
+    spans, end, fault = _sound_batches(data, offset, upto, stop, segment.gaps)
     if not spans and fault is None and min_one_batch and len(data) >= HEADER_SIZE:
         size = _SIZE.unpack_from(data, 8)[0] + LENGTH_OVERHEAD
         left = segment.size - start
@@ -89,7 +92,9 @@ def read_segment(
             fault = f"batch of {size} bytes where {left} are left"
         elif size > len(data):
             data = segment.read_at(start, size)
-            spans, end, fault = _sound_batches(data, offset, upto, stop)
+            spans, end, fault = _sound_batches(data, offset, upto, stop, segment.gaps)
+    if spans and (spans[0].base_offset != offset or segment.gaps):
+        spans, end, fault = _without_misplaced(segment, start, offset, spans, end, fault)
     if not spans:
         return EMPTY if fault is None else _damaged(segment, start, offset, fault)
     segment.map.hint(spans[-1].last_offset + 1, start + end)
@@ -111,11 +116,30 @@ def _extent(segment: Segment, start: int, max_bytes: int, stop: int) -> int:
     return end - start
 
 
-def _sound_batches(data: bytes, offset: int, upto: int, stop: int) -> tuple[list[BatchSpan], int, str | None]:
-    """Spans of the whole, sound batches from the start of `data`, where they end, and what is wrong with the next one.
+_Sound = tuple[list[BatchSpan], int, str | None]
+"""Spans of whole, sound batches, where they end, and what is wrong with the next one."""
 
-    Ends before a batch that reaches `upto`, and after the one that reaches `stop`.
-    """
+
+def _without_misplaced(
+    segment: Segment, start: int, offset: int, spans: list[BatchSpan], end: int, fault: str | None
+) -> _Sound:
+    """The same without a batch that has no business at its offset: a base offset is covered by no CRC."""
+    first = spans[0]
+    if first.base_offset != offset and not segment.map.agrees(first.last_offset, start):
+        return [], 0, f"base offset {first.base_offset} of another batch"
+    if not segment.gaps:
+        return spans, end, fault
+    last, due = spans[-1], spans[-2].last_offset + 1 if len(spans) > 1 else offset
+    if last.base_offset > due:  # a gap, unless what follows was before
+        head = segment.read_at(start + end, 8)
+        follows = _BASE_OFFSET.unpack(head)[0] if len(head) == 8 else segment.end_offset
+        if follows is not None and follows <= last.last_offset:
+            return spans[:-1], last.position, f"base offset {last.base_offset} before base offset {follows}"
+    return spans, end, fault
+
+
+def _sound_batches(data: bytes, offset: int, upto: int, stop: int, gaps: bool) -> _Sound:
+    """Those from the start of `data`: up to one that reaches `upto`, and with the one that reaches `stop`."""
     spans: list[BatchSpan] = []
     append = spans.append
     unpack = _SPAN.unpack_from
@@ -129,6 +153,8 @@ def _sound_batches(data: bytes, offset: int, upto: int, stop: int) -> tuple[list
             break
         if magic != MAGIC or length < HEADER_SIZE - LENGTH_OVERHEAD or last_offset < offset:
             return spans, at, "no batch header"
+        if base_offset != offset and ((base_offset > offset and not gaps) or (base_offset < offset and spans)):
+            return spans, at, f"base offset {base_offset} where {offset} is due"
         if crc32c(view[at + CRC_START : end]) != crc:
             return spans, at, "CRC does not match"
         if last_offset >= upto:
@@ -142,7 +168,8 @@ def _sound_batches(data: bytes, offset: int, upto: int, stop: int) -> tuple[list
 
 
 def _damaged(segment: Segment, position: int, offset: int, fault: str) -> ErrorCode:
-    logger.error("%s: damaged at byte %d (offset %d): %s; not served", segment.log_path, position, offset, fault)
+    if not segment.map_proven or not look_closer(segment, position):
+        logger.error("%s: damaged at byte %d (offset %d): %s; not served", segment.log_path, position, offset, fault)
     return ErrorCode.CORRUPT_MESSAGE
 
 
@@ -153,24 +180,37 @@ def position_of(segment: Segment, offset: int) -> int | None:
     position, exact = segment.map.start_of(offset)
     if exact:
         return position if position < segment.size else None
-    walk = BatchWalk(segment.read_at, segment.size, position=position, next_offset=segment.base_offset, check_crc=False)
-    for at, header in walk:
-        if header.base_offset + header.last_offset_delta >= offset:
-            segment.map.hint(offset, at)
-            return at
-    if walk.fault is not None:
-        return walk.position  # the read will say what is wrong there
-    segment.map.hint(offset, segment.size)
-    return None
+    while True:
+        walk = HeaderWalk(segment, position)
+        for at, header in walk:
+            if header.base_offset + header.last_offset_delta >= offset:
+                segment.map.hint(offset, at)
+                return at
+        if walk.fault is None:
+            segment.map.hint(offset, segment.size)
+            return None
+        if not segment.map_proven or not look_closer(segment, walk.position):
+            return walk.position  # the read will say what is wrong there
 
 
 def find_timestamp(segment: Segment, timestamp: int, start_offset: int, upto: int) -> Found | None:
-    """The first record of the segment with at least that timestamp, from `start_offset` and below `upto`."""
+    """The first record of the segment with at least that timestamp, from `start_offset` and below `upto`.
+
+    What is damaged is passed over.
+    """
     segment_map = segment.map
     first = max(start_offset, segment_map.times.offset_before(timestamp))
     position, _ = segment_map.start_of(first)
-    walk = BatchWalk(segment.read_at, segment.size, position=position, next_offset=segment.base_offset, check_crc=False)
-    for _, header in walk:
+    due = UNKNOWN if position else segment.base_offset
+    walk = SoundWalk(
+        segment.read_at,
+        segment.size,
+        position=position,
+        next_offset=due,
+        gaps=segment.gaps,
+        limit=segment.end_offset,
+    )
+    for at, header in walk:
         if header.base_offset >= upto:
             return None
         if header.newest_timestamp < timestamp or header.last_offset < start_offset:
@@ -178,7 +218,7 @@ def find_timestamp(segment: Segment, timestamp: int, start_offset: int, upto: in
         if header.is_log_append_time:
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         try:
-            found = find_record(walk.batch(header), timestamp, start_offset, upto)
+            found = find_record(walk.batch(header, at), timestamp, start_offset, upto)
         except MalformedMessage as error:  # a producer's fault; its header has to do
             logger.warning("%s: records at offset %d: %s", segment.log_path, header.base_offset, error)
             return Found(header.max_timestamp, max(header.base_offset, start_offset))

@@ -1,19 +1,28 @@
 """Opening a partition's folder: which bytes are believed, where the log ends, what its producers did.
 
-After a clean shutdown the files are what was written: only the batches behind the last index entry are walked. After
-anything else every byte from the recovery point on is read and its CRC checked. Bytes at the end that are no sound
-batch are a write that was cut off, and are removed. Unsound bytes with a sound batch behind them are damage: nobody
-but the operator may decide to give up what follows, so the log is not opened at all.
+What can be believed depends on what was promised (`promise.Promise`):
+
+    clean stop     the files are complete; only the batches behind the last index entry are walked. What cannot be read
+                   is damage, never a write that was cut off
+    same boot      the process was killed: every completed write is in the files. One batch that runs past the end of
+                   the file is a write that was cut off, and is removed; all else that is unsound is damage
+    another boot   the machine lost its power: what is unsound below the synced offset is damage. From there on the log
+                   is cut at the first unsound byte, whatever follows it; sound batches behind it are kept aside
+    nothing known  an unsound end is cut, unless something sound follows it
+
+Damage stays in the file as it is. The rest of the log is readable, and the log end offset never goes back below what
+was promised. `<base offset>.log.<position>.cut` holds what was cut off.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
-from functools import partial
+from typing import Final, NamedTuple
 
 from shareq.broker.environment import Fs
+from shareq.broker.log.cut_bytes import keep_aside, set_segment_aside
+from shareq.broker.log.damage import DamagedRange, SoundWalk, believed_end, described
 from shareq.broker.log.files import (
     TEMPORARY_SUFFIX,
     TRANSIENT_SUFFIXES,
@@ -21,8 +30,8 @@ from shareq.broker.log.files import (
     Segment,
     list_offsets,
     remove_quietly,
-    snapshot_path,
 )
+from shareq.broker.log.producer_recovery import ScannedProducers, load_producers
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.promise import Promise
 from shareq.broker.log.segment import (
@@ -32,38 +41,34 @@ from shareq.broker.log.segment import (
     TIME_INDEX_SUFFIX,
     BatchWalk,
     file_name,
+    is_sound_at,
+    runs_past_the_end,
     valid_batch_after,
 )
-from shareq.broker.log.transactions import AbortedTransactions
-from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, AbortedTransaction
+from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX
 
-__all__ = ["CorruptLogError", "RecoveredLog", "recover_log"]
+__all__ = ["RecoveredLog", "recover_log"]
 
 logger = logging.getLogger(__name__)
 
-
-class CorruptLogError(Exception):
-    """A log is damaged in its middle. Names the file, the position and the offset; the broker does not start."""
-
-    def __init__(self, path: str, position: int, offset: int, fault: str, follows: str) -> None:
-        super().__init__(
-            f"{path}: damaged at byte {position} (offset {offset}): {fault}; sound batches follow ({follows}). "
-            f"Not starting, because they would be lost. Restore the file, or cut it at byte {position} and remove "
-            "the later segments of this folder to give up everything from that offset on."
-        )
-        self.path = path
-        self.position = position
-        self.offset = offset
+_LOGGED_RANGES: Final = 20  # of one log
 
 
 @dataclass(slots=True)
 class RecoveredLog:
-    """What was found in a folder. `log_end_offset` is exclusive; `segments` in order, the last one is active."""
+    """What was found in a folder. `log_end_offset` is exclusive; `segments` in order, the last one is active.
+
+    `missing`: ranges of offsets that no segment has. With `seal_last` the last segment takes no more batches, because
+    it ends with damage.
+    """
 
     segments: list[Segment]
+    log_start_offset: int
     log_end_offset: int
     producers: ProducerStates
     scanned: list[Segment] = field(default_factory=list)  # read byte by byte, perhaps cut
+    missing: list[DamagedRange] = field(default_factory=list)
+    seal_last: bool = False
 
 
 def recover_log(
@@ -76,37 +81,67 @@ def recover_log(
     now_wall_ms: int,
     producer_expiration_ms: int,
 ) -> RecoveredLog:
-    """Open the segments of a partition's folder, believing what its promise says.
-
-    Raises `CorruptLogError`, and OSError when a file cannot be read.
-    """
-    opening = _Opening(pool, folder, interval_bytes, log_start_offset)
+    """Open the segments of a partition's folder, believing what its promise says. OSError when a file is not read."""
+    opening = _Opening(pool, folder, interval_bytes, log_start_offset, promise)
     if not promise.clean or not opening.trust():
         opening.check_from(0 if promise.clean else promise.checked_below)
-    opening.load_producers()
-    opening.producers.remove_expired(now_wall_ms, producer_expiration_ms)
-    return RecoveredLog(opening.segments, opening.end, opening.producers, opening.scanned)
+    opening.log_damage()
+    producers = opening.load_producers()
+    producers.remove_expired(now_wall_ms, producer_expiration_ms)
+    return RecoveredLog(
+        opening.segments,
+        opening.log_start_offset,
+        opening.end,
+        producers,
+        opening.scanned.segments,
+        opening.missing,
+        opening.seal_last,
+    )
+
+
+class _Tail(NamedTuple):
+    """From this byte of a segment on nothing counts; `offset` is the one that was due there."""
+
+    position: int
+    offset: int
+    fault: str
 
 
 class _Opening:
     """One folder while it is opened: `segments` in order, `end` the log end offset found so far."""
 
-    def __init__(self, pool: FilePool, folder: str, interval_bytes: int, log_start_offset: int) -> None:
+    def __init__(
+        self, pool: FilePool, folder: str, interval_bytes: int, log_start_offset: int, promise: Promise
+    ) -> None:
         self._fs: Fs = pool.fs
         self._folder = folder
-        self._log_start_offset = log_start_offset
+        self._promise = promise
+        self.log_start_offset = log_start_offset
         names = self._finish_cleaning(self._fs.list_dir(folder))
         self._snapshots = list_offsets(names, SNAPSHOT_SUFFIX)
         self._txn_indexes = set(list_offsets(names, TXN_INDEX_SUFFIX))
         self._sweep(names)
         self.segments = [Segment.found(pool, folder, base, interval_bytes) for base in list_offsets(names, LOG_SUFFIX)]
         self._drop_deleted()
-        self.end = self.segments[0].base_offset if self.segments else log_start_offset
-        self.producers = ProducerStates()
-        self.scanned: list[Segment] = []
-        self._producers_seen = False  # in the scanned segments
-        self._markers_seen: set[Segment] = set()
-        self._fault: tuple[int, str | None] = (0, None)  # where the last scan ended, and why
+        self.missing: list[DamagedRange] = []
+        self.seal_last = False
+        self.scanned = ScannedProducers()
+        self.end = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Where the first segment begins, the log does, unless it is known to begin earlier."""
+        first = self.segments[0].base_offset if self.segments else self.log_start_offset
+        if not self._promise.start_is_known:
+            self.log_start_offset = max(self.log_start_offset, first)
+        self.missing.clear()
+        self.end = first
+        if first > self.log_start_offset:
+            self._miss(self.log_start_offset, first)
+        for segment, following in zip(self.segments, self.segments[1:], strict=False):
+            segment.end_offset = following.base_offset
+        for segment in self.segments:
+            segment.gaps = self._promise.gaps
 
     def _finish_cleaning(self, names: list[str]) -> list[str]:
         """Where the cleaner was interrupted, finish what it did or undo it; the names in the folder after that."""
@@ -114,9 +149,7 @@ class _Opening:
             return names
         from shareq.broker.log.cleaner.swap import finish_interrupted  # rarely needed
 
-        fault = finish_interrupted(self._fs, self._folder, names)
-        if fault is not None:
-            raise CorruptLogError(*fault, "in the segments that it replaces, or it has replaced them")
+        finish_interrupted(self._fs, self._folder, names)
         return self._fs.list_dir(self._folder)
 
     def _sweep(self, names: list[str]) -> None:
@@ -130,18 +163,21 @@ class _Opening:
 
     def _drop_deleted(self) -> None:
         """Finish a deletion of old segments: those that end at or before the log start offset."""
-        while len(self.segments) > 1 and self.segments[1].base_offset <= self._log_start_offset:
+        while len(self.segments) > 1 and self.segments[1].base_offset <= self.log_start_offset:
             self.segments.pop(0).remove()
+
+    # After a clean stop.
 
     def trust(self) -> bool:
         """Take the files as a clean shutdown left them. False when they cannot be that."""
         for segment in self.segments[1:]:
             self.end = segment.base_offset
-        if not self.segments or self._walk_active(self.segments[-1]):
+        promised = self._promise.end
+        if (not self.segments or self._walk_active(self.segments[-1])) and promised in (None, self.end):
             self._start_over_behind()
             return True
         logger.warning("%s: not as a clean shutdown leaves it, checking every byte", self._folder)
-        self.end = self.segments[0].base_offset
+        self._begin()
         return False
 
     def _walk_active(self, segment: Segment) -> bool:
@@ -159,129 +195,175 @@ class _Opening:
         self.end = max(self.end, walk.next_offset)
         return walk.fault is None
 
-    def check_from(self, recovery_point: int) -> None:
-        """Read every segment that ends above the recovery point, and the last one; cut off a torn tail."""
+    # After anything else.
+
+    def check_from(self, checked_below: int) -> None:
+        """Read every segment that ends above `checked_below`, and the last one."""
         for at, segment in enumerate(self.segments):
-            if segment.base_offset < self.end:
-                raise CorruptLogError(
-                    segment.log_path, 0, self.end, "overlaps the segment before it", "in this segment"
-                )
-            last = at == len(self.segments) - 1
-            if not last and self.segments[at + 1].base_offset <= recovery_point:
-                self.end = self.segments[at + 1].base_offset
-            elif not self._scan(segment):
-                self._cut(at)
+            limit = segment.end_offset
+            if limit is not None and limit <= checked_below:
+                self.end = limit
+                continue
+            tail = self._scan(segment)
+            if tail is not None:
+                self._cut(at, tail)
                 break
+            if limit is not None and self.end < limit:
+                if self._is_unpromised(self.end):
+                    self._cut(at, _Tail(segment.size, self.end, f"offsets up to {limit - 1} are missing"))
+                    break
+                self._miss(self.end, limit)
+                self.end = limit
+        self._keep_promised_end()
         self._start_over_behind()
 
-    def _scan(self, segment: Segment) -> bool:
-        """Check the whole segment and note where its batches are. False when `end` is not the end of the file."""
-        self.scanned.append(segment)
+    def _scan(self, segment: Segment) -> _Tail | None:
+        """Check the whole segment and note where its batches are, and what is damaged. The tail where it is to be cut.
+
+        `end` is where it ends.
+        """
+        scanned = self.scanned
+        scanned.segments.append(segment)
         segment_map = segment.new_map()
-        walk = BatchWalk(segment.read_at, segment.size, next_offset=segment.base_offset)
+        walk = SoundWalk(
+            segment.read_at, segment.size, next_offset=segment.base_offset, gaps=segment.gaps, limit=segment.end_offset
+        )
+        tail: _Tail | None = None
         for position, header in walk:
+            if walk.damaged:
+                tail = tail or self._tail_in(walk.damaged)
+                if tail is not None and position >= tail.position:
+                    break
             segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
             if header.producer_id >= 0:
-                self._producers_seen = True
+                scanned.any = True
                 if header.is_control:
-                    self._markers_seen.add(segment)
+                    scanned.with_markers.add(segment)
         segment.set_map(segment_map, proven=True)
-        self.end = walk.next_offset
-        self._fault = (walk.position, walk.fault)
-        return walk.fault is None
+        tail = tail or self._tail_in(walk.damaged)
+        segment.damaged = [lost for lost in walk.damaged if tail is None or lost.position < tail.position]
+        self.end = walk.next_offset if tail is None else tail.offset
+        if tail is None and walk.fault is not None:
+            tail = self._judge_end(segment, _Tail(walk.position, walk.next_offset, walk.fault))
+        return tail
 
-    def _cut(self, at: int) -> None:
-        """Remove the unsound end of the segment and the segments after it, if they hold nothing that is sound."""
-        segment = self.segments[at]
-        position, fault = self._fault
-        follows = valid_batch_after(segment.read_at, segment.size, position, self.end)
-        if follows is not None:
-            raise CorruptLogError(segment.log_path, position, self.end, fault or "", f"at byte {follows}")
-        for later in self.segments[at + 1 :]:
-            if valid_batch_after(later.read_at, later.size, -1, later.base_offset) is not None:
-                raise CorruptLogError(segment.log_path, position, self.end, fault or "", f"in {later.log_path}")
-        logger.warning(
-            "%s: %s at byte %d (offset %d): removing the last %d bytes, a write that was cut off",
-            segment.log_path,
-            fault,
-            position,
-            self.end,
-            segment.size - position,
-        )
+    def _is_unpromised(self, offset: int) -> bool:
+        """Whether nothing that is there from `offset` on was promised to be kept."""
+        promise = self._promise
+        return not promise.clean and not promise.same_boot and promise.synced is not None and offset >= promise.synced
+
+    def _tail_in(self, damaged: list[DamagedRange]) -> _Tail | None:
+        for lost in damaged:
+            if self._is_unpromised(lost.first_offset):
+                return _Tail(lost.position, lost.first_offset, lost.fault)
+        return None
+
+    def _judge_end(self, segment: Segment, tail: _Tail) -> _Tail | None:
+        """Nothing sound follows in the segment: the tail is to be cut, or None: it is damage, and stays."""
+        promise = self._promise
+        is_last = segment is self.segments[-1]
+        if not promise.clean:
+            if promise.same_boot:
+                to_cut = is_last and runs_past_the_end(segment.read_at, segment.size, tail.position, tail.offset)
+            elif promise.synced is not None:
+                to_cut = tail.offset >= promise.synced
+            else:
+                to_cut = not self._is_followed(segment)
+            if to_cut:
+                return tail
+        end = segment.end_offset
+        if end is None:
+            end = believed_end(segment.read_at, segment.size, tail.position, tail.offset)
+            if promise.clean and promise.end is not None:
+                end = max(promise.end, tail.offset)
+            self.seal_last = True
+        segment.damaged.append(DamagedRange(tail.offset, end, tail.position, segment.size, tail.fault))
+        self.end = end
+        return None
+
+    def _is_followed(self, segment: Segment) -> bool:
+        """Whether a later segment has anything that is sound."""
+        later = self.segments[self.segments.index(segment) + 1 :]
+        return any(_has_sound_batch(other) for other in later)
+
+    def _cut(self, at: int, tail: _Tail) -> None:
+        """Remove the end of the segment and the segments after it; what is sound among it is kept aside."""
+        segment, later = self.segments[at], self.segments[at + 1 :]
+        position = tail.position
+        is_sound = _has_sound_batch(segment, position, tail.offset) or any(map(_has_sound_batch, later))
+        kept = [keep_aside(self._fs, segment, position)] if is_sound and position < segment.size else []
+        if position < segment.size or not later:
+            logger.warning(
+                "%s: %s at byte %d (offset %d): removing the last %d bytes, a write that was cut off",
+                segment.log_path,
+                tail.fault,
+                position,
+                tail.offset,
+                segment.size - position,
+            )
         segment.cut_at(position)
-        for later in self.segments[at + 1 :]:
-            later.remove()
+        segment.end_offset = None
+        for other in later:
+            if is_sound and other.size:
+                kept.append(set_segment_aside(self._fs, other))
+            else:
+                other.remove()
         del self.segments[at + 1 :]
+        if kept:
+            logger.warning(
+                "%s: sound records behind offset %d were written without being synced and do not count; kept in %s",
+                self._folder,
+                tail.offset,
+                ", ".join(kept),
+            )
+
+    def _keep_promised_end(self) -> None:
+        """The log ends where it was known to end, whatever of it is there."""
+        promise = self._promise
+        promised = max(promise.synced or 0, (promise.end or 0) if promise.clean else 0)
+        if promise.clean or promise.same_boot:
+            promised = max(promised, promise.active or 0)
+        if self.end < promised and promised > self.log_start_offset:
+            self._miss(max(self.end, self.log_start_offset), promised)
+            self.end = promised
+            if self.segments and not self.segments[-1].size:
+                self.segments.pop().remove()  # batches of other offsets are about to follow
+            self.seal_last = bool(self.segments)
 
     def _start_over_behind(self) -> None:
         """Everything was below the log start offset: the log is empty and begins there."""
-        if self.end < self._log_start_offset:
+        if self.end < self.log_start_offset:
             for segment in self.segments:
                 segment.remove()
-            self.segments, self.scanned = [], []
-            self.end = self._log_start_offset
+            self.segments, self.scanned.segments = [], []
+            self.end = self.log_start_offset
 
-    def load_producers(self) -> None:
-        """The producers as they were at the end, and the transactions that were aborted.
+    def _miss(self, first_offset: int, next_offset: int) -> None:
+        self.missing.append(DamagedRange(first_offset, next_offset, 0, 0, "missing"))
 
-        Replays the batches behind a snapshot: the newest one, unless aborted transactions have to be found in segments
-        before it.
-        """
-        scanned = set(self.scanned)
-        known = self._known_aborted(scanned)
-        missing = [segment for segment in self.segments if segment not in known]
-        start = self._load_snapshot(min((segment.base_offset for segment in missing), default=self.end))
-        scanned_from = self.scanned[0].base_offset if self.scanned else self.end
-        if start < self.end and (start < scanned_from or self._producers_seen):
-            for segment, end_offset in self._with_ends():
-                if end_offset > start:
-                    self._replay(segment, start)
-        found, self.producers.aborted = self.producers.aborted, AbortedTransactions()
-        for segment, end_offset in self._with_ends():
-            entries = known[segment] if segment in known else found.ending_in(segment.base_offset, end_offset)
-            if segment in scanned or segment in missing:
-                segment.write_aborted(entries)
-            for entry in entries:
-                self.producers.aborted.add(entry)
+    def log_damage(self) -> None:
+        """One error line a range, for the first ones."""
+        lost = [(segment.log_path, damaged) for segment in self.segments for damaged in segment.damaged]
+        lost += [(self._folder, missing) for missing in self.missing]
+        for path, damaged in lost[:_LOGGED_RANGES]:
+            logger.error("%s: %s", path, described(damaged))
+        if len(lost) > _LOGGED_RANGES:
+            logger.error("%s: %d more ranges of offsets cannot be read", self._folder, len(lost) - _LOGGED_RANGES)
 
-    def _known_aborted(self, scanned: Set[Segment]) -> dict[Segment, list[AbortedTransaction]]:
-        """The aborted transactions of every segment that has no marker, or a file that can be believed."""
-        known: dict[Segment, list[AbortedTransaction]] = {}
-        for segment, end_offset in self._with_ends():
-            entries: list[AbortedTransaction] | None = []
-            if segment in scanned:
-                entries = None if segment in self._markers_seen else []
-            elif segment.base_offset in self._txn_indexes:
-                entries = segment.load_aborted(end_offset)
-            if entries is not None:
-                known[segment] = entries
-        return known
-
-    def _with_ends(self) -> Iterator[tuple[Segment, int]]:
-        """The segments, and where each of them ends (exclusive)."""
-        ends = [segment.base_offset for segment in self.segments[1:]]
-        return zip(self.segments, [*ends, self.end], strict=False)  # there may be no segment at all
-
-    def _load_snapshot(self, latest: int) -> int:
-        """Take the newest producer snapshot up to `latest`; the offset from which batches are still to be replayed."""
-        for offset in reversed(self._snapshots):
-            path = snapshot_path(self._folder, offset)
-            if offset <= latest:
-                producers = ProducerStates.from_snapshot(self._fs.read_bytes(path))
-                if producers is not None:
-                    self.producers = producers
-                    return offset
-                logger.warning("%s: no producer snapshot that can be believed", path)
-            if offset <= latest or offset > self.end:
-                remove_quietly(self._fs, path)
-        return self.segments[0].base_offset if self.segments else self.end
-
-    def _replay(self, segment: Segment, start: int) -> None:
-        position, _ = segment.map.start_of(start)
-        walk = BatchWalk(
-            segment.read_at, segment.size, position=position, next_offset=segment.base_offset, check_crc=False
+    def load_producers(self) -> ProducerStates:
+        return load_producers(
+            self._fs,
+            self._folder,
+            self.segments,
+            self.end,
+            self.scanned,
+            snapshots=self._snapshots,
+            txn_indexes=self._txn_indexes,
         )
-        for _, header in walk:
-            if header.base_offset >= start and header.producer_id >= 0:
-                self.producers.replay(header, partial(walk.batch, header))
-        self.producers.written()
+
+
+def _has_sound_batch(segment: Segment, position: int = -1, offset: int | None = None) -> bool:
+    due = segment.base_offset if offset is None else offset
+    if is_sound_at(segment.read_at, segment.size, max(position, 0)) is not None:
+        return True
+    return valid_batch_after(segment.read_at, segment.size, position, due) is not None

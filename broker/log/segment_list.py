@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from shareq.broker.log.damage import DamagedRange, covering
 from shareq.broker.log.files import Segment
+from shareq.broker.log.found_damage import miss_the_end
 from shareq.broker.log.reader import EMPTY, Found, ReadResult, find_timestamp, position_of, read_segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
@@ -17,9 +19,10 @@ __all__ = ["SegmentList"]
 class SegmentList:
     """Segments by ascending base offset; the last one is the active one. Owned by its log."""
 
-    __slots__ = ("_bases", "_segments")
+    __slots__ = ("_bases", "_segments", "missing")
 
     def __init__(self) -> None:
+        self.missing: list[DamagedRange] = []  # offsets that no segment has, in order
         self._segments: list[Segment] = []
         self._bases: list[int] = []
 
@@ -72,9 +75,13 @@ class SegmentList:
 
         Damage found where an index file pointed to may be the index file's: then its map is made anew from the log.
         """
+        if self.missing and covering(self.missing, offset) is not None:
+            return ErrorCode.CORRUPT_MESSAGE
         at = self._at(offset)
         while at < len(self._segments):
             segment = self._segments[at]
+            if segment.damaged and covering(segment.damaged, offset) is not None:
+                return ErrorCode.CORRUPT_MESSAGE
             result = read_segment(
                 segment, offset, max_bytes, upto, min_one_batch=min_one_batch, max_offsets=max_offsets
             )
@@ -82,9 +89,27 @@ class SegmentList:
                 segment.rebuild_map()
             elif isinstance(result, ErrorCode) or result.batches or position_of(segment, offset) is not None:
                 return result
+            elif segment.end_offset is not None and offset < segment.end_offset and miss_the_end(segment):
+                return ErrorCode.CORRUPT_MESSAGE
             else:
-                at += 1  # compaction left nothing from `offset` on in that segment
+                at += 1
         return EMPTY
+
+    def unreadable_range(self, offset: int) -> tuple[int, int] | None:
+        """The offsets around `offset` that are known to be unreadable, as (first, the one behind the last); or None."""
+        found = self._lost_at(offset)
+        if found is None:
+            return None
+        first, after = found
+        while (lost := self._lost_at(after)) is not None:
+            after = lost[1]
+        return first, after
+
+    def _lost_at(self, offset: int) -> tuple[int, int] | None:
+        lost = covering(self.missing, offset)
+        if lost is None and self._segments:
+            lost = covering(self._segments[self._at(offset)].damaged, offset)
+        return None if lost is None else (lost.first_offset, lost.next_offset)
 
     def bytes_between(self, offset: int, upto: int) -> int:
         """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive, above `offset`)."""

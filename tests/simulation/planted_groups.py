@@ -294,7 +294,7 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
     group_takes_too_many_members: ("due was GROUP_MAX_SIZE_REACHED",),
     initialized_before_it_is_durable: ("counts as initialised and has no durable state",),
     deleted_topic_keeps_its_states: ("has state, its topic was deleted",),
-    folder_of_a_deleted_topic_is_taken_over: ("which nobody sent there", "cannot be read at", "CorruptLogError"),
+    folder_of_a_deleted_topic_is_taken_over: ("which nobody sent there", "cannot be read at", "gave CORRUPT_MESSAGE"),
     deleted_group_leaves_its_states: ("has state, its group was deleted", "never becomes idle"),
     altered_partition_keeps_its_leader: ("moved back", "the offset was altered", DELIVERED_AFTER_ANSWER, LOST),
     offsets_are_altered_under_the_members_feet: ("while the group has members",),

@@ -12,12 +12,14 @@ go before it counts, so that no crash leaves an index of the old log beside the 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Final
 
 from shareq.broker.environment import Fs
+from shareq.broker.log.damage import SoundWalk
 from shareq.broker.log.files import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
@@ -31,14 +33,12 @@ from shareq.broker.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
-    BatchWalk,
     file_name,
     offset_of_file,
 )
 from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, AbortedTransaction, entries_to_bytes
 
 __all__ = [
-    "Fault",
     "commit",
     "discard",
     "finish",
@@ -47,10 +47,9 @@ __all__ = [
     "tidy",
 ]
 
-_INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+logger = logging.getLogger(__name__)
 
-Fault = tuple[str, int, int, str]
-"""What is wrong with a file: its path, the byte, the offset that would follow, and in words."""
+_INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 
 def new_cleaned_segment(pool: FilePool, folder: str, base_offset: int, interval_bytes: int) -> Segment:
@@ -58,6 +57,7 @@ def new_cleaned_segment(pool: FilePool, folder: str, base_offset: int, interval_
     segment = Segment(pool, folder, base_offset, 0, interval_bytes, CLEANED_SUFFIX)
     _remove(pool.fs, segment.log_path)
     segment.set_map(segment.new_map(), proven=True)
+    segment.gaps = True
     return segment
 
 
@@ -116,34 +116,51 @@ def finish(fs: Fs, folder: str, base_offset: int, end_offset: int) -> list[str]:
     return deleted
 
 
-def finish_interrupted(fs: Fs, folder: str, names: Sequence[str]) -> Fault | None:
-    """At a start: finish what counts already, throw away the rest. `names` are the folder's.
+def finish_interrupted(fs: Fs, folder: str, names: Sequence[str]) -> None:
+    """At a start: finish what counts already, throw away the rest. `names` are the folder's. OSError.
 
-    A fault when a `.swap` file is damaged, which no crash does; then nothing was touched on its account. OSError.
+    A `.swap` file that is damaged, which no crash does, is thrown away, too, if what it replaces is still there. Else
+    it takes its place as it is.
     """
     swaps = [name.removesuffix(SWAP_SUFFIX) for name in names if name.endswith(SWAP_SUFFIX)]
     bases = [base for name in swaps if (base := offset_of_file(name, LOG_SUFFIX)) is not None]
     for name in names:
         is_index = name.endswith(SWAP_SUFFIX) and offset_of_file(name.removesuffix(SWAP_SUFFIX), LOG_SUFFIX) is None
         orphan = is_index and not any(name.startswith(file_name(base, "")) for base in bases)
-        if orphan or name.endswith((CLEANED_SUFFIX, DELETED_SUFFIX)):
+        if orphan or name.endswith(CLEANED_SUFFIX):
             remove_quietly(fs, f"{folder}/{name}")
     for base in bases:
-        path = f"{folder}/{file_name(base, LOG_SUFFIX)}{SWAP_SUFFIX}"
-        file = fs.open(path)
-        try:
-            walk = BatchWalk(file.read_at, file.size(), next_offset=base, check_crc=False)
-            for _ in walk:
-                pass
-        finally:
-            file.close()
-        if walk.fault is not None:
-            return path, walk.position, walk.next_offset, walk.fault
-        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):  # whose they are is not known
-            _remove(fs, f"{folder}/{file_name(base, suffix)}")
-        for gone in finish(fs, folder, base, walk.next_offset):
-            remove_quietly(fs, gone)
-    return None
+        _finish_or_undo(fs, folder, base, names)
+    for name in fs.list_dir(folder):
+        if name.endswith(DELETED_SUFFIX):
+            remove_quietly(fs, f"{folder}/{name}")
+
+
+def _finish_or_undo(fs: Fs, folder: str, base: int, names: Sequence[str]) -> None:
+    log_name = file_name(base, LOG_SUFFIX)
+    path = f"{folder}/{log_name}{SWAP_SUFFIX}"
+    file = fs.open(path)
+    try:
+        walk = SoundWalk(file.read_at, file.size(), next_offset=base)
+        for _ in walk:
+            pass
+    finally:
+        file.close()
+    for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):  # whose they are is not known
+        _remove(fs, f"{folder}/{file_name(base, suffix)}")
+    fault = walk.fault or (walk.damaged[0].fault if walk.damaged else None)
+    if fault is None:
+        finish(fs, folder, base, walk.next_offset)
+    elif log_name in names or log_name + DELETED_SUFFIX in names:
+        logger.error("%s: damaged (%s), thrown away: what it was to replace is still there", path, fault)
+        for name in names:
+            replaced = offset_of_file(name.removesuffix(DELETED_SUFFIX), LOG_SUFFIX)
+            if name.endswith(DELETED_SUFFIX) and replaced is not None and replaced >= base:
+                fs.rename(f"{folder}/{name}", f"{folder}/{name.removesuffix(DELETED_SUFFIX)}")
+        _remove(fs, f"{folder}/{file_name(base, TXN_INDEX_SUFFIX)}{SWAP_SUFFIX}")
+        _remove(fs, path)
+    else:
+        finish(fs, folder, base, walk.next_offset)
 
 
 def tidy(fs: Fs, folder: str, segments: Sequence[Segment]) -> None:

@@ -1,11 +1,12 @@
-"""Starting again: what is trusted, what is checked, what is cut off, and what stops the start."""
+"""Starting again: what is trusted, what is checked, what is cut off, and what is kept though it is damaged."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from shareq.broker.log.manager import CorruptLogError
-from shareq.broker.log.partition_log import AppendInfo
+from shareq.broker.log.partition_log import AppendInfo, BatchSpan
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from tests.support.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
@@ -61,37 +62,100 @@ def test_a_torn_first_write_of_a_segment_leaves_it_empty() -> None:
     assert len(read_all(world.log)) == 9
 
 
-def test_damage_with_sound_batches_behind_it_stops_the_start() -> None:
-    """Never truncate by itself what may hold answered records."""
+def test_damage_with_sound_batches_behind_it_is_kept_and_read_around(caplog: pytest.LogCaptureFixture) -> None:
+    """Never truncate by itself what may hold answered records; never refuse the others for it."""
     world = killed(world_of(10))
     path = f"{FOLDER}/00000000000000000008.log"
-    before = world.fs.content(path)
-    before[65] ^= 1
-    with pytest.raises(CorruptLogError) as raised:
-        world.start()
-    assert (raised.value.path, raised.value.position, raised.value.offset) == (path, 0, 8)
-    assert f"{path}: damaged at byte 0 (offset 8): CRC does not match" in str(raised.value)
-    assert len(world.fs.content(path)) == 2 * SIZE  # nothing was changed
-    before[65] ^= 1
-    assert world.start().get(TOPIC, 0).log_end_offset == 10  # the lock was given back
+    world.fs.content(path)[65] ^= 1
+    damaged = bytes(world.fs.content(path))
+    world.start()
+    assert (
+        f"{path}: damaged at byte 0 (offset 8): CRC does not match; offsets 8 to 8 cannot be read, "
+        f"{SIZE} bytes are kept as they are" in caplog.text
+    )
+    assert world.log.read(8, 100, upto=10) is ErrorCode.CORRUPT_MESSAGE
+    assert world.log.unreadable_range(8) == (8, 9)
+    assert values_of(read_all(world.log, 9)) == [b"9"]
+    assert values_of(read_all(world.log, readable_until(world, 8))) == [b"9"]
+    assert world.produce(b"x").base_offset == 10
+    assert bytes(world.fs.content(path)).startswith(damaged)
 
 
-def test_damage_in_a_segment_with_sound_ones_behind_it_stops_the_start() -> None:
+def readable_until(world: LogWorld, offset: int) -> int:
+    """As a consumer that seeks behind what it cannot read."""
+    lost = world.log.unreadable_range(offset)
+    return offset if lost is None else lost[1]
+
+
+def test_damage_in_a_segment_with_sound_ones_behind_it_is_kept() -> None:
     world = killed(world_of(10))
     world.fs.remove(f"{DATA}/recovery-point-offset-checkpoint")
     world.fs.content(FIRST_LOG)[3 * SIZE + 65] ^= 1  # the last batch of the first segment
-    with pytest.raises(CorruptLogError, match=r"0\.log: damaged at byte .* \(offset 3\).*in data/orders-0/0*4\.log"):
+    world.start()
+    assert world.log.unreadable_range(3) == (3, 4)
+    assert values_of(read_all(world.log, 4)) == [b"%d" % at for at in range(4, 10)]
+    assert [span.base_offset for span in batches_from(world, 0)] == [0, 1, 2]
+
+
+def batches_from(world: LogWorld, offset: int) -> Sequence[BatchSpan]:
+    result = world.log.read(offset, 1 << 20, upto=world.log.high_watermark)
+    assert not isinstance(result, ErrorCode)
+    return result.batches
+
+
+@pytest.mark.parametrize("bit", range(64))
+def test_a_flipped_bit_in_a_base_offset_costs_that_batch(bit: int) -> None:
+    """89 % of a log used to be cut off for it, as a write that was cut off."""
+    world = killed(world_of(20, LogSettings()))
+    world.fs.flip_bit(FIRST_LOG, 2 * SIZE + bit // 8, bit % 8)
+    world.start()
+    assert world.log.log_end_offset == 20
+    assert values_of(read_all(world.log, 3)) == [b"%d" % (at % 10) for at in range(3, 20)]
+    assert [span.base_offset for span in batches_from(world, 0)] == [0, 1]
+    assert world.log.unreadable_range(2) == (2, 3)
+
+
+@pytest.mark.parametrize("bit", range(64))
+@pytest.mark.parametrize("settings", [LogSettings(), LogSettings(segment_bytes=4 * SIZE)])
+def test_a_flipped_bit_in_a_base_offset_is_never_served_at_run_time(settings: LogSettings, bit: int) -> None:
+    world = world_of(20, settings)
+    world.fs.flip_bit(FIRST_LOG, 2 * SIZE + bit // 8, bit % 8)
+    assert values_of(read_all(world.log, 4)) == [b"%d" % (at % 10) for at in range(4, 20)]
+    assert world.log.read(2, 10_000, upto=20) is ErrorCode.CORRUPT_MESSAGE
+    assert world.log.unreadable_range(2) == (2, 3)
+    assert [span.base_offset for span in batches_from(world, 0)] == [0, 1]
+    assert batches_from(world, 3)[0].base_offset == 3
+    world.restart()
+    assert world.log.read(2, 10_000, upto=20) is ErrorCode.CORRUPT_MESSAGE
+    assert values_of(read_all(world.log, 3)) == [b"%d" % (at % 10) for at in range(3, 20)]
+
+
+def test_a_flipped_bit_in_the_first_base_offset_of_a_compacted_log_costs_that_batch() -> None:
+    """`__transaction_state` used to be cut to one id."""
+    for clean in (True, False):
+        world = world_of(20, LogSettings(compact=True, delete=False))
+        world.logs.close(clean=True) if clean else world.crash(CrashModel.PROCESS_KILL)
+        if clean:
+            world.clock.drop_everything()
+        world.fs.flip_bit(FIRST_LOG, 2, 3)
         world.start()
+        assert world.log.log_end_offset == 20
+        assert values_of(read_all(world.log, 1)) == [b"%d" % (at % 10) for at in range(1, 20)]
+        assert world.log.read(0, 10_000, upto=20) is ErrorCode.CORRUPT_MESSAGE
+        assert world.log.unreadable_range(0) == (0, 1)
 
 
 def test_segments_below_the_recovery_point_are_not_read_again() -> None:
     world = world_of(40, LogSettings(segment_bytes=4 * SIZE))
     assert world.log.recovery_point == 36
     killed(world)
-    world.fs.content(FIRST_LOG)[65] ^= 1  # would stop the start, were it looked at
+    world.fs.content(FIRST_LOG)[65] ^= 1  # found when it is read
     world.start()
     assert world.log.log_end_offset == 40
+    assert world.log.unreadable_range(0) is None
     assert world.log.read(0, 100, upto=40) is ErrorCode.CORRUPT_MESSAGE
+    assert world.log.unreadable_range(0) == (0, 1)
+    assert len(read_all(world.log, 1)) == 39
 
 
 def test_an_empty_or_junk_segment_behind_a_torn_one_is_removed() -> None:
@@ -143,7 +207,12 @@ def test_a_clean_shutdown_whose_log_was_cut_afterwards_is_not_trusted(caplog: py
     del world.fs.content(f"{FOLDER}/00000000000000000008.log")[-5:]
     world.start()
     assert "not as a clean shutdown leaves it" in caplog.text
-    assert world.log.log_end_offset == 9
+    assert world.log.log_end_offset == 10
+    assert world.log.unreadable_range(9) == (9, 10)
+    assert world.produce(b"x").base_offset == 10
+    world.restart(clean=False)
+    assert [span.base_offset for span in batches_from(world, 0)] == [0, 1, 2, 3]
+    assert values_of(read_all(world.log, 10)) == [b"x"]
 
 
 def test_producer_snapshots_that_cannot_be_believed_are_replaced_by_a_replay() -> None:
@@ -224,12 +293,14 @@ def test_a_log_that_lost_everything_above_its_start_goes_on_there() -> None:
     assert [record.offset for record in read_all(world.log)] == [3]
 
 
-def test_overlapping_segments_stop_the_start() -> None:
+def test_a_segment_with_a_wrong_name_costs_what_it_hides() -> None:
     world = killed(world_of(6))
     world.fs.remove(f"{DATA}/recovery-point-offset-checkpoint")
     world.fs.rename(f"{FOLDER}/00000000000000000004.log", f"{FOLDER}/00000000000000000003.log")
-    with pytest.raises(CorruptLogError, match="overlaps"):
-        world.start()
+    world.start()
+    assert world.log.log_end_offset == 6
+    assert values_of(read_all(world.log, 4)) == [b"4", b"5"]
+    assert [span.base_offset for span in batches_from(world, 0)][:3] == [0, 1, 2]
 
 
 def test_a_log_that_apache_kafka_wrote_is_taken_over() -> None:
