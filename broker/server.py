@@ -48,7 +48,6 @@ logger = logging.getLogger(__name__)
 REFUSALS: Final = (
     DataFolderError,
     DataFolderInUseError,
-    CorruptLogError,
     DamagedFolderError,
 )
 WARM_UP_AFTER_S: Final = 0.1  # after the start; first requests are soon there, and import what they need themselves

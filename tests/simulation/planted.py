@@ -240,15 +240,14 @@ def group_changed_beside_the_log() -> AbstractContextManager[object]:
 def last_batch_lost_in_recovery() -> AbstractContextManager[object]:
     original = _Opening._scan
 
-    def scan(self: _Opening, segment: Segment) -> bool:
-        sound = original(self, segment)
+    def scan(self: _Opening, segment: Segment) -> Any:
+        tail = original(self, segment)
         walk = BatchWalk(segment.read_at, segment.size, next_offset=segment.base_offset)
         batches = [(position, header.base_offset) for position, header in walk]
-        if sound and len(batches) > 1:
+        if tail is None and len(batches) > 1:
             self.end = batches[-1][1]
-            self._fault = (batches[-1][0], None)
             segment.cut_at(batches[-1][0])
-        return sound
+        return tail
 
     return replaced((_Opening, "_scan", scan))
 
