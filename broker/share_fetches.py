@@ -254,8 +254,12 @@ class ShareFetch:
             offset, read = self._read(leader, max_bytes, max_records)
             if read is ErrorCode.OFFSET_OUT_OF_RANGE:
                 return None  # beyond the log end: never shown to a consumer
+        if read is ErrorCode.CORRUPT_MESSAGE and self._manager.skips_unreadable(leader, offset, self._upto(leader)):
+            self._passed_over = True
+            return None
         if isinstance(read, ErrorCode):
             return FetchedPartition(leader.key.topic_id, leader.key.partition, read)
+        leader.unreadable = None
         acquired = core.acquire(
             params.member_id,
             params.mode,

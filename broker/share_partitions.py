@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol
 
@@ -38,6 +39,15 @@ class LeaderState(Enum):
     FENCED = auto()  # dropped from the cache; references that are left finish what is under way
 
 
+@dataclass(slots=True)
+class Unreadable:
+    """Offsets from `first_offset` to `next_offset` (exclusive) that the log cannot read, and how often that was tried."""
+
+    first_offset: int
+    next_offset: int
+    attempts: int = 0
+
+
 class SharePartitionLeader:
     """One share partition in memory, with whoever waits for it. Owned by `SharePartitionManager`."""
 
@@ -51,6 +61,7 @@ class SharePartitionLeader:
         "start_write_id",
         "state",
         "topic",
+        "unreadable",
         "waiters",
         "writes",
     )
@@ -67,6 +78,7 @@ class SharePartitionLeader:
         self.error = ErrorCode.NONE
         self.start_write_id: int | None = None  # the write of the resolved start offset, while under way
         self.armed_at: int | None = None  # the earliest deadline that the manager will look at
+        self.unreadable: Unreadable | None = None  # where the last read failed
         self.waiters: dict[Callable[[], None], None] = {}  # parked fetches in the order they came
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
 
@@ -237,6 +249,33 @@ class SharePartitionManager:
         if leader is not None and leader.state is LeaderState.ACTIVE:
             self.refresh_settings(leader)
             self.perform(leader, leader.core.release_acquired_records(member_id, self._env.clock.now_ms()))
+
+    def skips_unreadable(self, leader: SharePartitionLeader, offset: int, upto: int) -> bool:
+        """Whether delivery goes on behind an offset that the log could not read; else the member gets the error.
+
+        Each failed read counts as a delivery. At the delivery limit the records are archived, up to the next one that
+        can be read, or to `upto` (exclusive).
+        """
+        found = leader.log.unreadable_range(offset)
+        if found is None:
+            return False
+        tried = leader.unreadable
+        if tried is None or not tried.first_offset <= offset < tried.next_offset:
+            tried = leader.unreadable = Unreadable(*found)
+        tried.attempts += 1
+        if tried.attempts < leader.core.settings.delivery_count_limit:
+            return False
+        last = min(tried.next_offset, upto) - 1
+        skipped = leader.core.skip_unreadable(offset, last, self._env.clock.now_ms())
+        if skipped:
+            logger.error(
+                "%s: offsets %d to %d cannot be read, skipped after %d attempts",
+                leader.key.text(),
+                offset,
+                last,
+                tried.attempts,
+            )
+        return skipped
 
     def refresh_settings(self, leader: SharePartitionLeader) -> None:
         """Limits are looked up on every use, so that a changed group config takes effect at once."""

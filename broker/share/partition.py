@@ -7,6 +7,7 @@ modules beside this one, and this class puts them together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from shareq.broker.share.aborted import cut_out, held_before
 from shareq.broker.share.acknowledge import Acknowledgement
@@ -28,6 +29,13 @@ from shareq.protocol.errors import ErrorCode
 __all__ = ["AckBatch", "AckOutcome", "Acknowledged", "AcquiredRange", "RangeView", "SharePartition"]
 
 _NO_COUNT = -1  # DeliveryCompleteCount of a write that only fixes the start offset
+
+
+class _UnreadableSpan(NamedTuple):
+    """Offsets, both inclusive, in the place of the record batches that held them."""
+
+    base_offset: int
+    last_offset: int
 
 
 class SharePartition:
@@ -234,6 +242,18 @@ class SharePartition:
         for first, last in aborted:
             window.archive(first, last, RecordState.ACQUIRED)
         return cut_out(acquired, aborted)
+
+    def skip_unreadable(self, first_offset: int, last_offset: int, now_ms: int) -> bool:
+        """Archive records that the log cannot read (both inclusive), from the next fetch offset on; in memory only.
+
+        A leader that loads the state again finds out again. False when the in-flight limit leaves no room for them now.
+        """
+        span = _UnreadableSpan(first_offset, last_offset)
+        size = last_offset - first_offset + 1
+        unreadable = ((first_offset, last_offset),)
+        mode = AcquireMode.BATCH_OPTIMIZED  # one record stands for the whole span
+        self.acquire("", mode, size, 1, first_offset, (span,), now_ms, aborted=unreadable)
+        return self.next_fetch_offset() != first_offset
 
     # -- acknowledging
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.endpoint import Endpoint
@@ -33,7 +35,8 @@ class Rig:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        env = Environment(self.clock, Random(1), MemFs(self.clock.call_soon))
+        self.fs = MemFs(self.clock.call_soon)
+        env = Environment(self.clock, Random(1), self.fs)
         config = BrokerConfig.load(
             {
                 "log.dirs": "data",
@@ -155,3 +158,65 @@ def test_a_stop_answers_the_fetches_that_wait() -> None:
     assert not waiting.done
     rig.broker.stop_waiting()
     assert waiting.value == []
+
+
+class DamagedRig(Rig):
+    """Records 1 to 3 are in one batch that is damaged on disk; 0 and 4 can be read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.produce(b"1", b"2", b"3")
+        self.produce(b"4")
+        path = "data/t-0/00000000000000000000.log"
+        content = self.fs.content(path)
+        content[content.index(b"2", 61 + 10 + 61)] ^= 1
+
+    def produce(self, *values: bytes) -> None:
+        log, now = self.broker.logs.get("t", 0), self.clock.wall_ms()
+        batch = build_batch([RecordData(None, value) for value in values], timestamp_ms=now)
+        log.append(batch, origin=Origin.CLIENT, now_wall_ms=now, on_durable=None)
+        self.clock.run_until_idle()
+
+    def outcome(self) -> ErrorCode | list[tuple[int, int]]:
+        """Of one fetch: its error, or the ranges that were acquired (inclusive)."""
+        params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, 100, 1, 10_000, 10, 10)
+        fetched = ShareFetch(self.broker, params, [WantedPartition(self.topic_id, 0, "t")]).start()
+        self.clock.advance(200)
+        errors = [each.error for each in fetched.value if each.error is not ErrorCode.NONE]
+        return errors[0] if errors else [(first, last) for each in fetched.value for first, last, _ in each.acquired]
+
+
+def test_records_that_cannot_be_read_are_skipped_at_the_delivery_limit(caplog: pytest.LogCaptureFixture) -> None:
+    rig = DamagedRig()
+    rig.limit(3)
+    assert rig.outcome() == [(0, 0)]
+    assert [rig.outcome() for _ in range(2)] == [ErrorCode.CORRUPT_MESSAGE] * 2
+    assert rig.outcome() == [(4, 4)]
+    assert "offsets 1 to 3 cannot be read, skipped after 3 attempts" in caplog.text
+
+
+def test_acknowledging_around_records_that_cannot_be_read_moves_the_start_offset() -> None:
+    rig = DamagedRig()
+    rig.limit(2)
+    assert [rig.outcome() for _ in range(3)] == [[(0, 0)], ErrorCode.CORRUPT_MESSAGE, [(4, 4)]]
+    leader = rig.broker.share_partitions.get(rig.key(0))
+    assert leader is not None
+    rig.broker.share_partitions.acknowledge(leader, "m", [AckBatch(0, 0, [AcknowledgeType.ACCEPT])])
+    rig.broker.share_partitions.acknowledge(leader, "m", [AckBatch(4, 4, [AcknowledgeType.ACCEPT])])
+    rig.clock.run_until_idle()
+    assert leader.core.start_offset == 5
+
+
+def test_available_records_that_became_unreadable_are_skipped_too() -> None:
+    """They had been delivered and released before the damage."""
+    rig = DamagedRig()
+    path = "data/t-0/00000000000000000000.log"
+    content = rig.fs.content(path)
+    rig.limit(2)
+    assert rig.outcome() == [(0, 0)]
+    leader = rig.broker.share_partitions.get(rig.key(0))
+    assert leader is not None
+    rig.acknowledge(leader, "m", AcknowledgeType.RELEASE)
+    content[61 + 5] ^= 1  # the first batch is damaged now, as well
+    assert rig.outcome() is ErrorCode.CORRUPT_MESSAGE
+    assert rig.outcome() == [(4, 4)]
