@@ -41,7 +41,7 @@ class LeaderState(Enum):
 
 @dataclass(slots=True)
 class Unreadable:
-    """Offsets from `first_offset` to `next_offset` (exclusive) that the log cannot read, and how often that was tried."""
+    """Offsets from `first_offset` to `next_offset` (exclusive) that cannot be read, and how often that was tried."""
 
     first_offset: int
     next_offset: int

@@ -7,6 +7,7 @@ A partition's folder:
     <base offset>.log             record batches
     <base offset>.index .timeindex    written when the segment is sealed or the log is closed
     <base offset>.txnindex        the same, where transactions were aborted
+    <base offset>.checksums       of these three, see `index_checksums`
     *.cleaned .swap .deleted      segments on their way in and out, see `cleaner/swap.py`
     <offset>.snapshot             producers as they were at that log end offset
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right, insort
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from errno import EIO
 from typing import Final
@@ -24,6 +25,7 @@ from typing import Final
 from shareq.broker.environment import File, Fs
 from shareq.broker.log.damage import DamagedRange, SoundWalk, covering
 from shareq.broker.log.index import OffsetIndex, SegmentMap, TimeIndex
+from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX, format_checksums, parse_checksums
 from shareq.broker.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -35,10 +37,12 @@ from shareq.broker.log.segment import (
 )
 from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, AbortedTransaction, entries_from_bytes, entries_to_bytes
 from shareq.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, read_header
+from shareq.protocol.records.checksum import crc32c
 
 __all__ = [
     "CLEANED_SUFFIX",
     "DELETED_SUFFIX",
+    "INDEX_SUFFIXES",
     "LEADER_EPOCH_FILE",
     "PARTITION_METADATA_FILE",
     "SWAP_SUFFIX",
@@ -64,6 +68,7 @@ DELETED_SUFFIX: Final = ".deleted"
 TRANSIENT_SUFFIXES: Final = (CLEANED_SUFFIX, SWAP_SUFFIX, DELETED_SUFFIX)
 DEFAULT_OPEN_FILES: Final = 256
 KEPT_SNAPSHOTS: Final = 2
+INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, CHECKSUMS_SUFFIX)
 SEALED_MAPS: Final = 32  # up to 2 MiB each, for a segment of 1 GiB
 _BLOCK_BYTES: Final = 4096  # what a disk loses at once
 _INDEX_SLACK_BYTES: Final = 64 * 1024
@@ -304,16 +309,39 @@ class Segment:
 
     def load_indexes(self) -> SegmentMap | None:
         """The map in the index files; None when one is missing or does not belong to this log. Not `map`'s cache."""
-        fs = self._pool.fs
+        known = self._checksums()
         try:
-            offsets = OffsetIndex.from_bytes(fs.read_bytes(self.path(INDEX_SUFFIX)), self.base_offset, self.size)
-            times = TimeIndex.from_bytes(fs.read_bytes(self.path(TIME_INDEX_SUFFIX)), self.base_offset)
+            offset_entries = self._read_index(INDEX_SUFFIX, known)
+            time_entries = self._read_index(TIME_INDEX_SUFFIX, known)
         except FileNotFoundError:
             return None
+        offsets = times = None
+        if offset_entries is not None and time_entries is not None:
+            offsets = OffsetIndex.from_bytes(offset_entries, self.base_offset, self.size)
+            times = TimeIndex.from_bytes(time_entries, self.base_offset)
         if offsets is None or times is None:
-            logger.warning("%s: index files are no good, making them anew", self.log_path)
+            logger.warning("%s: corrupt index files, rebuilding", self.log_path)
             return None
         return SegmentMap(self.base_offset, self._interval, offsets, times)
+
+    def _read_index(self, suffix: str, known: Mapping[str, int]) -> bytes | None:
+        """An index file's content; None when its checksum is known and another one. FileNotFoundError, OSError."""
+        content = self._pool.fs.read_bytes(self.path(suffix))
+        return content if suffix not in known or crc32c(content) == known[suffix] else None
+
+    def _checksums(self) -> dict[str, int]:
+        """CRCs of the index files by suffix; none where they were never written, or cannot be read."""
+        path = self.path(CHECKSUMS_SUFFIX)
+        try:
+            return parse_checksums(self._pool.fs.read_bytes(path))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            logger.warning("%s: cannot be read, the index files are believed without: %s", path, error)
+            return {}
+
+    def _write_checksums(self, checksums: Mapping[str, int], *, sync: bool) -> None:
+        self._pool.fs.write_atomic(self.path(CHECKSUMS_SUFFIX), format_checksums(checksums), sync=sync)
 
     def _load_map(self) -> SegmentMap | None:
         segment_map = self.load_indexes()
@@ -336,28 +364,49 @@ class Segment:
         segment_map = self._map or self.rebuild_map()
         segment_map.finish_times()
         fs = self._pool.fs
+        contents = {INDEX_SUFFIX: segment_map.offsets.to_bytes(), TIME_INDEX_SUFFIX: segment_map.times.to_bytes()}
         try:
-            fs.write_atomic(self.path(INDEX_SUFFIX), segment_map.offsets.to_bytes(), sync=sync)
-            fs.write_atomic(self.path(TIME_INDEX_SUFFIX), segment_map.times.to_bytes(), sync=sync)
+            for suffix, content in contents.items():
+                fs.write_atomic(self.path(suffix), content, sync=sync)
+            known = self._checksums()
+            known.update({suffix: crc32c(content) for suffix, content in contents.items()})
+            self._write_checksums(known, sync=sync)
         except OSError as error:
             logger.warning("%s: indexes not written, they will be made anew: %s", self.log_path, error)
 
     def write_aborted(self, entries: Sequence[AbortedTransaction]) -> None:
         """Write the `.txnindex` durably, or have none without entries. OSError: nothing may rely on it being there."""
         fs, path = self._pool.fs, self.path(TXN_INDEX_SUFFIX)
+        known = self._checksums()
         if entries:
-            fs.write_atomic(path, entries_to_bytes(entries), sync=True)
-        elif fs.exists(path):
+            content = entries_to_bytes(entries)
+            fs.write_atomic(path, content, sync=True)
+            self.write_aborted_checksum(content)
+            return
+        if known.pop(TXN_INDEX_SUFFIX, None) is not None:
+            self._write_checksums(known, sync=True)
+        if fs.exists(path):
             fs.remove(path)
             fs.sync_dir(self._folder)
 
+    def write_aborted_checksum(self, content: bytes) -> None:
+        """Note the checksum that the `.txnindex` has, or is about to have; another one is rebuilt. OSError."""
+        self._write_checksums({**self._checksums(), TXN_INDEX_SUFFIX: crc32c(content)}, sync=True)
+
+    @property
+    def has_aborted(self) -> bool:
+        """Whether there is a `.txnindex`, or was one when the checksums were written."""
+        return TXN_INDEX_SUFFIX in self._checksums()
+
     def load_aborted(self, end_offset: int) -> list[AbortedTransaction] | None:
         """What the `.txnindex` says of a segment that ends at `end_offset` (exclusive); None when it is no good."""
-        entries = entries_from_bytes(
-            self._pool.fs.read_bytes(self.path(TXN_INDEX_SUFFIX)), self.base_offset, end_offset
-        )
+        try:
+            content = self._read_index(TXN_INDEX_SUFFIX, self._checksums())
+        except FileNotFoundError:
+            content = None
+        entries = None if content is None else entries_from_bytes(content, self.base_offset, end_offset)
         if entries is None:
-            logger.warning("%s: no good, making it anew from the log", self.path(TXN_INDEX_SUFFIX))
+            logger.warning("%s: missing or corrupt, rebuilding it from the log", self.path(TXN_INDEX_SUFFIX))
         return entries
 
     def remove(self) -> None:
@@ -365,7 +414,7 @@ class Segment:
         self.synced = self.size
         self.close()
         remove_quietly(self._pool.fs, self.log_path)
-        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+        for suffix in INDEX_SUFFIXES:
             remove_quietly(self._pool.fs, self.path(suffix))
 
 

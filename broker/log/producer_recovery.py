@@ -84,7 +84,7 @@ class _Loading:
             entries: list[AbortedTransaction] | None = []
             if segment in scanned:
                 entries = None if segment in self._scanned.with_markers else []
-            elif segment.base_offset in txn_indexes:
+            elif segment.base_offset in txn_indexes or segment.has_aborted:
                 entries = segment.load_aborted(end_offset)
             if entries is not None:
                 known[segment] = entries

@@ -24,6 +24,7 @@ from shareq.broker.environment import Fs
 from shareq.broker.log.cut_bytes import keep_aside, set_segment_aside
 from shareq.broker.log.damage import DamagedRange, SoundWalk, believed_end, described
 from shareq.broker.log.files import (
+    INDEX_SUFFIXES,
     TEMPORARY_SUFFIX,
     TRANSIENT_SUFFIXES,
     FilePool,
@@ -35,10 +36,8 @@ from shareq.broker.log.producer_recovery import ScannedProducers, load_producers
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.promise import Promise
 from shareq.broker.log.segment import (
-    INDEX_SUFFIX,
     LOG_SUFFIX,
     SNAPSHOT_SUFFIX,
-    TIME_INDEX_SUFFIX,
     BatchWalk,
     file_name,
     is_sound_at,
@@ -156,7 +155,7 @@ class _Opening:
         """Remove what a crash left behind: half-written files, and indexes whose segment is gone."""
         bases = set(list_offsets(names, LOG_SUFFIX))
         orphans = [name for name in names if name.endswith(TEMPORARY_SUFFIX)]
-        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+        for suffix in INDEX_SUFFIXES:
             orphans += [file_name(base, suffix) for base in list_offsets(names, suffix) if base not in bases]
         for name in orphans:
             remove_quietly(self._fs, f"{self._folder}/{name}")

@@ -16,13 +16,13 @@ import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import Final
 
 from shareq.broker.environment import Fs
 from shareq.broker.log.damage import SoundWalk
 from shareq.broker.log.files import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
+    INDEX_SUFFIXES,
     SWAP_SUFFIX,
     TRANSIENT_SUFFIXES,
     FilePool,
@@ -48,8 +48,6 @@ __all__ = [
 ]
 
 logger = logging.getLogger(__name__)
-
-_INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 
 def new_cleaned_segment(pool: FilePool, folder: str, base_offset: int, interval_bytes: int) -> Segment:
@@ -78,7 +76,9 @@ def commit(fs: Fs, folder: str, segment: Segment, aborted: Sequence[AbortedTrans
     txn_index = segment.path(TXN_INDEX_SUFFIX)
     try:
         if aborted or fs.exists(txn_index):
-            fs.write_atomic(txn_index + SWAP_SUFFIX, entries_to_bytes(aborted), sync=True)
+            content = entries_to_bytes(aborted)
+            fs.write_atomic(txn_index + SWAP_SUFFIX, content, sync=True)
+            segment.write_aborted_checksum(content)
         for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
             _remove(fs, segment.path(suffix))
         swap = f"{folder}/{file_name(base, LOG_SUFFIX)}{SWAP_SUFFIX}"
@@ -105,7 +105,7 @@ def finish(fs: Fs, folder: str, base_offset: int, end_offset: int) -> list[str]:
         if offset is not None and base_offset <= offset < end_offset:
             fs.rename(path, path + DELETED_SUFFIX)
             deleted.append(path + DELETED_SUFFIX)
-        for suffix in _INDEX_SUFFIXES:
+        for suffix in INDEX_SUFFIXES:
             offset = offset_of_file(name, suffix)
             if offset is not None and base_offset < offset < end_offset:
                 fs.remove(path)

@@ -97,6 +97,7 @@ def test_files_are_apache_kafkas() -> None:
     world.produce(bytes(100))
     folder = [path.removeprefix(FOLDER + "/") for path in world.fs.paths() if path.startswith(FOLDER)]
     assert folder == [
+        "00000000000000000000.checksums",  # Apache Kafka does not know it, and leaves it alone
         "00000000000000000000.index",
         "00000000000000000000.log",
         "00000000000000000000.timeindex",

@@ -1,0 +1,41 @@
+"""`<base offset>.checksums`: CRC-32C of a segment's index files, which have none of their own. Pure.
+
+    index 9a7c21f0
+    timeindex 0d4f1e33
+    txnindex 5e01bb7a
+    checksums 71c0a2ff
+
+Each line: a file's suffix without its dot, and the CRC in 8 hexadecimal digits; only files that exist are listed. The
+last line covers the lines before it. Apache Kafka does not know the file, and does not mind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from shareq.protocol.records.checksum import crc32c
+
+__all__ = ["CHECKSUMS_SUFFIX", "format_checksums", "parse_checksums"]
+
+CHECKSUMS_SUFFIX: Final = ".checksums"
+
+_OWN: Final = "checksums"
+
+
+def format_checksums(checksums: Mapping[str, int]) -> bytes:
+    """The file's content, from the CRC of each index file by suffix (".index")."""
+    lines = "".join(f"{suffix[1:]} {crc:08x}\n" for suffix, crc in sorted(checksums.items()))
+    return f"{lines}{_OWN} {crc32c(lines.encode()):08x}\n".encode()
+
+
+def parse_checksums(data: bytes) -> dict[str, int]:
+    """The CRC of each index file by suffix. ValueError when the content is not what `format_checksums` makes."""
+    checksums: dict[str, int] = {}
+    for line in data.decode("ascii").splitlines():
+        name, _, crc = line.partition(" ")
+        checksums[f".{name}"] = int(crc, 16)
+    checksums.pop(f".{_OWN}", None)
+    if format_checksums(checksums) != data:
+        raise ValueError("the checksums of index files do not fit their own checksum")
+    return checksums
