@@ -51,6 +51,25 @@ Example:
 Exit codes: 0 the broker has answered, 1 it has not (one line on stderr tells why), 2 wrong options.
 """
 
+VERIFY_EPILOG = """\b
+Examples:
+  shareq verify shareq-data
+      Read every file and compare every checksum, index and offset. Changes nothing.
+  shareq verify shareq-data --repair
+      Repair what is certain: indexes, checkpoints, metadata of which one record is sound, headers of whole batches.
+  shareq verify shareq-data --repair --skip-damage
+      Besides, give up batches that cannot be read, so that consumers go on behind them.
+  shareq verify shareq-data --repair --set-aside orders-3
+      Besides, set aside a folder of a topic that metadata does not know; --adopt orders-3 makes it a topic again.
+
+\b
+The broker must not be running. What a repair changes is first copied into DATA/repair-<time>.
+A note is what a kill leaves and a start deals with; a finding is damage.
+
+\b
+Exit codes: 0 sound, 1 findings, 2 wrong options, not a data folder, or in use.
+"""
+
 BACKUP_EPILOG = """\b
 Examples:
   shareq backup shareq-data /mnt/backups
@@ -162,6 +181,39 @@ def check(address: str, timeout_s: float) -> None:
         check_broker(host, port, timeout_s)
     except UnhealthyError as error:
         _exit(FAILURE, f"{address}: {error}")
+
+
+@main.command(epilog=VERIFY_EPILOG)
+@click.argument("data")
+@click.option("--repair", is_flag=True, help="Repair what is certain, and what the options below allow.")
+@click.option("--skip-damage", is_flag=True, help="Give up what cannot be read inside of logs.")
+@click.option("--cut-tails", is_flag=True, help="Give up what cannot be read at the end of logs.")
+@click.option("--adopt", metavar="FOLDER", multiple=True, help="Make a folder's topic known again. Repeatable.")
+@click.option("--set-aside", metavar="FOLDER", multiple=True, help="Rename a folder out of the way. Repeatable.")
+@click.option("--trust", type=click.Choice(["meta.db", "metadata.journal"]), help="Which metadata to believe.")
+@click.option("--records", is_flag=True, help="Decode the records of every topic, too; takes longer.")
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+def verify(
+    data: str,
+    repair: bool,
+    skip_damage: bool,
+    cut_tails: bool,
+    adopt: tuple[str, ...],
+    set_aside: tuple[str, ...],
+    trust: str | None,
+    records: bool,
+    as_json: bool,
+) -> None:
+    """Check every file of the data folder DATA: checksums, indexes, offsets, internal records, metadata."""
+    if not repair and (skip_damage or cut_tails or adopt or set_aside or trust):
+        _exit(USAGE_ERROR, "verify: that option changes files; give --repair, too")
+    from shareq.broker.maintenance.repair.apply import Choices
+    from shareq.broker.maintenance.verify import command
+
+    choices = Choices(skip_damage, cut_tails, frozenset(adopt), frozenset(set_aside), trust or "") if repair else None
+    with _one_line_errors():
+        if not command.verify(data, choices, click.echo, _say_aside, decode=records, as_json=as_json):
+            raise SystemExit(FAILURE)
 
 
 @main.command(epilog=BACKUP_EPILOG)

@@ -14,11 +14,15 @@ _UNITS: Final = ("kB", "MB", "GB", "TB")
 class Progress:
     """Counts bytes and items of one command, and prints a line at most every two seconds.
 
-    `now_s` is a monotonic clock in seconds; `write` prints one line. Nothing is printed in the first two seconds.
+    `now_s` is a monotonic clock in seconds; `write` prints one line, `items` names what is counted. Nothing is
+    printed in the first two seconds.
     """
 
-    def __init__(self, verb: str, now_s: Callable[[], float], write: Callable[[str], None]) -> None:
+    def __init__(
+        self, verb: str, now_s: Callable[[], float], write: Callable[[str], None], items: str = "logs"
+    ) -> None:
         self._verb = verb
+        self._items_are = items
         self._now_s = now_s
         self._write = write
         self._next_line_at = now_s() + FIRST_LINE_AFTER_S
@@ -44,8 +48,8 @@ class Progress:
         if now < self._next_line_at:
             return
         self._next_line_at = now + FIRST_LINE_AFTER_S
-        done = f"{self._items} of {self._of_items} logs, {bytes_text(self._bytes)} of {bytes_text(self._of_bytes)}"
-        self._write(f"{self._verb}: {done}")
+        items = f"{self._items} of {self._of_items} {self._items_are}"
+        self._write(f"{self._verb}: {items}, {bytes_text(self._bytes)} of {bytes_text(self._of_bytes)}")
 
 
 def bytes_text(size: int) -> str:

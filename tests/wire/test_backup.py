@@ -138,5 +138,5 @@ def test_wrong_use_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
         result = run(*arguments)
         assert (result.returncode, result.stdout) == (2, "")
         assert len(result.stderr.splitlines()) == 1, result.stderr
-    assert run("backup", str(tmp_path / "nowhere"), str(tmp_path / "b")).returncode == 1
+    assert run("backup", str(tmp_path / "nowhere"), str(tmp_path / "b")).returncode == 2
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["notes.txt"]

@@ -57,7 +57,7 @@ def check_backups(dest: str, out: Write, err: Write) -> bool:
     store = BackupStore.existing(dest)
     sound = True
     for name in store.names():
-        bad = check_backup(store, name, Progress("check", time.monotonic, err))
+        bad = check_backup(store, name, Progress("check", time.monotonic, err, "files"))
         for line in bad:
             out(line)
         sound = sound and not bad
@@ -67,7 +67,7 @@ def check_backups(dest: str, out: Write, err: Write) -> bool:
 
 def restore(dest: str, data_dir: str, name: str | None, out: Write, err: Write) -> None:
     """Restore one backup. MaintenanceError."""
-    progress = Progress("restore", time.monotonic, err)
+    progress = Progress("restore", time.monotonic, err, "files")
     try:
         restored = restore_backup(dest, data_dir, name=name, progress=progress)
     except OSError as error:

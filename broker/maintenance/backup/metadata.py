@@ -3,33 +3,69 @@
 The metadata is read after the ends of the logs were. It may then know a topic that is newer than the logs, or not know
 one any more whose folder was copied. Both are states a crash can leave: a topic is created there before its folders
 appear, and deleted there before anything else of it goes. Producer ids that logs have seen were taken there before.
+
+Both records of it are read, the database as a copy of its files. A broker may be writing them: a copy that is torn does
+not fit its digest, and the other record, or another try, has the commit.
 """
 
 from __future__ import annotations
 
-import sqlite3
+import os
+import tempfile
+import time
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote
 
+from shareq.broker.data_folder.comparison import DIGEST, NUMBER, Found, Verdict
+from shareq.broker.data_folder.journal import JournalFile
+from shareq.broker.data_folder.journal_format import JOURNAL_FILE, format_journal
+from shareq.broker.data_folder.kept_twice import look_at_records
+from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker
+from shareq.broker.data_folder.ownership import DataFolderError, look_at_folder
+from shareq.broker.data_folder.sqlite_record import META_DB_FILE
 from shareq.broker.maintenance.errors import MaintenanceError
-from shareq.broker.meta_db import TopicRow
+from shareq.broker.maintenance.os_files import ReadOnlyFs, copied_database
+from shareq.broker.meta_db import MetaState, PutMeta, TopicRow
+from shareq.broker.sqlite_db import SqliteMetaDb
 
 __all__ = ["CopiedMetadata", "copy_metadata"]
 
-_META_DB: Final = "meta.db"
-_CLUSTER_ID: Final = "cluster.id"
+_ATTEMPTS: Final = 20
+_PAUSE_S: Final = 0.05
+_CERTAIN: Final = (Verdict.AGREE, Verdict.WRITE_JOURNAL, Verdict.REBUILD_DATABASE)
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedMetadata:
-    """The metadata of one moment. `files`: contents by path, in the order in which a restore makes them."""
+    """The metadata of one moment. `number` is that of its last commit, `digest` that of its state."""
 
     cluster_id: str
-    topics: Mapping[str, TopicRow]
-    files: Mapping[str, bytes]
+    state: MetaState
+    number: int
+    digest: int
+
+    @property
+    def topics(self) -> Mapping[str, TopicRow]:
+        return self.state.topics
+
+    def files(self) -> dict[str, bytes]:
+        """Contents by path, in the order in which a restore makes them: the last one makes it a data folder."""
+        return {
+            JOURNAL_FILE: format_journal(self.cluster_id, self.state, self.number, self.digest),
+            META_DB_FILE: self._database(),
+            MARKER_FILE: format_marker(Marker(self.cluster_id, used=True)),
+        }
+
+    def _database(self) -> bytes:
+        with tempfile.TemporaryDirectory(prefix="shareq-") as folder:
+            path = f"{folder}/{META_DB_FILE}"
+            database = SqliteMetaDb(path)
+            own = [PutMeta(NUMBER, str(self.number)), PutMeta(DIGEST, f"{self.digest:016x}")]
+            database.commit([*self.state.rows(), *own])
+            database.close()
+            with open(path, "rb") as file:
+                return file.read()
 
     @property
     def topic_ids(self) -> set[bytes]:
@@ -37,22 +73,27 @@ class CopiedMetadata:
 
 
 def copy_metadata(data_dir: str) -> CopiedMetadata:
-    """What has been committed up to now. MaintenanceError when the folder has no metadata that can be read."""
-    path = f"{data_dir}/{_META_DB}"
+    """What has been committed up to now. MaintenanceError when the folder is none, or has no metadata to trust."""
+    if not os.path.isdir(data_dir):
+        raise MaintenanceError(f"{data_dir}: no such folder", usage=True)
+    fs = ReadOnlyFs()
     try:
-        with (
-            closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as source,
-            closing(sqlite3.connect(":memory:")) as copy,
-        ):
-            source.backup(copy)
-            topics = {
-                name: TopicRow(name, bytes(topic_id), partitions, bool(internal))
-                for name, topic_id, partitions, internal in copy.execute(
-                    "SELECT name, topic_id, partitions, internal FROM topics"
-                )
-            }
-            ((cluster_id,),) = copy.execute("SELECT value FROM meta WHERE key = ?", (_CLUSTER_ID,))
-            content = copy.serialize()
-    except (sqlite3.Error, ValueError) as error:
-        raise MaintenanceError(f"{path}: the metadata cannot be read: {error}") from error
-    return CopiedMetadata(str(cluster_id), topics, {_META_DB: content})
+        occupant = look_at_folder(fs, data_dir)
+    except DataFolderError as error:
+        raise MaintenanceError(str(error), usage=True) from error
+    for _ in range(_ATTEMPTS):
+        found = _look(fs, data_dir)
+        if found is not None and found.state is not None:
+            cluster_id = occupant.marker.cluster_id if occupant.marker is not None else found.cluster_id
+            return CopiedMetadata(cluster_id, found.state, max(found.number, 1), found.digest)
+        time.sleep(_PAUSE_S)
+    raise MaintenanceError(f"{data_dir}: neither meta.db nor metadata.journal can be trusted; see shareq verify")
+
+
+def _look(fs: ReadOnlyFs, data_dir: str) -> Found | None:
+    """The record that counts; None when a broker seems to be writing both."""
+    with copied_database(data_dir) as database:
+        records = look_at_records(database(), JournalFile(fs, data_dir))
+    if records.verdict not in _CERTAIN:
+        return None
+    return records.journal if records.verdict is Verdict.REBUILD_DATABASE else records.database

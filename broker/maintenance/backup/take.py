@@ -154,7 +154,7 @@ class _Backup:
         self._copier.add(LOG_START_FILE, format_offsets(starts))
         self._copier.add(RECOVERY_POINT_FILE, format_offsets(self._recovery_points))
         metadata = copy_metadata(self._data_dir)
-        for path, content in metadata.files.items():
+        for path, content in metadata.files().items():
             self._copier.add(path, content)
         # Topics deleted by now are deleted in the backup: a start refuses logs whose topic no metadata knows.
         gone = {name for name, topic_id in self._ids.items() if topic_id not in metadata.topic_ids}

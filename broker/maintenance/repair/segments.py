@@ -1,0 +1,76 @@
+"""A `.log` file written anew: with healed headers, and empty batches in the place of what is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.environment import File, Fs
+from shareq.broker.maintenance.verify.findings import HealHeader, LoseBatches, LoseTail
+from shareq.broker.maintenance.verify.segments import empty_batches
+
+__all__ = ["rewrite_segment", "write_new"]
+
+_CHUNK_BYTES: Final = 1 << 20
+_TEMPORARY_SUFFIX: Final = ".tmp"
+
+Change = HealHeader | LoseBatches | LoseTail
+
+
+class _Piece(NamedTuple):
+    """Bytes from `position` to `end` (None: the end of the file) become `content`."""
+
+    position: int
+    end: int | None
+    content: bytes
+
+
+def rewrite_segment(fs: Fs, path: str, changes: Sequence[Change]) -> None:
+    """Replace the file by one with these changes, durably. OSError: the file is as it was."""
+    pieces = sorted(_piece(change) for change in changes)
+    source = fs.open(path)
+    try:
+        write_new(fs, path, _changed(source, pieces))
+    finally:
+        source.close()
+
+
+def write_new(fs: Fs, path: str, chunks: Iterator[bytes]) -> None:
+    """Have a file with that content, durably. OSError."""
+    target = fs.open(path + _TEMPORARY_SUFFIX, create=True)
+    try:
+        target.truncate(0)
+        for chunk in chunks:
+            target.append([chunk])
+        target.sync()
+    finally:
+        target.close()
+    fs.rename(path + _TEMPORARY_SUFFIX, path)
+    fs.sync_dir(path.rpartition("/")[0])
+
+
+def _piece(change: Change) -> _Piece:
+    match change:
+        case HealHeader(_, position, content):
+            return _Piece(position, position + len(content), content)
+        case LoseBatches(_, position, end, first_offset, next_offset):
+            return _Piece(position, end, empty_batches(first_offset, next_offset))
+        case LoseTail(_, position):
+            return _Piece(position, None, b"")
+
+
+def _changed(source: File, pieces: Sequence[_Piece]) -> Iterator[bytes]:
+    size = source.size()
+    position = 0
+    for piece in pieces:
+        yield from _chunks(source, position, min(piece.position, size))
+        if piece.content:
+            yield piece.content
+        position = size if piece.end is None else piece.end
+    yield from _chunks(source, position, size)
+
+
+def _chunks(source: File, start: int, end: int) -> Iterator[bytes]:
+    while start < end and (chunk := source.read_at(start, min(_CHUNK_BYTES, end - start))):
+        start += len(chunk)
+        yield chunk

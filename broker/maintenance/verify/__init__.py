@@ -1,0 +1,12 @@
+"""`shareq verify`: every file of a data folder, and what is wrong with it.
+
+findings          pure: what was found, what it means, what can be done about it
+folder            the whole folder: whose the files are, in which order they are read
+metadata          marker, database and journal
+promises          checkpoints and manifest: where logs begin, how far they must go
+logs              one partition: segments, indexes, snapshots, what is beside them
+segments          pure: one `.log` file, byte by byte
+indexes           pure: index files and snapshots against the log
+internal_records  pure: records of the coordinators
+command           what is printed
+"""

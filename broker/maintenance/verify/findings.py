@@ -1,0 +1,163 @@
+"""What `shareq verify` finds, and what `--repair` can do about each. Pure.
+
+A *note* is what a kill or a power cut leaves and a start deals with: it needs nobody. *Damage* is everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+__all__ = [
+    "Finding",
+    "HealHeader",
+    "Level",
+    "LoseBatches",
+    "LoseTail",
+    "MissingOffsets",
+    "NeedsDecision",
+    "Remedy",
+    "RemoveFile",
+    "RepairMetadata",
+    "Report",
+    "RewriteFile",
+]
+
+
+class Level(Enum):
+    """How bad it is."""
+
+    NOTE = "note"
+    DAMAGE = "damage"
+
+
+class RemoveFile(NamedTuple):
+    """The file holds nothing that is not elsewhere: without it, a start makes it again."""
+
+    path: str
+
+
+class RewriteFile(NamedTuple):
+    """The file's whole content is known for certain."""
+
+    path: str
+    content: bytes
+    private: bool = False
+
+
+class HealHeader(NamedTuple):
+    """Bytes of a batch header that no CRC covers, whose value is certain."""
+
+    path: str
+    position: int
+    content: bytes
+
+
+class LoseBatches(NamedTuple):
+    """Give up bytes from `position` to `end` of a segment: an empty batch takes the place of their offsets."""
+
+    path: str
+    position: int
+    end: int
+    first_offset: int
+    next_offset: int
+
+
+class LoseTail(NamedTuple):
+    """Give up everything from `position` on: the end of a segment that no sound batch follows."""
+
+    path: str
+    position: int
+
+
+class MissingOffsets(NamedTuple):
+    """A segment that is gone: an empty one takes its place, so that the log has no hole. `path` is the new one's."""
+
+    path: str
+    first_offset: int
+    next_offset: int
+
+
+class RepairMetadata(NamedTuple):
+    """Marker, database and journal are made equal, as a start makes them; from the one that can be trusted."""
+
+
+class NeedsDecision(NamedTuple):
+    """A folder of a topic that is not known: `--adopt NAME` or `--set-aside NAME`. `topic_id` is empty if unknown."""
+
+    name: str
+    topic: str
+    partition: int
+    topic_id: bytes
+
+
+Remedy = (
+    RemoveFile | RewriteFile | HealHeader | LoseBatches | LoseTail | MissingOffsets | RepairMetadata | NeedsDecision
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong. `path` is relative to the data folder, `position` a byte in it (None: the whole file).
+
+    `consequence`: what is lost by it, and what a start does. `option`: what `--repair` must be given besides, to do it.
+    """
+
+    path: str
+    problem: str
+    consequence: str
+    position: int | None = None
+    level: Level = Level.DAMAGE
+    remedy: Remedy | None = None
+    option: str = ""
+
+    def text(self) -> str:
+        """Two lines for people."""
+        where = self.path if self.position is None else f"{self.path}: at byte {self.position}"
+        return f"{self.level.value}: {where}: {self.problem}\n    {self.consequence}"
+
+    def to_json(self) -> Mapping[str, object]:
+        return {
+            "level": self.level.value,
+            "path": self.path,
+            "position": self.position,
+            "problem": self.problem,
+            "consequence": self.consequence,
+            "repair": _repair_text(self),
+        }
+
+
+@dataclass(slots=True)
+class Report:
+    """Everything that was found, and how much was looked at; -1 for a producer id when there is none in any log."""
+
+    findings: list[Finding] = field(default_factory=list)
+    logs: int = 0
+    files: int = 0
+    batches: int = 0
+    size: int = 0
+    highest_producer_id: int = -1
+
+    @property
+    def damage(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.level is Level.DAMAGE]
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.damage
+
+    def add(self, finding: Finding) -> None:
+        self.findings.append(finding)
+
+    def lines(self) -> Iterator[str]:
+        """What is printed, but for the summary."""
+        for finding in self.findings:
+            yield finding.text()
+
+
+def _repair_text(finding: Finding) -> str:
+    if finding.remedy is None:
+        return ""
+    return f"--repair {finding.option}".strip()

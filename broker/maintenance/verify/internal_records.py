@@ -1,0 +1,48 @@
+"""Records of the coordinators' topics, read as a start reads them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from shareq.coordinator.group.serde import GROUP_SERDE
+from shareq.coordinator.shard import RecordSerde
+from shareq.coordinator.share.records import SHARE_STATE_SERDE
+from shareq.coordinator.transaction.records import TRANSACTION_SERDE
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.records.batch import decode_records
+
+__all__ = ["SERDES", "unreadable_records"]
+
+SERDES: Final[dict[str, RecordSerde]] = {
+    CONSUMER_OFFSETS: GROUP_SERDE,
+    SHARE_GROUP_STATE: SHARE_STATE_SERDE,
+    TRANSACTION_STATE: TRANSACTION_SERDE,
+}
+
+
+def unreadable_records(serde: RecordSerde | None, batch: bytes) -> Iterator[tuple[int | None, str]]:
+    """Offset and reason of each record of a data batch that cannot be read; offset None: of all its records.
+
+    Without a serde only the batch itself is decoded.
+    """
+    try:
+        records = decode_records(batch)
+    except (MalformedMessage, ValueError) as error:
+        yield None, str(error)
+        return
+    for record in records if serde is not None else ():
+        reason = _reason(serde, record.key, record.value)
+        if reason:
+            yield record.offset, reason
+
+
+def _reason(serde: RecordSerde | None, key: bytes | None, value: bytes | None) -> str:
+    assert serde is not None
+    if key is None:
+        return "it has no key"
+    try:
+        return "its type is unknown" if serde.decode(key, value) is None else ""
+    except MalformedMessage as error:
+        return str(error)

@@ -1,0 +1,121 @@
+"""One segment's `.log` file: every byte, and what is certain about what is wrong. Pure.
+
+What no CRC covers (BaseOffset, Length, PartitionLeaderEpoch, Magic) is certain where the CRC of the bytes that follow
+fits, and the offsets fit the batches on both sides.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.log.damage import DamagedRange, SoundWalk
+from shareq.broker.log.index import MAX_RELATIVE_OFFSET
+from shareq.broker.log.segment import ReadAt
+from shareq.protocol.records.batch import (
+    HEADER_SIZE,
+    LENGTH_OVERHEAD,
+    MAGIC,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    BatchHeader,
+    encode_batch,
+    read_header,
+    stamped_prefix,
+)
+from shareq.protocol.records.checksum import crc32c
+
+__all__ = ["OnBatch", "SegmentFacts", "check_segment", "empty_batches", "healed_header"]
+
+_CRC_START: Final = 21
+_PREFIX_WITH_MAGIC: Final = 17
+
+OnBatch = Callable[[int, BatchHeader, Callable[[], bytes]], None]
+"""Called with position, header and a function for the bytes of each sound batch, in order."""
+
+
+class SegmentFacts(NamedTuple):
+    """What a segment's file holds. `end_offset` is exclusive. `tail`: what is wrong at `tail_position`, where nothing
+    sound follows; None when the file ends with a sound batch.
+    """
+
+    batches: int
+    end_offset: int
+    damaged: tuple[DamagedRange, ...]
+    tail: str | None
+    tail_position: int
+
+
+def check_segment(
+    read_at: ReadAt, size: int, base_offset: int, limit: int | None, *, gaps: bool, on_batch: OnBatch
+) -> SegmentFacts:
+    """Read a whole segment. `limit`: where the next one begins; `gaps`: a cleaner may have removed batches. OSError."""
+    walk = SoundWalk(read_at, size, next_offset=base_offset, gaps=gaps, limit=limit)
+    batches = 0
+    for position, header in walk:
+        batches += 1
+        on_batch(position, header, lambda at=position, of=header: walk.batch(of, at))  # type: ignore[misc]
+    return SegmentFacts(batches, walk.next_offset, tuple(walk.damaged), walk.fault, walk.position)
+
+
+def healed_header(read_at: ReadAt, damaged: DamagedRange) -> bytes | None:
+    """The first 17 bytes of the batch that fills a damaged range, as they must have been; None when not certain.
+
+    They are when everything behind them has the CRC that stands there, and the batch fills exactly the offsets that
+    are due between the sound ones around it.
+    """
+    size = damaged.end - damaged.position
+    head = read_at(damaged.position, HEADER_SIZE) if size >= HEADER_SIZE else b""
+    if len(head) < HEADER_SIZE:
+        return None
+    header = read_header(head)
+    if damaged.first_offset + header.last_offset_delta + 1 != damaged.next_offset:
+        return None
+    if crc32c(read_at(damaged.position + _CRC_START, size - _CRC_START)) != header.crc:
+        return None
+    prefix = stamped_prefix(damaged.first_offset, size - LENGTH_OVERHEAD, header.leader_epoch)
+    return prefix + struct.pack(">b", MAGIC)
+
+
+def empty_batches(first_offset: int, next_offset: int, leader_epoch: int = 0) -> bytes:
+    """Batches without records in the place of offsets that are lost, as a cleaner leaves them."""
+    batches = bytearray()
+    while first_offset < next_offset:
+        count = min(next_offset - first_offset, MAX_RELATIVE_OFFSET)
+        header = BatchHeader(
+            first_offset,
+            0,
+            leader_epoch,
+            MAGIC,
+            0,
+            0,
+            count - 1,
+            NO_TIMESTAMP,
+            NO_TIMESTAMP,
+            NO_PRODUCER_ID,
+            NO_PRODUCER_EPOCH,
+            NO_SEQUENCE,
+            0,
+        )
+        batches += encode_batch(header, b"")
+        first_offset += count
+    return bytes(batches)
+
+
+def without(read_at: ReadAt, size: int, lost: Sequence[DamagedRange]) -> Iterable[bytes]:
+    """The file's bytes with empty batches in the place of what is lost; `lost` in order."""
+    position = 0
+    for each in lost:
+        yield from _chunks(read_at, position, each.position)
+        yield empty_batches(each.first_offset, each.next_offset)
+        position = each.end
+    yield from _chunks(read_at, position, size)
+
+
+def _chunks(read_at: ReadAt, start: int, end: int) -> Iterable[bytes]:
+    while start < end and (chunk := read_at(start, min(1 << 20, end - start))):
+        start += len(chunk)
+        yield chunk

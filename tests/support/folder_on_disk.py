@@ -1,0 +1,155 @@
+"""A data folder made by hand in memory: every kind of file, two or three segments a log, to be damaged and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Final
+
+from shareq.broker.data_folder.comparison import CLUSTER_ID
+from shareq.broker.data_folder.digest import digest_of
+from shareq.broker.data_folder.journal import JournalFile
+from shareq.broker.data_folder.kept_twice import look_at_records, open_records
+from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker
+from shareq.broker.environment import Environment
+from shareq.broker.log.checkpoints import format_epochs, format_partition_metadata
+from shareq.broker.log.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
+from shareq.broker.log.index import SegmentMap
+from shareq.broker.log.manager import LogManager
+from shareq.broker.log.producer_state import ProducerStates
+from shareq.broker.log.segment import INDEX_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX, file_name
+from shareq.broker.log.settings import LogSettings
+from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, entries_to_bytes
+from shareq.broker.maintenance.verify.metadata import Topics
+from shareq.broker.meta_db import MemoryMetaDb, PutMeta, PutTopic, TopicRow
+from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.records import SHARE_STATE_SERDE, tombstone
+from shareq.protocol.records.batch import RecordData, build_batch, read_header
+from shareq.protocol.records.control import build_end_transaction_marker
+from tests.support.log_world import read_all
+from tests.support.mem_fs import MemFs
+from tests.support.memory_record import MemoryRecord
+from tests.support.virtual_clock import VirtualClock
+
+DATA: Final = "data"
+CLUSTER: Final = "AAAAAAAAAAAAAAAAAAAAAQ"
+TIME_MS: Final = 1_700_000_000_000
+ORDERS, PAYMENTS, STATE = b"o" * 16, b"p" * 16, b"s" * 16
+
+
+def plain(offset: int, count: int = 3, size: int = 40) -> bytearray:
+    """A batch of `count` records from `offset` on."""
+    records = [RecordData(b"key", b"%d" % (offset + n) * size) for n in range(count)]
+    return build_batch(records, timestamp_ms=TIME_MS + offset, base_offset=offset, leader_epoch=0)
+
+
+def written_by(producer_id: int, offset: int, sequence: int) -> bytearray:
+    return build_batch(
+        [RecordData(None, b"in a transaction")],
+        timestamp_ms=TIME_MS + offset,
+        base_offset=offset,
+        leader_epoch=0,
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=sequence,
+        transactional=True,
+    )
+
+
+def marker(producer_id: int, offset: int, *, commit: bool) -> bytearray:
+    batch = bytearray(
+        build_end_transaction_marker(
+            commit=commit,
+            producer_id=producer_id,
+            producer_epoch=0,
+            coordinator_epoch=0,
+            timestamp_ms=TIME_MS + offset,
+        )
+    )
+    batch[:8] = offset.to_bytes(8, "big")
+    batch[12:16] = bytes(4)
+    return batch
+
+
+def forgotten(offset: int) -> bytearray:
+    """A batch of the share coordinator: the state of a share partition is deleted."""
+    key, value = SHARE_STATE_SERDE.encode(tombstone(SharePartitionKey("g", ORDERS, offset)))
+    return build_batch([RecordData(key, value)], timestamp_ms=TIME_MS, base_offset=offset, leader_epoch=0)
+
+
+class FolderOnDisk:
+    """`fs` has the folder, `db` its database."""
+
+    def __init__(self) -> None:
+        self.fs = MemFs(lambda call: call())
+        self.db = MemoryMetaDb()
+        self.fs.make_dirs(DATA)
+        self.fs.write_atomic(f"{DATA}/{MARKER_FILE}", format_marker(Marker(CLUSTER, used=True)))
+        metadata = open_records(self.record(), self.journal(), look_at_records(self.record(), self.journal()))
+        topics = [("orders", ORDERS, 1, False), ("payments", PAYMENTS, 1, False), (SHARE_GROUP_STATE, STATE, 1, True)]
+        metadata.commit([PutMeta(CLUSTER_ID, CLUSTER), *(PutTopic(TopicRow(*topic)) for topic in topics)])
+        metadata.close()
+        assert digest_of(self.db.load())
+        self.log("orders-0", ORDERS, [[plain(0), plain(3), plain(6)], [plain(9), plain(12)], [plain(15), plain(18)]])
+        first = [written_by(7, 0, 0), written_by(8, 1, 0), marker(7, 2, commit=True), marker(8, 3, commit=False)]
+        self.log("payments-0", PAYMENTS, [first, [written_by(7, 4, 1), marker(7, 5, commit=True)]])
+        self.log(f"{SHARE_GROUP_STATE}-0", STATE, [[forgotten(0), forgotten(1)], [forgotten(2), forgotten(3)]])
+
+    def record(self) -> MemoryRecord:
+        return MemoryRecord(self.db)
+
+    def journal(self) -> JournalFile:
+        return JournalFile(self.fs, DATA)
+
+    def log(self, name: str, topic_id: bytes, segments: Sequence[Sequence[bytearray]]) -> None:
+        """A partition's folder; every segment but the last has index files."""
+        folder = f"{DATA}/{name}"
+        self.fs.make_dirs(folder)
+        self.write(f"{name}/{PARTITION_METADATA_FILE}", format_partition_metadata(topic_id))
+        self.write(f"{name}/{LEADER_EPOCH_FILE}", format_epochs([(0, 0)]))
+        producers = ProducerStates()
+        for at, batches in enumerate(segments):
+            base = read_header(batches[0]).base_offset
+            self.write(f"{name}/{file_name(base, LOG_SUFFIX)}", b"".join(batches))
+            segment_map = SegmentMap(base, 100)
+            position = end = 0
+            for batch in batches:
+                header = read_header(batch)
+                segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
+                if header.producer_id >= 0:
+                    producers.replay(header, lambda batch=batch: bytes(batch))  # type: ignore[misc]
+                position += header.size
+                end = header.next_offset
+            if at == len(segments) - 1:
+                continue
+            segment_map.finish_times()
+            self.write(f"{name}/{file_name(base, INDEX_SUFFIX)}", segment_map.offsets.to_bytes())
+            self.write(f"{name}/{file_name(base, TIME_INDEX_SUFFIX)}", segment_map.times.to_bytes())
+            aborted = producers.aborted.ending_in(base, end)
+            if aborted:
+                self.write(f"{name}/{file_name(base, TXN_INDEX_SUFFIX)}", entries_to_bytes(aborted))
+            self.write(f"{name}/{file_name(end, SNAPSHOT_SUFFIX)}", producers.to_snapshot())
+
+    def start(self) -> int:
+        """What a broker does with the logs: open all, read every record that can be read. How many there were."""
+        clock = VirtualClock()
+        env = Environment(clock, Random(1), self.fs)
+        topics = Topics(self.db.load())
+        logs = LogManager(env, DATA, lambda _topic: LogSettings())
+        logs.open_all(topics)
+        try:
+            return sum(len(read_all(logs.get(row.name, 0))) for row in topics.state.topics.values())
+        finally:
+            logs.close(clean=False)
+
+    def write(self, path: str, content: bytes) -> None:
+        self.fs.write_atomic(f"{DATA}/{path}", content)
+
+    def content(self, path: str) -> bytearray:
+        """A file's bytes, to be read or changed."""
+        return self.fs.content(f"{DATA}/{path}")
+
+    def paths(self) -> list[str]:
+        """Every file, relative to the data folder."""
+        return [path.removeprefix(f"{DATA}/") for path in self.fs.paths() if path.startswith(f"{DATA}/")]
