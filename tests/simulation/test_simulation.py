@@ -70,6 +70,10 @@ AT_LEAST: Final = {
     "transactions committed": 450,
     "transactions aborted": 400,
     "audits": 3_000,
+    "starts without the database of metadata": 400,
+    "starts without the journal of metadata": 400,
+    "starts without the marker of metadata": 400,
+    "starts with the journal behind": 30,
 }
 
 _seeds = FixedSeeds(jobs=False, chunk=50)

@@ -37,6 +37,7 @@ from tests.simulation.jobs.jobs import Jobs
 from tests.simulation.jobs.settings import changed_job_settings, first_job_settings, last_epoch
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member
+from tests.simulation.metadata_disk import MetadataDisk
 from tests.simulation.producer import Producer
 from tests.simulation.replayed import replayed_groups
 from tests.simulation.settings import SESSION_TIMEOUTS_MS, changed_settings, first_settings
@@ -90,6 +91,7 @@ class World:
         self.clock = VirtualClock()
         self.fs = MemFs(self.clock.call_soon, Random(rng.random()))
         self.db = MemoryMetaDb()
+        self.metadata_disk = MetadataDisk(self.clock, self.db, self.seen, seed)
         self.faults = Faults(self)
         self.topics = Topics(self)
         names = () if self.is_about_jobs else ("group", "other")[: rng.choice((1, 1, 2))]
@@ -122,7 +124,8 @@ class World:
 
     def _boot(self) -> Broker:
         env = Environment(self.clock, Random(self.rng.random()), self.fs)
-        broker = Broker(env, self.config, self.db, endpoints={"PLAINTEXT": Endpoint(1, "127.0.0.1", 9092)})
+        kept, endpoint = self.metadata_disk.open(env), Endpoint(1, "127.0.0.1", 9092)
+        broker = Broker(env, self.config, kept.meta_db, endpoints={"PLAINTEXT": endpoint}, cluster_id=kept.cluster_id)
         broker.start()
         return broker
 
@@ -132,6 +135,7 @@ class World:
         self.note(f"CRASH ({self.model.name}): {why}")
         self._everybody_loses_the_broker()
         self.fs.crash(self.model, self.rng)
+        self.metadata_disk.crash(self.model, Random(self.fs.steps))
         self.fs.space_left = None
         self.faults.clear_commits()
         if self.rng.random() < 0.1:
@@ -150,6 +154,7 @@ class World:
         self.broker.stop_waiting()
         self.settle()
         self.broker.close(clean=True)
+        self.metadata_disk.close()
         self._everybody_loses_the_broker()
         self.seen["restarts"] += 1
         if self.rng.random() < 0.3:
