@@ -69,6 +69,7 @@ class Admin(Process):
         super().__init__(scene, name)
         self.looker = Looker(scene, self.link, name)
         self._reader = Reader(scene, self.link, self.rng, read_committed=False)
+        self._back = False
         self._tasks: list[Callable[[], None]] = [
             self.trim,
             self.configure,
@@ -86,7 +87,13 @@ class Admin(Process):
             self._alter(GROUP, group, {"share.auto.offset.reset": "earliest"})
         self._alter(GROUP, QUEUE_COMMITTED, {"share.isolation.level": "read_committed"})
 
+    def on_cut(self) -> None:
+        self._back = True
+
     def step(self) -> None:
+        if self._back:
+            self.look()  # what was answered before the kill must be there before anybody overwrites it
+            self._back = False
         self.rng.choice(self._tasks)()
         self.pause(0.12)
 

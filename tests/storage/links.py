@@ -58,6 +58,17 @@ class Link:
             self.drop()
             raise Cut from error
 
+    def send_and_hang_up(self, request: Message, version: int) -> None:
+        """As when the network fails: the broker gets the request, the client no answer. Raises Cut, Stopped."""
+        self.ready()
+        assert self._wire is not None
+        try:
+            self._wire.send(request, version)
+        except OSError as error:
+            raise Cut from error
+        finally:
+            self.drop()
+
     def drop(self) -> None:
         if self._wire is not None:
             self._wire.close()

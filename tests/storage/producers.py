@@ -8,7 +8,7 @@ from typing import Final
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from shareq.protocol.generated.produce import PartitionProduceResponse, ProduceResponse
+from shareq.protocol.generated.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.history.operations import Outcome, Place, Record, Refused, Seek, Transfer
 from tests.storage.fetching import Reader
@@ -102,9 +102,12 @@ class Producer(Process):
         self.note(invoked, records, answer)
 
     def exchange(self, place: Place, batch: bytes) -> PartitionProduceResponse:
-        request = produce_request(batch, topic_id=bytes.fromhex(place.topic), partition=place.partition, acks=-1)
-        response = self.link.call(request, 13, ProduceResponse)
+        response = self.link.call(self.request(place, batch), 13, ProduceResponse)
         return response.responses[0].partition_responses[0]
+
+    @staticmethod
+    def request(place: Place, batch: bytes) -> ProduceRequest:
+        return produce_request(batch, topic_id=bytes.fromhex(place.topic), partition=place.partition, acks=-1)
 
     def note(self, invoked: int, records: list[Record], answer: PartitionProduceResponse) -> None:
         error = ErrorCode(answer.error_code)
@@ -156,6 +159,8 @@ class IdempotentProducer(Producer):
     def _send_open(self) -> None:
         assert self._open is not None
         invoked, place, records, batch = self._open
+        if self.rng.random() < 0.05:
+            self.link.send_and_hang_up(self.request(place, batch), 13)
         answer = self.exchange(place, batch)
         self._open = None
         if answer.error_code:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.storage.kills import Round, RoundResult
 from tests.storage.kills_report import BEGIN, END, markdown, write_json
+from tests.storage.planted import VARIABLE, Fault
 from tests.support.documents import write_between
 
 
@@ -20,7 +21,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where folders of failed rounds are copied to")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON, too")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    parser.add_argument(
+        "--planted", action="store_true", help="instead: brokers with a planted fault, each to be found"
+    )
     options = parser.parse_args(arguments)
+    if options.planted:
+        return _planted(options.seed)
     results: list[RoundResult] = []
     left = options.kills
     while left > 0:
@@ -36,6 +42,20 @@ def main(arguments: Sequence[str]) -> int:
     if options.write is not None:
         write_between(options.write, BEGIN, END, lines)
     return 0 if all(one.sound for one in results) else 1
+
+
+def _planted(seed: int) -> int:
+    """Three kills of each faulty broker; 1 when a fault is not found."""
+    missed = 0
+    for fault in Fault:
+        result = Round(seed, 3, module="tests.storage.planted", environment={VARIABLE: fault.name}).run()
+        found = sorted({anomaly.analysis.value for anomaly in result.anomalies})
+        refused = ["the broker does not start, and says why"] if result.refused else []
+        missed += not found and not refused
+        _tell(f"{fault.value}: {', '.join(found + refused) or 'NOT FOUND'}")
+        for failure in result.failures[:1] if not found and not refused else []:
+            _tell(f"  {failure[-300:]}")
+    return 1 if missed else 0
 
 
 def _tell(line: str) -> None:
