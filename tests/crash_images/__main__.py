@@ -20,6 +20,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.crash_images", description=__doc__)
     parser.add_argument("--images", type=int, default=50, help="in all (default 50)")
     parser.add_argument("--per-run", type=int, default=50, help="of one traced run (default 50)")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no further run after so long")
     parser.add_argument("--seconds", type=float, default=3, help="of each life of the broker in a run (default 3)")
     parser.add_argument("--lives", type=int, default=3, help="of the broker in a run (default 3)")
     parser.add_argument("--seed", type=int, default=1, help="of the first run (default 1)")
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     kinds = [kind for kind in Kind if options.kind is None or kind.name in options.kind]
     began, results, seed = time.monotonic(), list[ImageResult](), options.seed
-    while len(results) < options.images:
+    while len(results) < options.images and time.monotonic() - began < options.minutes * 60:
         results += _run(options, seed, kinds, min(options.per_run, options.images - len(results)))
         seed += 1
     lines = markdown(results, time.monotonic() - began)

@@ -93,9 +93,11 @@ class Drain:
             if got is None:  # retention moved the start
                 records = []
                 continue
+            if got.records:
+                deadline = time.monotonic() + self._patience_s
             records += got.records
             start, end = got.start, got.end
-            if time.monotonic() > deadline:
+            if reader.positions[place] < end and time.monotonic() > deadline:
                 self._refused(f"{place}: stable up to {got.stable} of {end}, an open transaction hangs")
                 return
         self._scene.recorder.ok(_NAME, invoked, Drained(place, min(start, first), end, tuple(records)))

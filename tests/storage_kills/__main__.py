@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.storage_kills", description=__doc__)
     parser.add_argument("--kills", type=int, default=50, help="in all (default 50)")
     parser.add_argument("--per-round", type=int, default=25, help="of one data folder (default 25)")
+    parser.add_argument("--minutes", type=float, default=1e9, help="begin no further round after so long")
     parser.add_argument("--seed", type=int, default=1, help="of the first round; each has the next (default 1)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where folders of failed rounds are copied to")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON, too")
@@ -28,8 +30,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.planted:
         return _planted(options.seed)
     results: list[RoundResult] = []
-    left = options.kills
-    while left > 0:
+    began, left = time.monotonic(), options.kills
+    while left > 0 and time.monotonic() - began < options.minutes * 60:
         seed = options.seed + len(results)
         result = Round(seed, min(left, options.per_round), tell=_tell, keep=options.keep).run()
         results.append(result)
