@@ -7,7 +7,7 @@ import time
 from typing import Final
 
 from tests.history.operations import Ack, AckType, Drained, Place, Record, Refused, ShareDrained
-from tests.storage.fetching import EARLIEST, Reader
+from tests.storage.fetching import EARLIEST, LATEST, Read, Reader
 from tests.storage.links import Unreadable
 from tests.storage.looking import Looker
 from tests.storage.members import ShareMember
@@ -27,13 +27,18 @@ _NAME: Final = "drain"
 
 
 class Drain:
-    """`settled`: no locks are held, so that share groups need not be waited for. `patience_s`: for transactions."""
+    """`settled`: no locks are held, so that share groups need not be waited for.
 
-    def __init__(self, scene: Scene, *, settled: bool, patience_s: float = 20.0) -> None:
+    `damaged`: what was not synced may be gone, so logs are read over what cannot be read, and over transactions whose
+    end is not known any more.
+    """
+
+    def __init__(self, scene: Scene, *, settled: bool, damaged: bool = False) -> None:
         scene.stop = threading.Event()
         self._scene = scene
         self._settled = settled
-        self._patience_s = patience_s
+        self._damaged = damaged
+        self._patience_s = 0.3 if damaged else 20.0
         self._link = scene.link(_NAME)
         self._looker = Looker(scene, self._link, _NAME)
 
@@ -74,33 +79,43 @@ class Drain:
             time.sleep(0.02)
 
     def _log(self, place: Place) -> None:
-        reader = Reader(self._scene, self._link, self._scene.rng(_NAME), read_committed=True)
+        reader = Reader(self._scene, self._link, self._scene.rng(_NAME), read_committed=not self._damaged)
         invoked = self._scene.recorder.now()
-        first = reader.offset(place, EARLIEST)
-        if first is None:
-            self._refused(f"{place} has no start")
+        start, end = reader.offset(place, EARLIEST), reader.offset(place, LATEST)
+        if start is None or end is None:
+            self._refused(f"{place} has no start or no end")
             return
-        deadline = time.monotonic() + self._patience_s
+        reader.positions[place], end = start, max(end, start + 1)
         records: list[Record] = []
-        start, end = first, first + 1
-        reader.positions[place] = first
-        while reader.positions.get(place, -1) < end:
-            try:
-                got = reader.read(place, 1 << 20)
-            except Unreadable as error:
-                self._refused(str(error))
-                return
-            if got is None:  # retention moved the start
-                records = []
+        deadline = time.monotonic() + self._patience_s
+        while (position := reader.positions.get(place, -1)) < end:
+            got = self._read(reader, place)
+            if got is None:
+                if not self._damaged:
+                    return
+                reader.positions[place] = position + 1
                 continue
+            records += got.records
+            start, end = max(start, got.start), got.end
             if got.records:
                 deadline = time.monotonic() + self._patience_s
-            records += got.records
-            start, end = got.start, got.end
-            if reader.positions[place] < end and time.monotonic() > deadline:
+            elif time.monotonic() > deadline and reader.positions[place] < end:
                 self._refused(f"{place}: stable up to {got.stable} of {end}, an open transaction hangs")
                 return
-        self._scene.recorder.ok(_NAME, invoked, Drained(place, min(start, first), end, tuple(records)))
+        self._scene.recorder.ok(_NAME, invoked, Drained(place, start, end, tuple(records)))
+
+    def _read(self, reader: Reader, place: Place) -> Read | None:
+        """The next records; None where they cannot be read, which is noted."""
+        try:
+            got = reader.read(place, 1 << 20)
+        except Unreadable as error:
+            self._refused(str(error))
+            return None
+        if got is None:  # retention moved the start
+            first = reader.offset(place, EARLIEST)
+            reader.positions[place] = 0 if first is None else first
+            got = Read([], reader.positions[place], reader.positions[place] + 1, 0)
+        return got
 
     def _group(self, group: str) -> None:
         """Accept everything that the group is still handed."""

@@ -235,7 +235,7 @@ class Images:
         try:
             found = Looker(scene, link, "look").topic_ids()
             scene.ids = {plan.name: found[plan.name] for plan in PLANS if plan.name in found}
-            Drain(scene, settled=True, patience_s=20.0 if promise is None else 0.3).all()
+            Drain(scene, settled=True, damaged=promise is not None).all()
         except (Cut, Stopped, KeyError) as error:
             result.refused = f"the broker went away while it was drained: {error!r}\n{node.log_tail()}"
         finally:
