@@ -15,6 +15,7 @@ from shareq.broker.environment import Environment
 from shareq.broker.log.checkpoints import format_epochs, format_partition_metadata
 from shareq.broker.log.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
 from shareq.broker.log.index import SegmentMap
+from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX, format_checksums
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segment import INDEX_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX, file_name
@@ -26,6 +27,7 @@ from shareq.broker.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE, tombstone
 from shareq.protocol.records.batch import RecordData, build_batch, read_header
+from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.control import build_end_transaction_marker
 from tests.support.log_world import read_all
 from tests.support.mem_fs import MemFs
@@ -129,6 +131,11 @@ class FolderOnDisk:
             aborted = producers.aborted.ending_in(base, end)
             if aborted:
                 self.write(f"{name}/{file_name(base, TXN_INDEX_SUFFIX)}", entries_to_bytes(aborted))
+            checksums = {
+                suffix: crc32c(self.content(f"{name}/{file_name(base, suffix)}"))
+                for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, *([TXN_INDEX_SUFFIX] if aborted else []))
+            }
+            self.write(f"{name}/{file_name(base, CHECKSUMS_SUFFIX)}", format_checksums(checksums))
             self.write(f"{name}/{file_name(end, SNAPSHOT_SUFFIX)}", producers.to_snapshot())
 
     def start(self) -> int:

@@ -15,16 +15,8 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from shareq.broker.log.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE, SWAP_SUFFIX
-from shareq.broker.log.segment import (
-    INDEX_SUFFIX,
-    LOG_SUFFIX,
-    SNAPSHOT_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    BatchWalk,
-    offset_of_file,
-)
-from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX
+from shareq.broker.log.files import INDEX_SUFFIXES, LEADER_EPOCH_FILE, PARTITION_METADATA_FILE, SWAP_SUFFIX
+from shareq.broker.log.segment import LOG_SUFFIX, SNAPSHOT_SUFFIX, BatchWalk, offset_of_file
 from shareq.broker.maintenance.backup.moment import Sight
 from shareq.broker.topic_names import INTERNAL_TOPICS
 
@@ -34,7 +26,7 @@ _PARTITION_FOLDER: Final = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})")
 _FRESH_NS: Final = 100_000_000  # a folder changed within it may change again without another time of change
 _HOLD_ATTEMPTS: Final = 20
 _NO_SEGMENT: Final = -1
-_SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+_SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, *INDEX_SUFFIXES)
 _OPEN_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 
 

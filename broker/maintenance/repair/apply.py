@@ -20,7 +20,8 @@ from shareq.broker.data_folder.marker import MARKER_FILE, parse_marker
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
 from shareq.broker.environment import Fs
 from shareq.broker.log.checkpoints import format_partition_metadata
-from shareq.broker.log.files import PARTITION_METADATA_FILE
+from shareq.broker.log.files import INDEX_SUFFIXES, PARTITION_METADATA_FILE
+from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX
 from shareq.broker.log.segment import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.repair.segments import Change, rewrite_segment, write_new
@@ -127,8 +128,10 @@ class Repair:
     def _change_file(self, change: MissingOffsets | RewriteFile | RemoveFile) -> None:
         match change:
             case RemoveFile(path):
+                self._forget_checksums(path)
                 self._remove(path)
             case RewriteFile(path, content, private):
+                self._forget_checksums(path)
                 self._copies.keep(path, private=private)
                 self._fs.write_atomic(self._path(path), content, sync=True, private=private)
             case MissingOffsets(path, first_offset, next_offset):
@@ -139,9 +142,15 @@ class Repair:
         self._copies.keep(path)
         if any(not isinstance(change, HealHeader) for change in changes):
             stem = path.removesuffix(".log")
-            for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):  # positions move
+            for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, CHECKSUMS_SUFFIX):  # positions move
                 self._remove(stem + suffix)
         rewrite_segment(self._fs, self._path(path), changes)
+
+    def _forget_checksums(self, path: str) -> None:
+        """Before an index file changes; a start believes it without."""
+        stem, dot, suffix = path.rpartition(".")
+        if dot + suffix in INDEX_SUFFIXES:
+            self._remove(stem + CHECKSUMS_SUFFIX)
 
     def _remove(self, path: str) -> None:
         if self._fs.is_file(self._path(path)):

@@ -10,7 +10,14 @@ from typing import Final
 from shareq.broker.environment import Fs
 from shareq.broker.log.checkpoints import format_epochs, parse_epochs
 from shareq.broker.log.damage import DamagedRange
-from shareq.broker.log.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE, TEMPORARY_SUFFIX, TRANSIENT_SUFFIXES
+from shareq.broker.log.files import (
+    INDEX_SUFFIXES,
+    LEADER_EPOCH_FILE,
+    PARTITION_METADATA_FILE,
+    TEMPORARY_SUFFIX,
+    TRANSIENT_SUFFIXES,
+)
+from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX, parse_checksums
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segment import (
     INDEX_SUFFIX,
@@ -42,6 +49,7 @@ from shareq.broker.maintenance.verify.indexes import (
 from shareq.broker.maintenance.verify.internal_records import SERDES, unreadable_records
 from shareq.broker.maintenance.verify.segments import SegmentFacts, check_segment, healed_header
 from shareq.protocol.records.batch import BatchHeader
+from shareq.protocol.records.checksum import crc32c
 
 __all__ = ["SKIP_DAMAGE", "LogExpectation", "LogFacts", "check_log"]
 
@@ -284,6 +292,30 @@ class _LogCheck:
                 )
         if not damaged:
             self._check_txn_index(base, end, first)
+        self._check_checksums(base, end, first)
+
+    def _check_checksums(self, base: int, end: int, first: int) -> None:
+        """The index files against the checksums beside them."""
+        if file_name(base, CHECKSUMS_SUFFIX) not in self._names:
+            return
+        path = self._path(base, CHECKSUMS_SUFFIX)
+        try:
+            checksums = parse_checksums(self._fs.read_bytes(f"{self._folder}/{file_name(base, CHECKSUMS_SUFFIX)}"))
+        except ValueError as error:
+            consequence = "a start believes the index files without it"
+            self._report.add(Finding(path, str(error), consequence, remedy=RemoveFile(path)))
+            return
+        told = {finding.path for finding in self._report.findings}
+        for suffix, crc in checksums.items():
+            name = file_name(base, suffix)
+            content = self._fs.read_bytes(f"{self._folder}/{name}") if name in self._names else None
+            if (content is None or crc32c(content) != crc) and f"{self._name}/{name}" not in told:
+                problem = "it is missing" if content is None else "its checksum does not match"
+                remedy: RemoveFile | RewriteFile = RemoveFile(f"{self._name}/{name}")
+                if suffix == TXN_INDEX_SUFFIX:
+                    remedy = RewriteFile(f"{self._name}/{name}", self._txn_index(base, end, first, content or b""))
+                consequence = "a start makes it anew from the log"
+                self._report.add(Finding(f"{self._name}/{name}", problem, consequence, remedy=remedy))
 
     def _check_txn_index(self, base: int, end: int, first: int) -> None:
         """Against the aborted transactions of the log; a sealed segment that has some needs the file."""
@@ -296,12 +328,17 @@ class _LogCheck:
         problem = txn_index_problem(data, base, end, first, found, gaps=self._expected.gaps)
         if not problem:
             return
-        older = [entry for entry in entries_from_bytes(data, base, end) or () if entry.first_offset < first]
-        content = entries_to_bytes(sorted({*older, *found}, key=lambda entry: entry.last_offset))
+        content = self._txn_index(base, end, first, data)
         consequence = "records of aborted transactions could be read as committed, or the other way round"
         self._report.add(
             Finding(path, problem if is_there else "it is missing", consequence, remedy=RewriteFile(path, content))
         )
+
+    def _txn_index(self, base: int, end: int, first: int, data: bytes) -> bytes:
+        """What the file must be: the log's aborted transactions, and those of before the log's begin that it has."""
+        found = self._producers.aborted.ending_in(base, end)
+        older = [entry for entry in entries_from_bytes(data, base, end) or () if entry.first_offset < first]
+        return entries_to_bytes(sorted({*older, *found}, key=lambda entry: entry.last_offset))
 
     def _check_derived(self, path: str, problem_in: Callable[[bytes], str], consequence: str) -> None:
         problem = problem_in(self._fs.read_bytes(f"{self._folder.removesuffix(self._name)}{path}"))
@@ -310,7 +347,7 @@ class _LogCheck:
 
     def _check_orphans(self, bases: Sequence[int]) -> None:
         """Index files without their segment. Where old segments are deleted, a kill leaves them; else it is lost."""
-        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+        for suffix in INDEX_SUFFIXES:
             for each in self._names:
                 base = offset_of_file(each, suffix)
                 if base is None or base in bases:

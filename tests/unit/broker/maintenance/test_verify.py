@@ -153,7 +153,8 @@ def test_a_lost_database_is_rebuilt() -> None:
     assert sorted(folder.db.load().topics) == ["__share_group_state", "orders", "payments"]
 
 
-CHECKED = (".log", ".index", ".timeindex", ".snapshot", "shareq.data", "metadata.journal", "partition.metadata")
+INDEXES = (".index", ".timeindex", ".txnindex", ".checksums")
+CHECKED = (".log", *INDEXES, ".snapshot", "shareq.data", "metadata.journal", "partition.metadata")
 
 
 def flips(folder: FolderOnDisk, suffixes: Iterable[str]) -> list[tuple[str, int]]:
