@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.config_service import BROKER, TOPIC, ConfigService
+from shareq.broker.disk.guarded_db import GuardedMetaDb
+from shareq.broker.disk.reserved_fs import ReservedFs
+from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.dispatch import Dispatcher
 from shareq.broker.endpoint import Endpoint, advertised_endpoints
 from shareq.broker.environment import Environment
@@ -43,6 +47,7 @@ class Broker:
     Attributes are the services that handlers use. Everything runs on the thread that runs `env.clock`. `release_lock`
     is the data folder's lock if the caller has taken it already; without it `start` does. `persister` keeps the state
     of share partitions; without it the share coordinator of this broker does. `cluster_id` is what a new cluster gets.
+    `disk` watches the data folder's file system; without it the broker makes its own.
     """
 
     def __init__(
@@ -56,7 +61,11 @@ class Broker:
         release_lock: Callable[[], None] | None = None,
         persister: Persister | None = None,
         cluster_id: str | None = None,
+        disk: DiskWatch | None = None,
     ) -> None:
+        self.disk = disk or DiskWatch(env.clock, env.fs, config.data_dir, config.disk_settings)
+        env = replace(env, fs=ReservedFs(env.fs, config.data_dir, self.disk.reserve))
+        meta_db = GuardedMetaDb(meta_db, self.disk.reserve, lambda: self.disk.state)
         self.env = env
         self.config = config
         self.endpoints = dict(endpoints) if endpoints is not None else advertised_endpoints(config, {})
@@ -75,6 +84,7 @@ class Broker:
             cleaner_rule_for=cleaner_rule_for,
             coordinator_topics=INTERNAL_TOPICS,
             release_lock=release_lock,
+            disk=self.disk,
         )
         self.producer_ids = ProducerIds(self.metadata)
         self.fetch_sessions = FetchSessions(
@@ -110,6 +120,7 @@ class Broker:
         if self.metadata.topic(TRANSACTION_STATE) is not None:
             self.transaction_coordinator.partitions.load()
             self.transaction_coordinator.resume()
+        self.disk.start()
 
     def _make_authorizer(self) -> Authorizer | None:
         """Who may do what, by the ACLs in the metadata. None where everybody may do everything."""
@@ -215,6 +226,7 @@ class Broker:
 
     def close(self, *, clean: bool = True) -> None:
         """Write everything out and close the files; unless `clean`, close them as they are."""
+        self.disk.close(stopping=clean)
         if "share_partitions" in self.__dict__:
             self.share_partitions.close()
         if "transaction_coordinator" in self.__dict__:

@@ -109,6 +109,12 @@ class Fs(Protocol):
     def sync_dir(self, path: str) -> None:
         """Make creations, renames and removals inside the folder durable."""
 
+    def allocate(self, path: str, size: int) -> None:
+        """Have a file, made if absent, of at least `size` bytes whose blocks are its own from now on; not durably.
+
+        Its content means nothing. After an OSError it is as long as before.
+        """
+
     def disk_space(self, path: str) -> DiskSpace:
         """Of the file system that holds a file or folder."""
 

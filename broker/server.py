@@ -28,6 +28,8 @@ from shareq.broker.config.config_def import ConfigError
 from shareq.broker.connection import Listener, ListenerLimits
 from shareq.broker.data_folder.opening import DataFolderError, open_data_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
+from shareq.broker.disk.reserved_fs import ReservedFs
+from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.endpoint import advertised_endpoints
 from shareq.broker.environment import Environment
 from shareq.broker.frame_queue import Connection, ConnectionLimits
@@ -197,8 +199,12 @@ class Server:
         endpoints = advertised_endpoints(self._config, ports)
         with ExitStack() as undo:
             try:
+                disk = DiskWatch(env.clock, fs, data_dir, self._config.disk_settings)
+                over = ReservedFs(fs, data_dir, disk.reserve)
                 database = SqliteRecord(f"{data_dir}/{META_DB_FILE}", env.random_uuid().hex()[:8])
-                folder = open_data_folder(fs, data_dir, database, lambda: uuid_to_text(env.random_uuid()))
+                folder = open_data_folder(
+                    over, data_dir, database, lambda: uuid_to_text(env.random_uuid()), disk.make_room_to_start
+                )
                 undo.callback(folder.release_lock)
                 undo.callback(folder.meta_db.close)
                 broker = Broker(
@@ -209,6 +215,7 @@ class Server:
                     features=self._features,
                     release_lock=folder.release_lock,
                     cluster_id=folder.cluster_id,
+                    disk=disk,
                 )
                 undo.pop_all()
                 undo.callback(broker.close, clean=False)

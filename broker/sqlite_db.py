@@ -13,6 +13,7 @@ Tables (the format version is kept in `meta` under `format.version`; version 1 h
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -67,6 +68,8 @@ _TOPIC_COLUMNS: Final = "name, topic_id, partitions, internal"
 _DROPPED: Final = f"SELECT {_TOPIC_COLUMNS} FROM topics WHERE name = ?"
 _ACL_COLUMNS: Final = "kind, name, pattern, principal, host, operation, permission"
 _SCRAM_COLUMNS: Final = "name, mechanism, salt, stored_key, server_key, iterations"
+
+_NO_ROOM: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
 _Statement = tuple[str, tuple[object, ...]]
 
@@ -163,7 +166,10 @@ class SqliteMetaDb:
         return state
 
     def _failure(self, verb: str, error: Exception) -> OSError:
-        return OSError(f"metadata database {self._path} could not be {verb}: {error}")
+        failure = OSError(f"metadata database {self._path} could not be {verb}: {error}")
+        if getattr(error, "sqlite_errorcode", None) in _NO_ROOM:
+            failure.errno = errno.ENOSPC  # for who may be able to make room; the sentence stays as it is
+        return failure
 
 
 def _topic(name: str, topic_id: bytes, partitions: int, internal: int) -> TopicRow:

@@ -14,6 +14,7 @@ from shareq.broker.config.broker_keys import BROKER_KEYS
 from shareq.broker.config.config_def import ConfigError, ConfigKey, ConfigValue, format_value, int_value
 from shareq.broker.config.listener_security import is_listener_property, listener_security
 from shareq.broker.config.listeners import Listener, parse_listeners
+from shareq.broker.disk.policy import DiskSettings
 from shareq.broker.security.names import parse_principal
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
@@ -194,6 +195,9 @@ class BrokerConfig:
     transaction_partition_verification_enable: bool
     producer_id_expiration_ms: int
     producer_id_expiration_check_interval_ms: int
+    shareq_disk_warn_bytes: int
+    shareq_disk_refuse_bytes: int
+    shareq_disk_reserve_bytes: int
 
     def __init__(
         self,
@@ -265,6 +269,11 @@ class BrokerConfig:
         """`flush.ms` of a topic without its own."""
         millis = self.log_flush_interval_ms
         return millis if millis is not None else self.log_flush_scheduler_interval_ms
+
+    @property
+    def disk_settings(self) -> DiskSettings:
+        """What is kept back on the data folder's file system."""
+        return DiskSettings(self.shareq_disk_warn_bytes, self.shareq_disk_refuse_bytes, self.shareq_disk_reserve_bytes)
 
     @property
     def requested_features(self) -> dict[str, int]:

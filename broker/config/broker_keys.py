@@ -17,6 +17,7 @@ from shareq.broker.config.share_keys import SHARE_KEYS
 _DYNAMIC: Final = UpdateMode.CLUSTER_WIDE
 _HOUR_MS: Final = 3_600_000
 _DAY_MS: Final = 24 * _HOUR_MS
+_GIB: Final = 1024**3
 _DOUBLE_TOP: Final = 1.7976931348623157e308  # Java's Double.MAX_VALUE
 
 COMPRESSION_TYPES: Final = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
@@ -427,6 +428,42 @@ _TRANSACTION_KEYS: Final = (
     ),
 )
 
+# Apache Kafka has none of these: a full disk ends it.
+_DISK_KEYS: Final = (
+    ConfigKey(
+        "shareq.disk.warn.bytes",
+        Type.LONG,
+        4 * _GIB,
+        _NON_NEGATIVE,
+        "A warning is logged when the data folder's file system has less left; never more than a tenth of it.",
+    ),
+    ConfigKey(
+        "shareq.disk.refuse.bytes",
+        Type.LONG,
+        _GIB // 4,
+        _NON_NEGATIVE,
+        "Records of clients and new topics are refused when less is left; never more than a twentieth of the file "
+        "system. Below a quarter of it only acknowledgements, offset commits and deletions are taken.",
+    ),
+    ConfigKey(
+        "shareq.disk.reserve.bytes",
+        Type.LONG,
+        _GIB // 32,
+        _NON_NEGATIVE,
+        "Blocks kept back in the file `reserve`, with which a full disk is made free again; never more than a fiftieth "
+        "of the file system. 0: none.",
+    ),
+)
+
 BROKER_KEYS: Final = ConfigDef(
-    (*_SERVER_KEYS, *_TOPIC_KEYS, *_LOG_KEYS, *_OFFSETS_KEYS, *_GROUP_KEYS, *SHARE_KEYS, *_TRANSACTION_KEYS)
+    (
+        *_SERVER_KEYS,
+        *_TOPIC_KEYS,
+        *_LOG_KEYS,
+        *_OFFSETS_KEYS,
+        *_GROUP_KEYS,
+        *SHARE_KEYS,
+        *_TRANSACTION_KEYS,
+        *_DISK_KEYS,
+    )
 )

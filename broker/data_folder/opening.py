@@ -39,14 +39,24 @@ class DataFolder(NamedTuple):
     release_lock: Callable[[], None]
 
 
-def open_data_folder(fs: Fs, data_dir: str, database: FirstRecord, new_cluster_id: Callable[[], str]) -> DataFolder:
-    """Open the folder, made if it is absent. DataFolderError, DataFolderInUseError, OSError: then nothing is open."""
+def open_data_folder(
+    fs: Fs,
+    data_dir: str,
+    database: FirstRecord,
+    new_cluster_id: Callable[[], str],
+    make_room: Callable[[], None] = lambda: None,
+) -> DataFolder:
+    """Open the folder, made if it is absent. DataFolderError, DataFolderInUseError, OSError: then nothing is open.
+
+    `make_room` is called when the folder is ours and before anything is written, for a disk that is full.
+    """
     look_at_folder(fs, data_dir)  # before there is even a lock in it
     with ExitStack() as undo:
         release_lock = lock_data_folder(fs, data_dir)
         undo.callback(release_lock)
         undo.callback(database.close)
         occupant = look_at_folder(fs, data_dir)
+        make_room()
         marker = occupant.marker
         if occupant.fresh:
             marker = Marker(new_cluster_id(), used=False)

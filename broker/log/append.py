@@ -45,6 +45,13 @@ class LogHost(Protocol):
 
     fs: Fs
     pool: FilePool
+    full: bool  # clients' records may be refused
+
+    def client_refusal(self) -> ErrorCode:
+        """Why records of clients are not taken, asked while `full`; NONE if they are."""
+
+    def write_failed(self, error: OSError) -> None:
+        """A log's records could not be written."""
 
     def flush_soon(self, log: PartitionLog) -> None:
         """`log` has something to write: flush it in the next tick."""

@@ -19,6 +19,8 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.disk.policy import DiskState
+from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.environment import Environment, Fs, TimerHandle
 from shareq.broker.log.checkpoints import format_offsets, parse_offsets
 from shareq.broker.log.cleaner.schedule import CHECKPOINT_FILE as CLEANER_FILE
@@ -69,7 +71,7 @@ class LogManager:
     `settings_for` gives a topic's effective settings; call `reload_settings` when they changed. `flush_every_message`
     says whether an append counts only once it is on stable storage (`log.flush.interval.messages=1`). `release_lock`
     hands over the folder's lock; without it `open_all` takes the lock. `cleaner_settings`, `cleaner_rule_for` and
-    `coordinator_topics` are what `LogCleaner` asks for.
+    `coordinator_topics` are what `LogCleaner` asks for. `disk` tells when records of clients are to be refused.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class LogManager:
         cleaner_rule_for: Callable[[str], Rule] = latest_value_rule,
         coordinator_topics: Collection[str] = (),
         release_lock: Callable[[], None] | None = None,
+        disk: DiskWatch | None = None,
     ) -> None:
         self._env = env
         self.fs: Fs = env.fs
@@ -107,6 +110,10 @@ class LogManager:
         self._producer_timer: TimerHandle | None = None
         self._behind = False  # checkpoints on disk may still tell of a topic that is deleted
         self._release_lock = release_lock
+        self._disk = disk
+        self.full = False  # clients' records may be refused
+        if disk is not None:
+            disk.on_change = self._disk_changed
         self.cleaner = LogCleaner(
             env, self, cleaner_settings, rule_for=cleaner_rule_for, coordinator_topics=coordinator_topics
         )
@@ -272,6 +279,8 @@ class LogManager:
 
     def flush_soon(self, log: PartitionLog) -> None:
         """A log has something to write: flush in the next tick."""
+        if self._disk is not None:
+            self._disk.writing()
         self._flusher.add(log)
 
     def flush(self) -> None:
@@ -293,6 +302,24 @@ class LogManager:
     def syncs_every_flush(self, settings: LogSettings) -> bool:
         """Whether appends of a log with these settings count only once they are on stable storage."""
         return settings.flush_messages == 1 or self._flush_every_message()
+
+    # A disk that fills up.
+
+    def _disk_changed(self) -> None:
+        assert self._disk is not None
+        was_full, self.full = self.full, self._disk.state >= DiskState.FULL
+        if self.full and not was_full and self._retention_timer is not None:
+            self._env.clock.call_soon(self.apply_retention)  # what may go makes room
+
+    def client_refusal(self) -> ErrorCode:
+        """KAFKA_STORAGE_ERROR, on which clients try again later, while the disk has no room for their records."""
+        refused = self._disk is not None and self._disk.refuses_clients()
+        return ErrorCode.KAFKA_STORAGE_ERROR if refused else ErrorCode.NONE
+
+    def write_failed(self, error: OSError) -> None:
+        """A log's records could not be written: find out whether more may be taken."""
+        if self._disk is not None:
+            self._disk.write_failed(error)
 
     # Segments that are sealed, and what is known to be on stable storage.
 
@@ -382,6 +409,8 @@ class LogManager:
     def _on_retention_timer(self) -> None:
         self._schedule_retention()
         self.apply_retention()
+        if self._disk is not None:
+            self._disk.writing()  # others may have filled the disk meanwhile
 
     def _schedule_producer_check(self) -> None:
         clock = self._env.clock

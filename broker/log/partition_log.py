@@ -227,6 +227,8 @@ class PartitionLog:
         if self._refusal:
             return self._refusal
         is_client = origin is Origin.CLIENT
+        if self._host.full and is_client and (refusal := self._host.client_refusal()):
+            return refusal
         admitted = self._admission.check(batch, now_wall_ms) if is_client else (batch, own_header(batch))
         if isinstance(admitted, ErrorCode):
             return admitted
@@ -435,6 +437,7 @@ class PartitionLog:
         self._position = active.size
         self._map.reset(self._mark, self._written_end)
         self.producers.roll_back(self._written_end)
+        self._host.write_failed(error)
         try:
             active.cut_back()
         except OSError as cut_error:

@@ -55,6 +55,30 @@ _BROKER: Final = (
         "Bytes of answers in memory that clients do not take.",
         attrgetter("held_bytes"),
     ),
+    single(
+        GAUGE,
+        "shareq_disk_total_bytes",
+        "Size of the data folder's file system.",
+        attrgetter("disk_total_bytes"),
+    ),
+    single(
+        GAUGE,
+        "shareq_disk_usable_bytes",
+        "What the broker may still write to the data folder's file system, the reserve apart.",
+        attrgetter("disk_usable_bytes"),
+    ),
+    single(
+        GAUGE,
+        "shareq_disk_state",
+        "0: room, 1: little room, 2: records of clients are refused, 3: all but acknowledgements and deletions is.",
+        attrgetter("disk_state"),
+    ),
+    single(
+        GAUGE,
+        "shareq_disk_reserve_bytes",
+        "Blocks kept back for a full disk.",
+        attrgetter("disk_reserve_bytes"),
+    ),
     *for_each(
         "listeners",
         ("listener",),

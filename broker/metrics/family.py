@@ -49,9 +49,14 @@ class Family(NamedTuple):
     samples: Callable[[Snapshot], Samples]
 
 
-def single(kind: Kind, name: str, text: str, value: Callable[[Snapshot], Value]) -> Family:
-    """A metric without labels."""
-    return Family(kind, name, (), text, lambda snapshot: [((), value(snapshot))])
+def single(kind: Kind, name: str, text: str, value: Callable[[Snapshot], Value | None]) -> Family:
+    """A metric without labels; without a sample while the value is None."""
+
+    def samples(snapshot: Snapshot) -> list[tuple[tuple[str, ...], Value]]:
+        sample = value(snapshot)
+        return [] if sample is None else [((), sample)]
+
+    return Family(kind, name, (), text, samples)
 
 
 def for_each(

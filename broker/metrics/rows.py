@@ -172,6 +172,10 @@ class Snapshot:
     version: str = __version__
     uptime_ns: int = 0
     held_bytes: int = 0
+    disk_total_bytes: int | None = None
+    disk_usable_bytes: int | None = None
+    disk_state: int = 0
+    disk_reserve_bytes: int = 0
     offline_logs: int = 0
     producer_ids: int = 0
     late_logs: int = 0

@@ -42,6 +42,10 @@ def take(into: Snapshot, broker: Broker, listeners: Sequence[Listener], started_
     """Fill the snapshot. Other things may be done on the loop at each pause. `started_ns`: of the clock's `now_ns`."""
     into.uptime_ns = broker.env.clock.now_ns() - started_ns
     into.held_bytes = broker.reply_room.held
+    space = broker.disk.space()
+    if space is not None:
+        into.disk_total_bytes, into.disk_usable_bytes = space
+    into.disk_state, into.disk_reserve_bytes = broker.disk.state, broker.disk.reserve.size
     into.listeners = [
         ListenerRow(each.name, len(each), each.accepted, each.refused, each.bytes_in, each.bytes_out)
         for each in listeners

@@ -58,7 +58,7 @@ class MemFile:
         return self._inode
 
     def size(self) -> int:
-        return len(self.inode.content)
+        return len(self.inode.content) + self.inode.hollow
 
     def append(self, buffers: Sequence[Buffer]) -> None:
         data = b"".join(buffers)
@@ -74,7 +74,10 @@ class MemFile:
     def truncate(self, size: int) -> None:
         inode = self.inode
         self._fs.step("truncate", self._path)
-        self._fs.freed(len(inode.content) - size)
+        self._fs.freed(len(inode.content) + inode.hollow - size)
+        if inode.hollow:
+            inode.hollow = max(size - len(inode.content), 0)
+            size -= inode.hollow
         inode.truncate(size)
 
     def sync(self) -> None:
@@ -262,10 +265,19 @@ class MemFs:
         inode = Inode(self.page_bytes)
         self.step("create", f"{path}.tmp")
         folder.change(**{temporary: inode})
-        self.write(f"{path}.tmp", data, inode)
+        try:
+            self.write(f"{path}.tmp", data, inode)
+        except OSError:
+            if self.space_left is not None:
+                self.freed(len(inode.content))
+                folder.change(**{temporary: None})
+            raise
         if sync:
             self.sync(f"{path}.tmp", inode, len(inode.content))
         self.step("rename", path)
+        replaced = folder.entries.get(name)
+        if isinstance(replaced, Inode):
+            self.freed(len(replaced.content))
         folder.change(**{temporary: None, name: inode})
         if sync:
             self._sync_folder(path, folder)
@@ -321,7 +333,7 @@ class MemFs:
         folder, name = self._parent(path)
         inode = self._inode(path)
         self.step("remove", path)
-        self.freed(len(inode.content))
+        self.freed(len(inode.content) + inode.hollow)
         folder.change(**{name: None})
 
     def remove_dir(self, path: str) -> None:
@@ -341,6 +353,17 @@ class MemFs:
         self.step("sync_dir", path)
         if self.sync_lies is None or not self.sync_lies(path):
             folder.synced(folder.changes if changes is None else changes)
+
+    def allocate(self, path: str, size: int) -> None:
+        file = self.open(path, create=True)
+        inode, more = file.inode, size - file.size()
+        file.close()
+        self.step("allocate", path)
+        if self.space_left is not None:
+            if more > self.space_left:
+                raise OSError(errno.ENOSPC, "no space left on device", path)
+            self.space_left -= max(more, 0)
+        inode.hollow += max(more, 0)
 
     def disk_space(self, path: str) -> DiskSpace:
         self.check_read(path)

@@ -21,14 +21,16 @@ class Inode:
 
     `content` is what is read of it. Its first `durable_size` bytes are on stable storage; `ghost` is what is there
     instead if synced bytes were truncated away since. `dropped` bytes can be read and will not survive: the sync that
-    should have written them failed, and nobody tries again. `unreadable` ranges give an error.
+    should have written them failed, and nobody tries again. `unreadable` ranges give an error. `hollow` bytes behind the
+    content were allocated, and never written.
     """
 
-    __slots__ = ("content", "cuts", "dropped", "durable_size", "ghost", "page_bytes", "unreadable")
+    __slots__ = ("content", "cuts", "dropped", "durable_size", "ghost", "hollow", "page_bytes", "unreadable")
 
     def __init__(self, page_bytes: int = PAGE) -> None:
         self.page_bytes = page_bytes
         self.content = bytearray()
+        self.hollow = 0
         self.durable_size = 0
         self.ghost: bytes | None = None
         self.cuts = 0

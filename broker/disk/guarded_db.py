@@ -1,0 +1,46 @@
+"""The metadata database on a disk that fills up: what grows is refused first, and the rest may use the reserve."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Sequence
+
+from shareq.broker.disk.policy import DiskState, Use, admits, is_full
+from shareq.broker.disk.reserve import Reserve
+from shareq.broker.meta_db import DropTopic, MetaChange, MetaDb, MetaState, PutTopic
+
+__all__ = ["GuardedMetaDb"]
+
+
+class GuardedMetaDb:
+    """A `MetaDb` over another one. `state` is asked at each commit."""
+
+    def __init__(self, inner: MetaDb, reserve: Reserve, state: Callable[[], DiskState]) -> None:
+        self._inner = inner
+        self._reserve = reserve
+        self._state = state
+        self._partitions: dict[str, int] = {}
+
+    def load(self) -> MetaState:
+        state = self._inner.load()
+        self._partitions = {name: row.partitions for name, row in state.topics.items()}
+        return state
+
+    def commit(self, changes: Sequence[MetaChange]) -> None:
+        """As the database's; OSError, too, for changes that a full disk does not take."""
+        if not admits(self._state(), changes, partitions_of=self._partitions):
+            raise OSError(errno.ENOSPC, "the disk is nearly full, nothing new is taken")
+        try:
+            self._inner.commit(changes)
+        except OSError as error:
+            if not is_full(error) or not self._reserve.give_up(Use.MAKING_ROOM):
+                raise
+            self._inner.commit(changes)
+        for change in changes:
+            if isinstance(change, PutTopic):
+                self._partitions[change.topic.name] = change.topic.partitions
+            elif isinstance(change, DropTopic):
+                self._partitions.pop(change.name, None)
+
+    def close(self) -> None:
+        self._inner.close()

@@ -1,0 +1,92 @@
+"""Blocks of the file system that are kept back, to be given up when there are no others.
+
+    DATA/reserve    preallocated, its content means nothing; its size is all that counts
+
+It grows piece by piece, one in a call, so that no call takes long. What a full disk has taken is taken back when there
+is room.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from shareq.broker.disk.policy import Use
+from shareq.broker.environment import Fs
+
+__all__ = ["RESERVE_FILE", "Reserve"]
+
+logger = logging.getLogger(__name__)
+
+RESERVE_FILE: Final = "reserve"
+PIECE_BYTES: Final = 4 * 1024 * 1024
+
+
+class Reserve:
+    """The reserve of one data folder. `wanted` is what it should hold, in bytes; 0: what an earlier start has left."""
+
+    def __init__(self, fs: Fs, data_dir: str) -> None:
+        self._fs = fs
+        self._path = f"{data_dir}/{RESERVE_FILE}"
+        self._size: int | None = None  # not looked for yet
+        self.wanted = 0
+
+    @property
+    def size(self) -> int:
+        """What it holds, in bytes; 0 when the file cannot be opened."""
+        if self._size is None:
+            self._size = self._found()
+        return self._size
+
+    def _found(self) -> int:
+        try:
+            file = self._fs.open(self._path)
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            logger.warning("%s: cannot be used: %s", self._path, error)
+            return 0
+        size = file.size()
+        file.close()
+        return size
+
+    @property
+    def next_piece(self) -> int:
+        """How many bytes `take` would take; 0 when there is enough."""
+        return min(max(self.wanted - self.size, 0), PIECE_BYTES)
+
+    def take(self) -> None:
+        """Hold a piece more, or no more than is wanted. OSError when there is no room for it."""
+        piece = self.next_piece
+        if piece:
+            self._size = self.size + piece
+            self._fs.allocate(self._path, self._size)
+        elif self.size > self.wanted:
+            self._keep(self.wanted)
+
+    def give_up(self, use: Use) -> bool:
+        """Give up what that use may have; whether there is more room now. Never raises."""
+        kept = self._kept_from(use)
+        if kept >= self.size:
+            return False
+        before = self.size
+        try:
+            self._keep(kept)
+        except OSError as error:
+            logger.error("%s: not given up: %s", self._path, error)
+            return False
+        logger.warning("%s: the disk is full, %d of %d bytes given up", self._path, before - kept, before)
+        return True
+
+    def _kept_from(self, use: Use) -> int:
+        if use is Use.MAKING_ROOM:
+            return 0
+        return (self.wanted or self.size) // 2 if use is Use.COORDINATORS else self.size
+
+    def _keep(self, size: int) -> None:
+        file = self._fs.open(self._path)
+        try:
+            file.truncate(size)
+        finally:
+            file.close()
+        self._size = size

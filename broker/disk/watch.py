@@ -1,0 +1,168 @@
+"""Watches the room on the data folder's file system, and keeps the reserve.
+
+It looks a second after something was written, at each tick in which something is written once little more is left than
+can be written in a second, and every second while something is refused or missing. An idle broker with room has no
+timer for it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from shareq.broker.disk.policy import (
+    DiskLimits,
+    DiskSettings,
+    DiskState,
+    Use,
+    is_full,
+    limits_of,
+    next_state,
+    room_for_reserve,
+)
+from shareq.broker.disk.reserve import Reserve
+from shareq.broker.environment import Clock, DiskSpace, Fs, TimerHandle
+
+__all__ = ["DiskWatch"]
+
+logger = logging.getLogger(__name__)
+
+INTERVAL_MS: Final = 1000
+FIRST_LOOK_MS: Final = 2000  # after the start: first requests are soon there
+RETRY_MS: Final = 60_000  # to take a reserve that cannot be had
+WRITTEN_IN_A_SECOND: Final = 1024**3
+
+_EFFECT: Final = {
+    DiskState.OK: "everything is taken again",
+    DiskState.LOW: "Produce will be refused below %(full)d",
+    DiskState.FULL: "records of clients and new topics are refused, acknowledgements and deletions are not",
+    DiskState.CRITICAL: "only acknowledgements, offset commits, deletions and changes of properties are taken",
+}
+
+
+class DiskWatch:
+    """Owned by the broker. `state` as of the last look; `on_change` is called after it changed.
+
+    `reserve` is empty until the first look, two seconds after `start`.
+    """
+
+    def __init__(self, clock: Clock, fs: Fs, data_dir: str, settings: DiskSettings) -> None:
+        self._clock = clock
+        self._fs = fs
+        self._data_dir = data_dir
+        self._settings = settings
+        self._timer: TimerHandle | None = None
+        self._limits = DiskLimits(0, 0, 0, 0)
+        self._watchful = False  # a second's writing could fill the disk
+        self._unseen_until_ms = 0  # the system tells of room that writes do not get (a quota)
+        self._closed = False
+        self.reserve = Reserve(fs, data_dir)
+        self.state = DiskState.OK
+        self.on_change: Callable[[], None] = _nobody
+
+    def start(self) -> None:
+        """Look at the disk, and soon after see to the reserve."""
+        self.look()
+        self._arm(FIRST_LOOK_MS)
+
+    def make_room_to_start(self) -> None:
+        """Give up the reserve if a start could need it: on a full disk not even the metadata can be opened."""
+        space = self.space()
+        if space is not None:
+            limits = limits_of(self._settings, space.total_bytes)
+            if limits.state_of(space.usable_bytes) is DiskState.CRITICAL:
+                self.reserve.give_up(Use.MAKING_ROOM)
+
+    def close(self, *, stopping: bool) -> None:
+        """No call comes after this. `stopping`: what a clean stop writes may use the reserve."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if stopping:
+            self.look()
+            if self.state >= DiskState.FULL:
+                self.reserve.give_up(Use.MAKING_ROOM)
+
+    def space(self) -> DiskSpace | None:
+        """The file system's size and what is left, now; None when that is not known."""
+        try:
+            return self._fs.disk_space(self._data_dir)
+        except OSError as error:
+            logger.debug("%s: the room on its file system is not known: %s", self._data_dir, error)
+            return None
+
+    def writing(self) -> None:
+        """Something is about to be written."""
+        if self._timer is None:
+            self._arm(0 if self._watchful else INTERVAL_MS)
+
+    def refuses_clients(self) -> bool:
+        """Whether records of clients are refused, asked while they are: there may be room since."""
+        self.look()
+        return self.state >= DiskState.FULL
+
+    def write_failed(self, error: OSError) -> None:
+        """A write of clients' records failed; if for want of room, no more are taken."""
+        if not is_full(error):
+            return
+        self.look()
+        if self.state < DiskState.FULL:
+            self._unseen_until_ms = self._clock.now_ms() + INTERVAL_MS
+            self._become(DiskState.FULL, 0)
+        self.writing()
+
+    def look(self) -> None:
+        """Take note of how much room there is."""
+        space = self.space()
+        if space is None or self._clock.now_ms() < self._unseen_until_ms:
+            return
+        self._limits = limits_of(self._settings, space.total_bytes)
+        self._watchful = space.usable_bytes < self._limits.low + WRITTEN_IN_A_SECOND
+        state = next_state(self.state, space.usable_bytes, self._limits)
+        if state is not self.state:
+            self._become(state, space.usable_bytes)
+
+    def _become(self, state: DiskState, usable_bytes: int) -> None:
+        worse = state > self.state
+        self.state = state
+        level = logging.INFO if not worse else logging.WARNING if state is DiskState.LOW else logging.ERROR
+        effect = _EFFECT[state] % self._limits._asdict()
+        logger.log(level, "%s: %d bytes left on its file system: %s", self._data_dir, usable_bytes, effect)
+        self.on_change()
+
+    # The timer.
+
+    def _arm(self, after_ms: int) -> None:
+        if self._timer is None and not self._closed:
+            self._timer = self._clock.call_at(self._clock.now_ms() + after_ms, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self.look()
+        again_ms = self._keep_reserve()
+        if again_ms is None and self.state is not DiskState.OK:
+            again_ms = INTERVAL_MS
+        if again_ms is not None:
+            self._arm(again_ms)
+
+    def _keep_reserve(self) -> int | None:
+        """Hold one piece more if there is room for it; after how many milliseconds to do that again."""
+        space = self.space()
+        if space is None:
+            return RETRY_MS
+        self.reserve.wanted = self._limits.reserve
+        piece = self.reserve.next_piece
+        if piece and not room_for_reserve(space.usable_bytes, piece, self._limits):
+            return INTERVAL_MS
+        try:
+            self.reserve.take()
+        except OSError as error:
+            logger.warning("%s: no reserve for a full disk: %s", self._data_dir, error)
+            return RETRY_MS
+        return 0 if piece else None
+
+
+def _nobody() -> None:
+    pass
