@@ -9,6 +9,7 @@ is room.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Final
 
 from shareq.broker.disk.policy import Use
@@ -25,8 +26,9 @@ PIECE_BYTES: Final = 4 * 1024 * 1024
 class Reserve:
     """The reserve of one data folder. `wanted` is what it should hold, in bytes; 0: what an earlier start has left."""
 
-    def __init__(self, fs: Fs, data_dir: str) -> None:
+    def __init__(self, fs: Fs, data_dir: str, on_given_up: Callable[[], None] | None = None) -> None:
         self._fs = fs
+        self._on_given_up = on_given_up
         self._path = f"{data_dir}/{RESERVE_FILE}"
         self._size: int | None = None  # not looked for yet
         self.wanted = 0
@@ -59,8 +61,9 @@ class Reserve:
         """Hold a piece more, or no more than is wanted. OSError when there is no room for it."""
         piece = self.next_piece
         if piece:
-            self._size = self.size + piece
-            self._fs.allocate(self._path, self._size)
+            size = self.size + piece
+            self._fs.allocate(self._path, size)
+            self._size = size
         elif self.size > self.wanted:
             self._keep(self.wanted)
 
@@ -76,6 +79,8 @@ class Reserve:
             logger.error("%s: not given up: %s", self._path, error)
             return False
         logger.warning("%s: the disk is full, %d of %d bytes given up", self._path, before - kept, before)
+        if self._on_given_up is not None:
+            self._on_given_up()
         return True
 
     def _kept_from(self, use: Use) -> int:

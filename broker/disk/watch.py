@@ -55,9 +55,10 @@ class DiskWatch:
         self._timer: TimerHandle | None = None
         self._limits = DiskLimits(0, 0, 0, 0)
         self._watchful = False  # a second's writing could fill the disk
+        self._looks_soon = False
         self._unseen_until_ms = 0  # the system tells of room that writes do not get (a quota)
         self._closed = False
-        self.reserve = Reserve(fs, data_dir)
+        self.reserve = Reserve(fs, data_dir, self._reserve_given_up)
         self.state = DiskState.OK
         self.on_change: Callable[[], None] = _nobody
 
@@ -95,8 +96,17 @@ class DiskWatch:
 
     def writing(self) -> None:
         """Something is about to be written."""
-        if self._timer is None:
-            self._arm(0 if self._watchful else INTERVAL_MS)
+        if not self._watchful:
+            self._arm(INTERVAL_MS)
+        elif not self._looks_soon:
+            self._looks_soon = True
+            self._clock.call_soon(self._look_after_tick)
+
+    def _look_after_tick(self) -> None:
+        self._looks_soon = False
+        if not self._closed:
+            self.look()
+            self._arm_if_needed()
 
     def refuses_clients(self) -> bool:
         """Whether records of clients are refused, asked while they are: there may be room since."""
@@ -108,7 +118,7 @@ class DiskWatch:
         if not is_full(error):
             return
         self.look()
-        if self.state < DiskState.FULL:
+        if self.state < DiskState.FULL and self._settings.refuse_bytes:
             self._unseen_until_ms = self._clock.now_ms() + INTERVAL_MS
             self._become(DiskState.FULL, 0)
         self.writing()
@@ -132,6 +142,10 @@ class DiskWatch:
         logger.log(level, "%s: %d bytes left on its file system: %s", self._data_dir, usable_bytes, effect)
         self.on_change()
 
+    def _reserve_given_up(self) -> None:
+        self.look()
+        self._arm(INTERVAL_MS)
+
     # The timer.
 
     def _arm(self, after_ms: int) -> None:
@@ -142,10 +156,13 @@ class DiskWatch:
         self._timer = None
         self.look()
         again_ms = self._keep_reserve()
-        if again_ms is None and self.state is not DiskState.OK:
-            again_ms = INTERVAL_MS
         if again_ms is not None:
             self._arm(again_ms)
+        self._arm_if_needed()
+
+    def _arm_if_needed(self) -> None:
+        if self.state is not DiskState.OK:
+            self._arm(INTERVAL_MS)
 
     def _keep_reserve(self) -> int | None:
         """Hold one piece more if there is room for it; after how many milliseconds to do that again."""

@@ -32,6 +32,16 @@ def first_settings(rng: Random, model: CrashModel) -> dict[str, str]:
     return properties
 
 
+def disk_settings(seed: int) -> dict[str, str]:
+    """In one of eight worlds a full disk refuses records and there is a reserve; in the others writes just fail."""
+    guarded = seed % 8 == 7
+    return {
+        "shareq.disk.warn.bytes": "0",
+        "shareq.disk.refuse.bytes": "2000" if guarded else "0",
+        "shareq.disk.reserve.bytes": "8000" if guarded else "0",
+    }
+
+
 def changed_settings(rng: Random) -> dict[str, str]:
     """What may be different after a restart."""
     return {

@@ -40,7 +40,7 @@ from tests.simulation.member import Member
 from tests.simulation.metadata_disk import MetadataDisk
 from tests.simulation.producer import Producer
 from tests.simulation.replayed import replayed_groups
-from tests.simulation.settings import SESSION_TIMEOUTS_MS, changed_settings, first_settings
+from tests.simulation.settings import SESSION_TIMEOUTS_MS, changed_settings, disk_settings, first_settings
 from tests.simulation.topics import TOPIC, Slot, Topics
 from tests.simulation.transactions import TransactionalProducer
 from tests.support.mem_fs import CrashModel, MemFs, SimulatedCrash
@@ -97,7 +97,7 @@ class World:
         names = () if self.is_about_jobs else ("group", "other")[: rng.choice((1, 1, 2))]
         self.groups = [Group(self, name) for name in names]
         self.jobs = Jobs(self)
-        self.properties = first_settings(rng, self.model)
+        self.properties = first_settings(rng, self.model) | disk_settings(seed)
         if self.is_about_jobs:
             self.properties |= first_job_settings(rng)
         self.config = BrokerConfig.load(self.properties)

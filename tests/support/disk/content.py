@@ -21,8 +21,8 @@ class Inode:
 
     `content` is what is read of it. Its first `durable_size` bytes are on stable storage; `ghost` is what is there
     instead if synced bytes were truncated away since. `dropped` bytes can be read and will not survive: the sync that
-    should have written them failed, and nobody tries again. `unreadable` ranges give an error. `hollow` bytes behind the
-    content were allocated, and never written.
+    should have written them failed, and nobody tries again. `unreadable` ranges give an error. `hollow` bytes
+    behind the content were allocated, and never written.
     """
 
     __slots__ = ("content", "cuts", "dropped", "durable_size", "ghost", "hollow", "page_bytes", "unreadable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import subprocess
 import sys
@@ -245,3 +246,36 @@ def test_names_are_synced_in_the_background(
 
 def test_the_machines_start_has_a_name_that_stays(fs: OsFs) -> None:
     assert fs.boot_id() == fs.boot_id() != ""
+
+
+def test_an_allocated_file_has_blocks_of_its_own_and_gives_them_back(fs: OsFs, tmp_path: Path) -> None:
+    path = f"{tmp_path}/reserve"
+    fs.allocate(path, 1 << 20)
+    fs.allocate(path, 3 << 20)
+    fs.allocate(path, 1 << 20)  # never less
+    assert (os.stat(path).st_size, os.stat(path).st_blocks * 512) >= (3 << 20, 3 << 20)
+    file = fs.open(path)
+    file.truncate(0)
+    file.close()
+    assert os.stat(path).st_blocks == 0
+
+
+def test_without_room_an_allocated_file_stays_as_long_as_it_was(
+    fs: OsFs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(fd: int, position: int, size: int) -> None:
+        os.ftruncate(fd, position + size // 2)
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    fs.allocate(f"{tmp_path}/reserve", 4096)
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="no space left"):
+        fs.allocate(f"{tmp_path}/reserve", 8192)
+    assert os.stat(f"{tmp_path}/reserve").st_size == 4096
+
+
+def test_zeros_stand_in_where_blocks_cannot_be_had(fs: OsFs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "posix_fallocate")
+    fs.allocate(f"{tmp_path}/reserve", 100_000)
+    fs.allocate(f"{tmp_path}/reserve", 100_001)
+    assert fs.read_bytes(f"{tmp_path}/reserve") == bytes(100_001)
