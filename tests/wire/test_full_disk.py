@@ -67,6 +67,13 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.fixture
+def broker(disk: Path) -> Iterator[Broker]:
+    """A broker on that file system; its log is shown when the test fails."""
+    with Broker(config=PROPERTIES, data_dir=disk) as running:
+        yield running
+
+
 def fill(client: WireClient, topic: str) -> int:
     """Produce until it is refused; how many records were taken."""
     for sent in range(10_000):
@@ -152,9 +159,9 @@ def keep_bytes(client: WireClient, topic: str, size: int) -> None:
     assert answer.responses[0].error_code == NONE
 
 
-def test_a_disk_that_the_broker_has_filled(disk: Path) -> None:
+def test_a_disk_that_the_broker_has_filled(disk: Path, broker: Broker) -> None:
     """Records are refused first; the broker goes on with what is kept back, without touching its reserve."""
-    with Broker(config=PROPERTIES, data_dir=disk) as broker, WireClient(broker.address) as client:
+    with WireClient(broker.address) as client:
         topic_id = create_topic(client, "t", configs=SMALL_SEGMENTS)
         eventually((disk / "reserve").exists)
         sent = fill(client, "t")
@@ -174,37 +181,36 @@ def test_a_disk_that_the_broker_has_filled(disk: Path) -> None:
 
 @pytest.mark.parametrize("ends", ["stopped", "killed"])
 @pytest.mark.parametrize("frees", ["DeleteRecords", "DeleteTopics", "retention"])
-def test_a_disk_without_a_byte_left(disk: Path, frees: str, ends: str) -> None:
+def test_a_disk_without_a_byte_left(disk: Path, broker: Broker, frees: str, ends: str) -> None:
     """Measured: 0 bytes free, and retention, DeleteRecords and DeleteTopics failed."""
-    with Broker(config=PROPERTIES, data_dir=disk) as broker:
-        with WireClient(broker.address) as client:
-            topic_id = create_topic(client, "t", configs=SMALL_SEGMENTS)
-            create_topic(client, "other", configs=SMALL_SEGMENTS)
-            assert produce(client, "other", batch(b"kept")).error_code == NONE
-            eventually((disk / "reserve").exists)
-            sent = 20
-            for _ in range(sent):
-                assert produce(client, "t", batch(RECORD)).error_code == NONE
-            member = ShareMember(client, "t", topic_id)
-            offsets = OffsetsClient(client, {"t": topic_id})
-            offsets.committed({("t", 0): 1}, group="consumers")
-            sent += fill(client, "t")
-            hog_the_rest(disk)
-            assert member.acknowledge() == NONE
-            offsets.committed({("t", 0): 7}, group="consumers")
-            assert produce(client, "t", batch(RECORD)).error_code == STORAGE_ERROR
-        broker.kill() if ends == "killed" else broker.stop()
-        broker.start()
-        with WireClient(broker.address) as client:
-            offsets = OffsetsClient(client, {"t": topic_id})
-            assert offsets.fetch([("t", 0)], group="consumers")[1]["t", 0].offset == 7
-            assert fetch(client, fetch_request("t", sent - 1)).high_watermark == sent
-            if frees == "DeleteRecords":
-                assert deleted_before(client, "t", sent - 5) == NONE
-            elif frees == "DeleteTopics":
-                assert deleted(client, "t") == NONE
-            else:
-                keep_bytes(client, "t", 1 << 20)
-            eventually(lambda: produce(client, "other", batch(RECORD)).error_code == NONE)
-            assert fetch(client, fetch_request("other", 0)).high_watermark == 2
-        broker.stop()
+    with WireClient(broker.address) as client:
+        topic_id = create_topic(client, "t", configs=SMALL_SEGMENTS)
+        create_topic(client, "other", configs=SMALL_SEGMENTS)
+        assert produce(client, "other", batch(b"kept")).error_code == NONE
+        eventually((disk / "reserve").exists)
+        sent = 20
+        for _ in range(sent):
+            assert produce(client, "t", batch(RECORD)).error_code == NONE
+        member = ShareMember(client, "t", topic_id)
+        offsets = OffsetsClient(client, {"t": topic_id})
+        offsets.committed({("t", 0): 1}, group="consumers")
+        sent += fill(client, "t")
+        hog_the_rest(disk)
+        assert member.acknowledge() == NONE
+        offsets.committed({("t", 0): 7}, group="consumers")
+        assert produce(client, "t", batch(RECORD)).error_code == STORAGE_ERROR
+    broker.kill() if ends == "killed" else broker.stop()
+    broker.start()
+    with WireClient(broker.address) as client:
+        offsets = OffsetsClient(client, {"t": topic_id})
+        assert offsets.fetch([("t", 0)], group="consumers")[1]["t", 0].offset == 7
+        assert fetch(client, fetch_request("t", sent - 1)).high_watermark == sent
+        if frees == "DeleteRecords":
+            assert deleted_before(client, "t", sent - 5) == NONE
+        elif frees == "DeleteTopics":
+            assert deleted(client, "t") == NONE
+        else:
+            keep_bytes(client, "t", 1 << 20)
+        eventually(lambda: produce(client, "other", batch(RECORD)).error_code == NONE)
+        assert fetch(client, fetch_request("other", 0)).high_watermark == 2
+    broker.stop()
