@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from typing import Final
@@ -35,6 +36,8 @@ class SqliteRecord:
             self._database.check()
             return found_in_database(self._database.load())
         except (OSError, sqlite3.Error, ValueError, TypeError) as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise  # nothing is wrong with it
             return Found(problem=str(error), damaged=True)
 
     def open(self) -> SqliteMetaDb:

@@ -65,6 +65,8 @@ class ReservedFs:
         self._reserve = reserve
         self.read_bytes = inner.read_bytes
         self.exists = inner.exists
+        self.is_folder = inner.is_folder
+        self.is_file = inner.is_file
         self.list_dir = inner.list_dir
 
     def open(self, path: str, *, create: bool = False) -> File:
@@ -72,8 +74,8 @@ class ReservedFs:
         file = self._with_room(use, lambda: self._inner.open(path, create=create))
         return file if use is Use.CLIENTS else _ReservedFile(file, use, self._reserve)
 
-    def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
-        self._with_room(self._use_of(path), lambda: self._inner.write_atomic(path, data, sync=sync))
+    def write_atomic(self, path: str, data: bytes, *, sync: bool = False, private: bool = False) -> None:
+        self._with_room(self._use_of(path), lambda: self._inner.write_atomic(path, data, sync=sync, private=private))
 
     def make_dirs(self, path: str) -> None:
         self._with_room(self._use_of(f"{path}/"), lambda: self._inner.make_dirs(path))
@@ -84,8 +86,8 @@ class ReservedFs:
     def remove(self, path: str) -> None:
         self._inner.remove(path)
 
-    def remove_tree(self, path: str) -> None:
-        self._inner.remove_tree(path)
+    def remove_dir(self, path: str) -> None:
+        self._inner.remove_dir(path)
 
     def sync_dir(self, path: str) -> None:
         self._inner.sync_dir(path)
