@@ -106,10 +106,11 @@ class Admission:
         found, newest = records_walk.walk(data, at, header.records_count, low, high, no_time)
         if found & self._refused:
             return _error_of(found)
-        max_timestamp = max(header.base_timestamp + newest, NO_TIMESTAMP)
-        if max_timestamp != header.max_timestamp and not self._settings.append_time:
-            batch = with_max_timestamp(batch, max_timestamp)
-            header = read_header(batch)
+        if header.base_timestamp + newest != header.max_timestamp and not self._settings.append_time:
+            max_timestamp = max(header.base_timestamp + newest, NO_TIMESTAMP)
+            if max_timestamp != header.max_timestamp:
+                batch = with_max_timestamp(batch, max_timestamp)
+                header = read_header(batch)
         return batch, header
 
     def record_errors(self, batch: Batch, now_wall_ms: int) -> list[RecordError]:
@@ -168,14 +169,18 @@ class Admission:
 
         All of them are numbers of 64 bits, and so is a time within them.
         """
-        before, after = self._before_max, self._after_max
-        lowest = -_INT64_MAX if before == UNLIMITED else now_wall_ms - before
-        low = max(lowest - base_timestamp, -_INT64_MAX)
-        high = min(min(now_wall_ms + after, _INT64_MAX) - base_timestamp, _INT64_MAX)
-        no_time = max(NO_TIMESTAMP - base_timestamp, -_INT64_MAX)
+        # Without min and max, which take longer than all else here: batches of one record feel it.
+        low = -_INT64_MAX
+        if self._before_max != UNLIMITED:
+            low = max(now_wall_ms - self._before_max - base_timestamp, low)
+        high = now_wall_ms + self._after_max
+        high = (high if high < _INT64_MAX else _INT64_MAX) - base_timestamp
+        no_time = NO_TIMESTAMP - base_timestamp
+        if no_time < -_INT64_MAX:
+            no_time += 1  # its place is taken by a time that no clock shows
         if low > _INT64_MAX:  # from a base time like that no delta leads to an allowed time
             return _INT64_MAX, -_INT64_MAX, no_time
-        return low, high, no_time
+        return low, high if high < _INT64_MAX else _INT64_MAX, no_time
 
     def _reason(self, fault: int, timestamp: int, now_wall_ms: int) -> str:
         if fault == KEYLESS:
