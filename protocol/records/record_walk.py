@@ -120,6 +120,43 @@ def find_time(data: bytes, pos: i64, count: i64, least: i64, first: i64, last: i
     return NOT_FOUND, 0
 
 
+def read_keys(
+    data: bytes, pos: i64, count: i64, base_offset: int, base_time: int, append_time: int | None
+) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None:
+    """Of each of `count` records that fill `data` from `pos` exactly, the fields of a `retain.KeyedRecord`.
+
+    None when one of them cannot be read as far as its value.
+    """
+    end: i64 = len(data)
+    told: list[tuple[int, int, bytes | None, bool, int, int, int]] = []
+    index: i64 = 0
+    while index < count:
+        start: i64 = pos
+        size, pos = _varint(data, pos, end)
+        stop: i64 = pos + size
+        if size < MIN_BODY_BYTES or stop > end:
+            return None
+        delta, rest_at = _varlong(data, pos + 1, stop)
+        offset_delta, pos = _varint(data, rest_at, stop)
+        key_size, pos = _varint(data, pos, stop)
+        key: bytes | None = None
+        if key_size >= 0 and pos + key_size < stop:
+            key = data[pos : pos + key_size]
+            pos += key_size
+        elif key_size >= 0 or pos >= stop:
+            return None
+        timestamp: int = base_time + delta
+        if append_time is not None:
+            timestamp = append_time
+        has_value: bool = data[pos] & 1 == 0  # of a negative length the lowest bit is set
+        told.append((base_offset + offset_delta, timestamp, key, has_value, start, rest_at, stop))
+        pos = stop
+        index += 1
+    if pos != end:
+        return None
+    return told
+
+
 def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
     """A zig-zag number of 32 bits, and where it ends."""
     if pos >= end:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.primitives import read_zigzag, zigzag_varint
+from shareq.protocol.primitives import zigzag_varint
 from shareq.protocol.records.batch import (
     CODEC_MASK,
     DELETE_HORIZON,
@@ -24,11 +24,9 @@ from shareq.protocol.records.batch import (
     records_block,
 )
 from shareq.protocol.records.compression import compress
-from shareq.protocol.records.record_codec import record_extents
+from shareq.protocol.records.walk import read_keys
 
 __all__ = ["KeyedRecord", "Opened", "emptied", "open_batch", "retained"]
-
-_new: Final = tuple.__new__  # what KeyedRecord(...) does, at half its price
 
 
 class KeyedRecord(NamedTuple):
@@ -46,6 +44,9 @@ class KeyedRecord(NamedTuple):
     end: int
 
 
+_keyed: Final = KeyedRecord._make
+
+
 class Opened(NamedTuple):
     """A batch, its records uncompressed, and where they are."""
 
@@ -58,38 +59,10 @@ def open_batch(batch: bytes | bytearray | memoryview) -> Opened:
     """Read a batch up to the keys of its records. Raises `MalformedMessage` for what cannot be read."""
     header, data, pos = records_block(batch)
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else None
-    try:
-        records = _read_keys(data, pos, header.records_count, header.base_offset, header.base_timestamp, append_time)
-    except IndexError as error:
-        raise MalformedMessage("record cut short") from error
-    return Opened(header, data, records)
-
-
-def _read_keys(
-    data: bytes, pos: int, count: int, base_offset: int, base_time: int, append_time: int | None
-) -> list[KeyedRecord]:
-    """As `record_codec.read_records`, but only what the cleaner asks for: every record goes through here twice."""
-    records: list[KeyedRecord] = []
-    start = pos
-    for body, end in record_extents(data, pos, count):
-        byte = data[body + 1]  # after the attributes; most numbers take one byte
-        delta, rest_at = ((byte >> 1) ^ -(byte & 1), body + 2) if byte < 0x80 else read_zigzag(data, body + 1, 10)
-        byte = data[rest_at]
-        offset_delta, at = ((byte >> 1) ^ -(byte & 1), rest_at + 1) if byte < 0x80 else read_zigzag(data, rest_at)
-        byte = data[at]
-        length, at = ((byte >> 1) ^ -(byte & 1), at + 1) if byte < 0x80 else read_zigzag(data, at)
-        key = None
-        if length >= 0:
-            key = data[at : at + length]
-            at += length
-        if at >= end:
-            raise MalformedMessage(f"key of {length} bytes in a record that ends at byte {end}")
-        timestamp = base_time + delta if append_time is None else append_time
-        has_value = not data[at] & 1  # of a negative length the lowest bit is set
-        fields = (base_offset + offset_delta, timestamp, key, has_value, start, rest_at, end)
-        records.append(_new(KeyedRecord, fields))
-        start = end
-    return records
+    rows = read_keys(data, pos, header.records_count, header.base_offset, header.base_timestamp, append_time)
+    if rows is None:
+        raise MalformedMessage("a record that cannot be read as far as its value")
+    return Opened(header, data, list(map(_keyed, rows)))
 
 
 def retained(opened: Opened, kept: Sequence[KeyedRecord], delete_horizon_ms: int | None = None) -> bytearray:

@@ -16,6 +16,7 @@ __all__ = [
     "UNREADABLE",
     "faults",
     "find_time",
+    "read_keys",
     "walk",
 ]
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         UNREADABLE,
         faults,
         find_time,
+        read_keys,
         walk,
     )
 else:
@@ -43,4 +45,5 @@ else:
     UNREADABLE = _form.UNREADABLE
     faults = _form.faults
     find_time = _form.find_time
+    read_keys = _form.read_keys
     walk = _form.walk

@@ -23,6 +23,10 @@ class RecordWalk(Protocol):
 
     def find_time(self, data: bytes, pos: int, count: int, least: int, first: int, last: int, /) -> tuple[int, int]: ...
 
+    def read_keys(
+        self, data: bytes, pos: int, count: int, base_offset: int, base_time: int, append_time: int | None, /
+    ) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None: ...
+
 
 def compiled_form() -> RecordWalk | None:
     """None where nothing was compiled."""

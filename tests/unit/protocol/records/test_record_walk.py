@@ -151,6 +151,40 @@ def test_a_time_is_found(form: RecordWalk, data: list[RecordData], least: int, f
     assert form.find_time(batch, HEADER_SIZE, len(data), least - base, first, last) == expected
 
 
+@given(batches, st.none() | st.integers(0, 2**45))
+@settings(max_examples=100, deadline=None)
+def test_keys_are_read(form: RecordWalk, data: list[RecordData], append_time: int | None) -> None:
+    batch = bytes(build_batch(data, timestamp_ms=0))
+    decoded = decode_records(batch)
+    rows = form.read_keys(batch, HEADER_SIZE, len(data), 100, decoded[0].timestamp, append_time)
+    assert rows is not None
+    assert [row[:4] for row in rows] == [
+        (
+            100 + record.offset,
+            record.timestamp if append_time is None else append_time,
+            record.key,
+            record.value is not None,
+        )
+        for record in decoded
+    ]
+    assert b"".join(batch[row[4] : row[6]] for row in rows) == batch[HEADER_SIZE:]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        raw_record() + b"\0",
+        raw_record(longer=1),
+        raw_record(key=100),
+        raw_record(time_delta=b"\x80" * 10 + b"\0"),
+        b"\x0c\0\0\0\x06key",
+    ],
+)
+def test_keys_that_cannot_be_read(form: RecordWalk, data: bytes) -> None:
+    assert form.read_keys(data, 0, 1, 0, 0, None) is None
+
+
 def test_a_time_behind_what_cannot_be_read(form: RecordWalk) -> None:
     data = raw_record(0) + b"\xff" * 3 + raw_record(1, time_delta=5)
     assert form.find_time(data, 0, 2, 0, 0, 9) == (0, 0)
