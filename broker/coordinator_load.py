@@ -118,15 +118,14 @@ class _Load(Generic[ShardT]):
         read = self._log.read(offset, self._buffer_bytes, upto=self._end, min_one_batch=False)
         if not isinstance(read, ErrorCode) and not read.batches:
             header = _next_header(self._log, offset)
-            if header is None:
-                return self._end
-            if header.size > LARGEST_BATCH_BYTES:
-                end = min(header.last_offset + 1, self._end)
+            if header is not None and header.size > LARGEST_BATCH_BYTES:
+                end = min(max(header.last_offset, offset) + 1, self._end)
                 self._skip(offset, end, f"a batch of {header.size} bytes")
                 return end
             read = self._log.read(offset, self._buffer_bytes, upto=self._end)
         if read is ErrorCode.CORRUPT_MESSAGE:
-            end = next_readable(self._log, offset, self._end)
+            lost = self._log.unreadable_range(offset)
+            end = offset + 1 if lost is None else min(max(lost[1], offset + 1), self._end)
             self._skip(offset, end, "damaged")
             return end
         if isinstance(read, ErrorCode):
@@ -183,28 +182,16 @@ def _replay_marker(data: bytes | memoryview, shard: CoordinatorShard) -> None:
         shard.end_transaction(read_header(data).producer_id, commit=marker.type is ControlType.COMMIT)
 
 
-def next_readable(log: PartitionLog, offset: int, end: int) -> int:
-    """The first offset behind the damage at `offset` that can be read; `end` if there is none below it."""
-    step = 1
-    while offset + step < end and log.read(offset + step, 1, upto=end) is ErrorCode.CORRUPT_MESSAGE:
-        step *= 2
-    low, high = offset + step // 2, min(offset + step, end)  # the last that cannot be read, the first that may be
-    while low + 1 < high:
-        middle = (low + high) // 2
-        if log.read(middle, 1, upto=end) is ErrorCode.CORRUPT_MESSAGE:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
 def _next_header(log: PartitionLog, offset: int) -> BatchHeader | None:
-    """The header of the batch that holds `offset`, or of the first one after it; None behind the last batch."""
+    """The header of the batch that holds `offset`, or of the first one after it; None behind the last batch, and where
+    it does not lie in its segment whole: then its length is not believed.
+    """
     try:
         for segment in log.segments:
             position = None if segment.map.ends_before(offset) else position_of(segment, offset)
             if position is not None and position + HEADER_SIZE <= segment.size:
-                return read_header(segment.read_at(position, HEADER_SIZE))
+                header = read_header(segment.read_at(position, HEADER_SIZE))
+                return header if position + header.size <= segment.size else None
     except OSError as error:
         raise CoordinatorLoadError(f"{log.topic}-{log.partition}: reading offset {offset}: {error}") from error
     return None

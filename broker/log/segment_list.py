@@ -91,6 +91,8 @@ class SegmentList:
                 return result
             elif segment.end_offset is not None and offset < segment.end_offset and miss_the_end(segment):
                 return ErrorCode.CORRUPT_MESSAGE
+            elif segment.damaged and covering(segment.damaged, offset) is not None:
+                return ErrorCode.CORRUPT_MESSAGE  # looking for the batch has found that
             else:
                 at += 1
         return EMPTY

@@ -74,12 +74,16 @@ class Stored:
 def new_world() -> BrokerWorld:
     """A topic of ten records, and the internal topics."""
     world = BrokerWorld(PROPERTIES)
+    begin(world)
+    return world
+
+
+def begin(world: BrokerWorld) -> None:
     world.create_topic("t", 2)
     append(world, "t", 10)
     from_the_start(world, "shares")
     ShareClient(world, group="x").join("t")
     Transactor(world.connect(), JAVA_TV2, "x").init()
-    return world
 
 
 def ids_of(world: BrokerWorld) -> dict[str, bytes]:
@@ -297,6 +301,36 @@ def test_any_log_loads_and_everybody_works_on(seed: int) -> None:
         world.restart()
         begin_anew(world)
         world.restart()
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_files_that_are_damaged_load_and_everybody_works_on(seed: int) -> None:
+    """A bit, a page of zeros, bytes that the disk does not read; found at a start after a stop, or after a kill."""
+    rng = Random(seed)
+    world = BrokerWorld(PROPERTIES | {"offsets.topic.segment.bytes": "2000"}, seed=seed)
+    begin(world)
+    live(world)
+    world.clock.run_until_idle()
+    paths = [path for path in world.fs.paths() if path.endswith(".log") and any(topic in path for topic in TOPICS)]
+    for _ in range(rng.randrange(1, 4)):
+        path = rng.choice(paths)
+        size = len(world.fs.content(path))
+        at = rng.randrange(size) if size else 0
+        spoil = rng.randrange(3) if size else -1
+        if spoil == 0:
+            world.fs.flip_bit(path, at, rng.randrange(8))
+        elif spoil == 1:
+            world.fs.zero(path, at, min(at + 200, size))
+        elif spoil == 2:
+            world.fs.make_unreadable(path, at, at + 1)
+    with no_tracebacks():
+        if rng.random() < 0.5:
+            world.restart()
+        else:
+            world.crash()
+        work_on(world)
+        begin_anew(world)
 
 
 def test_the_sound_log_loads_without_a_word(caplog: pytest.LogCaptureFixture) -> None:
