@@ -65,6 +65,9 @@ class LogHost(Protocol):
     def forget_deleted(self) -> None:
         """A log gets its first files: nothing is kept for it of one that had its name. OSError."""
 
+    def segments_changed(self, log: PartitionLog) -> None:
+        """The log has other segments with files than before: note which."""
+
     def truncate_prefixes(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
         """Make everything below an offset of each log unreadable, durably."""
 

@@ -7,6 +7,9 @@ and offset:
     2
     orders 0 1500
     orders 1 27
+    crc32c 5d0a3f21
+
+The last line is ours: the checksum of those before it. Files without it were written by format 1.
 
 `leader-epoch-checkpoint`: the same with lines of epoch and start offset. `partition.metadata`:
 
@@ -17,8 +20,10 @@ and offset:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
+from shareq.protocol.records.checksum import crc32c
 
 __all__ = [
     "format_epochs",
@@ -29,19 +34,25 @@ __all__ = [
     "parse_partition_metadata",
 ]
 
+_TRAILER: Final = b"crc32c "
+
 TopicPartition = tuple[str, int]
 
 
 def format_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
     """An offset checkpoint file's content."""
     lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(offsets.items())]
-    return f"0\n{len(lines)}\n{''.join(lines)}".encode()
+    content = f"0\n{len(lines)}\n{''.join(lines)}".encode()
+    return content + b"%s%08x\n" % (_TRAILER, crc32c(content))
 
 
 def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
     """The offsets in a checkpoint file's content. ValueError when it is not one."""
     offsets: dict[TopicPartition, int] = {}
-    for line in _lines(data):
+    content, found, checksum = data.rpartition(_TRAILER)
+    if found and checksum != b"%08x\n" % crc32c(content):
+        raise ValueError("checkpoint file with another checksum than it says")
+    for line in _lines(content if found else data):
         topic, partition, offset = line.split(" ")
         offsets[topic, int(partition)] = int(offset)
     return offsets

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from shareq.broker.log.segment import NO_LIMIT, BatchWalk, ReadAt, is_sound_at, valid_batch_after
 from shareq.protocol.records.batch import BatchHeader
 
-__all__ = ["DamagedRange", "SoundWalk", "believed_end", "covering", "described"]
+__all__ = ["DamagedRange", "SoundWalk", "believed_end", "covering", "described", "read_around"]
+
+
+_SECTOR_BYTES: Final = 512
 
 
 class DamagedRange(NamedTuple):
@@ -98,6 +101,17 @@ class SoundWalk:
     def batch(self, header: BatchHeader, position: int) -> bytes:
         """The bytes of a batch that was given, at its position."""
         return self._walk.bytes_at(position, header.size)
+
+    def losses(self, last_known: int | None) -> list[DamagedRange]:
+        """All that cannot be read, when the walk is over: with unsound bytes at the end, which reach to the limit, or
+        for want of one to the last offset that is known of the segment.
+        """
+        if self.fault is None:
+            return self.damaged
+        end = self._limit
+        if end is None:
+            end = max(self.next_offset, -1 if last_known is None else last_known) + 1
+        return [*self.damaged, DamagedRange(self.next_offset, end, self.position, self._size, self.fault)]
 
     def __iter__(self) -> Iterator[tuple[int, BatchHeader]]:
         if self._gaps:
@@ -195,6 +209,22 @@ class SoundWalk:
         next_offset = min(next_offset, self._limit or NO_LIMIT)
         self.damaged.append(DamagedRange(first_offset, next_offset, position, end, fault))
         self._walk = self._from(end, next_offset)
+
+
+def read_around(read_at: ReadAt, position: int, size: int) -> tuple[bytes, int]:
+    """Read with zeros for the sectors that the disk does not give; and how many bytes these are."""
+    parts: list[bytes] = []
+    lost = 0
+    at, end = position, position + size
+    while at < end:
+        wanted = min(_SECTOR_BYTES - at % _SECTOR_BYTES, end - at)
+        try:
+            parts.append(read_at(at, wanted))
+        except OSError:
+            parts.append(bytes(wanted))
+            lost += wanted
+        at += wanted
+    return b"".join(parts), lost
 
 
 def believed_end(read_at: ReadAt, size: int, position: int, next_offset: int) -> int:

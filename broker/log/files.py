@@ -23,7 +23,7 @@ from errno import EIO
 from typing import Final
 
 from shareq.broker.environment import File, Fs
-from shareq.broker.log.damage import DamagedRange, SoundWalk, covering
+from shareq.broker.log.damage import DamagedRange, SoundWalk, covering, described, read_around
 from shareq.broker.log.index import OffsetIndex, SegmentMap, TimeIndex
 from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX, format_checksums, parse_checksums
 from shareq.broker.log.segment import (
@@ -70,7 +70,6 @@ DEFAULT_OPEN_FILES: Final = 256
 KEPT_SNAPSHOTS: Final = 2
 INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, CHECKSUMS_SUFFIX)
 SEALED_MAPS: Final = 32  # up to 2 MiB each, for a segment of 1 GiB
-_BLOCK_BYTES: Final = 4096  # what a disk loses at once
 _INDEX_SLACK_BYTES: Final = 64 * 1024
 
 
@@ -83,6 +82,7 @@ class FilePool:
 
     def __init__(self, fs: Fs, limit: int = DEFAULT_OPEN_FILES) -> None:
         self.fs = fs
+        self.starting = False  # logs are being opened: what the disk does not give is damage
         self._limit = limit
         self._open: deque[Segment] = deque()
         self._mapped: deque[Segment] = deque()
@@ -119,7 +119,8 @@ class Segment:
     known to be on stable storage. While `pins` > 0 the file stays open. `map_proven`: the map was made from the log's
     bytes, not read from index files. `suffix` is what the `.log` file's name ends with while it replaces others.
     `damaged`: what is known of it that cannot be read, in order. `gaps`: offsets need not be contiguous. `end_offset`
-    (exclusive) is where the next segment begins, None for the last one.
+    (exclusive) is where the next segment begins, None for the last one; up to `synced_end` its offsets are on stable
+    storage.
     """
 
     __slots__ = (
@@ -139,6 +140,7 @@ class Segment:
         "size",
         "suffix",
         "synced",
+        "synced_end",
         "used",
     )
 
@@ -160,6 +162,7 @@ class Segment:
         self.end_offset: int | None = None
         self.exists = False  # a new segment has no file before its first write
         self.synced = size
+        self.synced_end = base_offset
         self.pins = 0
         self.used = False
 
@@ -200,21 +203,13 @@ class Segment:
     def _read_around(self, position: int, size: int, error: OSError) -> bytes:
         """What the disk gives, zeros for the blocks that it does not: no CRC will be right there.
 
-        OSError when it gives nothing of the file at all.
+        OSError when it gives nothing of the file at all, but at a start: there that is damage, too.
         """
-        parts: list[bytes] = []
-        lost = 0
-        for at in range(position, position + size, _BLOCK_BYTES):
-            wanted = min(_BLOCK_BYTES, position + size - at)
-            try:
-                parts.append(self.file().read_at(at, wanted))
-            except OSError:
-                lost += 1
-                parts.append(bytes(wanted))
-        if lost == len(parts):
-            self.file().read_at(0 if position >= _BLOCK_BYTES else self.size - 1, 1)
-        logger.error("%s: %d blocks of 4 KiB from byte %d on: %s", self.log_path, lost, position, error)
-        return b"".join(parts)
+        data, lost = read_around(self.file().read_at, position, size)
+        if lost == size and not self._pool.starting:
+            self.file().read_at(0 if position >= size else self.size - 1, 1)
+        logger.error("%s: %d bytes from byte %d on cannot be read: %s", self.log_path, lost, position, error)
+        return data
 
     def lose(self, damaged: DamagedRange) -> bool:
         """Note what cannot be read; False when it was known."""
@@ -305,6 +300,9 @@ class Segment:
         for position, header in walk:
             segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
         self.set_map(segment_map, proven=True)
+        for lost in walk.losses(segment_map.last_offset()):
+            if self.lose(lost):
+                logger.error("%s: %s", self.log_path, described(lost))
         return segment_map
 
     def load_indexes(self) -> SegmentMap | None:

@@ -1,7 +1,8 @@
 """The tick's flush: write every log's buffer, sync where appends count only then, move watermarks, tell who waits.
 
 Group commit: while one sync is under way, everything that is written waits for the next one, together. Of one log, who
-waits is told in the order of the appends, whatever became of them.
+waits is told in the order of the appends, whatever became of them. What is written into a new file waits for a sync in
+any case, of its name and its folder's, too: a power loss would take the file with everything that was answered later.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from shareq.broker.environment import Clock, Fs
+from shareq.broker.environment import Clock, File, Fs
 from shareq.broker.log.files import Segment
+from shareq.broker.log.new_names import NewNames
 from shareq.broker.log.partition_log import OnDurable, PartitionLog
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
@@ -25,6 +27,7 @@ class _Waiting(NamedTuple):
     segment: Segment
     end_offset: int
     callbacks: list[OnDurable]
+    names: NewNames | None
 
 
 class Flusher:
@@ -35,11 +38,15 @@ class Flusher:
         clock: Clock,
         fs: Fs,
         syncs_every_flush: Callable[[LogSettings], bool],
+        on_synced: Callable[[Iterable[PartitionLog]], None],
         on_sealed_synced: Callable[[Iterable[PartitionLog]], None],
+        on_flushed: Callable[[], None],
     ) -> None:
         self._clock = clock
         self._fs = fs
         self._syncs_every_flush = syncs_every_flush
+        self._on_synced = on_synced
+        self._on_flushed = on_flushed
         self._on_sealed_synced = on_sealed_synced
         self._dirty: list[PartitionLog] = []
         self._hooks: list[Callable[[], None]] = []
@@ -48,6 +55,7 @@ class Flusher:
         self._syncing: list[_Waiting] = []
         self._sealed_to_sync: list[tuple[PartitionLog, Segment]] = []
         self._sealed_syncing: list[tuple[PartitionLog, Segment]] = []
+        self._named: list[File] = []  # opened to sync new names
         self._closed = False
         self.listeners: list[Callable[[PartitionLog], None]] = []
 
@@ -91,7 +99,8 @@ class Flusher:
             if segment is not None and self._must_sync(log, end_offset, done):
                 segment.pins += 1
                 log.waiting_for_sync += 1
-                self._to_sync.append(_Waiting(log, segment, end_offset, done))
+                names = log.take_new_names() if log.has_new_names else None
+                self._to_sync.append(_Waiting(log, segment, end_offset, done, names))
             else:
                 durable.append((log, end_offset, done))
             if lost:
@@ -101,13 +110,14 @@ class Flusher:
             if log.waiting_for_sync:
                 self._sync_now(log, calls)
             calls.tell(lost, log.refusal or ErrorCode.KAFKA_STORAGE_ERROR)
+        self._on_flushed()
         self._start_sync()
         calls.finish()
 
     def _must_sync(self, log: PartitionLog, end_offset: int, done: list[OnDurable]) -> bool:
         if log.refusal:
             return False
-        if log.waiting_for_sync:
+        if log.waiting_for_sync or log.has_new_names:
             return True  # in order behind what waits already
         if self._syncs_every_flush(log.settings):
             return end_offset > log.high_watermark
@@ -126,27 +136,59 @@ class Flusher:
     # Syncing.
 
     def _start_sync(self) -> None:
-        """Sync everything that waits, unless a sync is under way: that one's end starts the next."""
-        if self._syncing or self._sealed_syncing or not (self._to_sync or self._sealed_to_sync):
-            return
-        self._syncing, self._to_sync = self._to_sync, []
-        self._sealed_syncing, self._sealed_to_sync = self._sealed_to_sync, []
-        segments = {waiting.segment for waiting in self._syncing} | {segment for _, segment in self._sealed_syncing}
+        """Sync everything that waits, unless a sync is under way: that one's end starts the next.
+
+        Sealed segments may be large; nobody waits for them, and they are not in the way of those that are waited for.
+        """
+        if self._to_sync and not self._syncing:
+            self._syncing, self._to_sync = self._to_sync, []
+            new_names = [waiting.names for waiting in self._syncing if waiting.names is not None]
+            self._sync({waiting.segment for waiting in self._syncing}, new_names, self._synced, bulk=False)
+        if self._sealed_to_sync and not self._sealed_syncing:
+            self._sealed_syncing, self._sealed_to_sync = self._sealed_to_sync, []
+            self._sync({segment for _, segment in self._sealed_syncing}, [], self._sealed_synced, bulk=True)
+
+    def _sync(
+        self,
+        segments: Iterable[Segment],
+        new_names: list[NewNames],
+        on_ended: Callable[[OSError | None], None],
+        *,
+        bulk: bool,
+    ) -> None:
         sizes = {segment: segment.size for segment in segments if segment.synced < segment.size}
+        named: list[File] = []
+
+        def end(error: OSError | None) -> None:
+            for file in named:
+                if file in self._named:
+                    self._named.remove(file)
+                    file.close()
+            if error is None:
+                for segment, size in sizes.items():
+                    segment.synced = max(segment.synced, size)
+            on_ended(error)
+
         try:
+            named += [self._fs.open(path) for names in new_names for path in names.files if self._fs.exists(path)]
+            self._named += named
             files = [segment.file() for segment in sorted(sizes, key=lambda segment: segment.log_path)]
         except OSError as error:
-            self._synced(error)
+            end(error)
             return
-        self._fs.sync_soon(files, lambda error: self._sync_ended(sizes, error))
-
-    def _sync_ended(self, sizes: dict[Segment, int], error: OSError | None) -> None:
-        if error is None:
-            for segment, size in sizes.items():
-                segment.synced = max(segment.synced, size)
-        self._synced(error)
+        folders = list(dict.fromkeys(path for names in new_names for path in names.folders))
+        self._fs.sync_soon([*named, *files], end, folders=folders, bulk=bulk)
 
     def _synced(self, error: OSError | None) -> None:
+        if self._closed:
+            return
+        calls = _Calls()
+        group, self._syncing = self._syncing, []
+        self._settle(group, error, calls)
+        self._start_sync()
+        calls.finish()
+
+    def _sealed_synced(self, error: OSError | None) -> None:
         if self._closed:
             return
         calls = _Calls()
@@ -155,23 +197,26 @@ class Flusher:
             segment.pins -= 1
             if error is not None:
                 log.go_offline(error)
-        group, self._syncing = self._syncing, []
-        self._settle(group, error, calls)
-        if sealed and error is None:
+            elif segment.end_offset is not None:
+                log.synced_to(segment, segment.end_offset)
+        if error is None:
             calls.run(self._on_sealed_synced, {log: None for log, _ in sealed})
         self._start_sync()
         calls.finish()
 
     def _settle(self, group: list[_Waiting], error: OSError | None, calls: _Calls) -> None:
         """The group's sync is over: these count, or their logs are offline."""
-        for log, segment, _, _ in group:
+        for log, segment, end_offset, _, _ in group:
             segment.pins -= 1
             log.waiting_for_sync -= 1
             if error is not None:
                 log.go_offline(error)
             else:
                 log.unsynced_messages = 0
-        self._tell([(log, end_offset, callbacks) for log, _, end_offset, callbacks in group], calls)
+                log.synced_to(segment, end_offset)
+        self._tell([(log, end_offset, callbacks) for log, _, end_offset, callbacks, _ in group], calls)
+        if error is None:
+            calls.run(self._on_synced, [waiting.log for waiting in group])
 
     def _sync_now(self, log: PartitionLog, calls: _Calls) -> None:
         """Sync what waits of one log here and now: a later append failed, and who made it must see all earlier ones."""
@@ -179,7 +224,7 @@ class Flusher:
         self._syncing = [waiting for waiting in self._syncing if waiting.log is not log]
         self._to_sync = [waiting for waiting in self._to_sync if waiting.log is not log]
         for waiting in mine:
-            self._settle([waiting], _sync_again(waiting.segment), calls)
+            self._settle([waiting], self._sync_again(waiting), calls)
 
     def close(self) -> None:
         """Write what is buffered and sync it where that counts, here and now; no call comes after this."""
@@ -192,18 +237,28 @@ class Flusher:
             calls = _Calls()
             group, self._syncing, self._to_sync = self._syncing + self._to_sync, [], []
             for waiting in group:
-                self._settle([waiting], _sync_again(waiting.segment), calls)
+                self._settle([waiting], self._sync_again(waiting), calls)
+            while self._named:
+                self._named.pop().close()
         calls.finish()
 
-
-def _sync_again(segment: Segment) -> OSError | None:
-    """Sync a segment whose background sync may not have come to it yet; the error if that fails."""
-    segment.synced = 0
-    try:
-        segment.sync()
-    except OSError as error:
-        return error
-    return None
+    def _sync_again(self, waiting: _Waiting) -> OSError | None:
+        """Sync what a background sync may not have come to yet; the error if that fails."""
+        segment, names = waiting.segment, waiting.names
+        segment.synced = 0
+        try:
+            segment.sync()
+            for path in filter(self._fs.exists, names.files if names is not None else ()):
+                file = self._fs.open(path)
+                try:
+                    file.sync()
+                finally:
+                    file.close()
+            for path in names.folders if names is not None else ():
+                self._fs.sync_dir(path)
+        except OSError as error:
+            return error
+        return None
 
 
 class _Calls:

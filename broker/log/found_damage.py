@@ -71,10 +71,7 @@ def look_closer(segment: Segment, position: int) -> bool:
     walk = _walked(segment, start, position)
     if any(lost.first_offset == UNKNOWN for lost in walk.damaged) or walk.next_offset == UNKNOWN:
         walk = _walked(segment, 0, position)  # which offset was due is not known in the midst of damage
-    found = list(walk.damaged)
-    if walk.fault is not None:
-        found.append(DamagedRange(walk.next_offset, _end_of(segment, walk), walk.position, segment.size, walk.fault))
-    return sum(_lose(segment, lost) for lost in found) > 0
+    return sum(_lose(segment, lost) for lost in walk.losses(segment.map.last_offset())) > 0
 
 
 def miss_the_end(segment: Segment) -> bool:
@@ -102,14 +99,6 @@ def _walked(segment: Segment, start: int, position: int) -> SoundWalk:
         if at > position:
             break
     return walk
-
-
-def _end_of(segment: Segment, walk: SoundWalk) -> int:
-    """Where a segment ends whose last bytes are unsound."""
-    if segment.end_offset is not None:
-        return segment.end_offset
-    last_offset = segment.map.last_offset()
-    return walk.next_offset + 1 if last_offset is None else max(last_offset, walk.next_offset) + 1
 
 
 def _lose(segment: Segment, lost: DamagedRange) -> bool:

@@ -3,6 +3,7 @@
     DATA/.lock                             held while a broker uses the folder
     DATA/clean-shutdown                    there only between a clean shutdown and the next start
     DATA/log-start-offset-checkpoint       where logs begin whose first records were deleted
+    DATA/log-manifest                      what is promised of each log, see `manifest`; log starts once more
     DATA/recovery-point-offset-checkpoint  below it, sealed segments are on stable storage and sound
     DATA/cleaner-offset-checkpoint         up to where compacted logs are clean, see `cleaner/schedule.py`
     DATA/<topic>-<partition>/              see `files`, and `folders` for those of deleted topics
@@ -28,9 +29,11 @@ from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, late
 from shareq.broker.log.files import DEFAULT_OPEN_FILES, FilePool, Segment
 from shareq.broker.log.flush import Flusher
 from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
+from shareq.broker.log.manifest import Manifest
+from shareq.broker.log.manifest_file import MANIFEST_FILE, ManifestFile
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promise import Promise
-from shareq.broker.log.recovery import recover_log
+from shareq.broker.log.recovery import recover_log, without_folder
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -95,13 +98,16 @@ class LogManager:
         self.pool = FilePool(env.fs, max_open_files)
         self._data_dir = data_dir
         self._folders = PartitionFolders(env, data_dir)
+        self._manifest = ManifestFile(env.fs, env.clock, data_dir)
         self._settings_for = settings_for
         self._flush_every_message = flush_every_message
         self._retention_check_ms = retention_check_ms
         self._producer_check_ms = producer_check_ms
         self._metadata: KnownTopics | None = None
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._flusher = Flusher(env.clock, env.fs, self.syncs_every_flush, self._sealed_synced)
+        self._flusher = Flusher(
+            env.clock, env.fs, self.syncs_every_flush, self._note_synced, self._sealed_synced, self._manifest.write
+        )
         self._log_starts: dict[TopicPartition, int] = {}
         self._recovery_points: dict[TopicPartition, int] = {}
         self._clean_until: dict[TopicPartition, int] = {}  # at the start
@@ -128,26 +134,35 @@ class LogManager:
         """
         if self._release_lock is None:
             self._release_lock = lock_data_folder(self.fs, self._data_dir)
+        self.pool.starting = True
         try:
             self._open_folders(metadata)
             self.cleaner.start(self._without_strangers(CLEANER_FILE, self._clean_until))
         except BaseException:
             self._close_files()
             raise
+        finally:
+            self.pool.starting = False
         self._schedule_retention()
         self._schedule_producer_check()
 
     def _open_folders(self, metadata: KnownTopics) -> None:
         self._metadata = metadata
         clean = self.fs.exists(self._path(CLEAN_SHUTDOWN_FILE))
-        self._log_starts = self._read_offsets(LOG_START_FILE)
+        found = self._manifest.load()
+        self._log_starts = self._read_log_starts(found)
         self._recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
         self._clean_until = self._read_offsets(CLEANER_FILE)
         for claim in self._folders.claim(metadata):
             if claim.topic is not None:
-                self._open_log(claim.name, claim.topic, claim.partition[1], clean)
+                promise = self._promise_of(claim.partition, claim.topic, found, clean)
+                self._open_log(claim.name, claim.topic, claim.partition[1], promise)
+        if found is not None:
+            self._miss_folders(found)
         self._log_starts = self._without_strangers(LOG_START_FILE, self._log_starts)
         self._recovery_points = self._without_strangers(RECOVERY_POINT_FILE, self._recovery_points)
+        rows = {key: log.manifest_row() for key, log in self._logs.items()}
+        self._manifest.begin(found, rows)
         if self._flush_every_message():
             self.fs.sync_dir(self._data_dir)  # folders of first appends that were cut short are used from now on
         if clean:
@@ -155,7 +170,41 @@ class LogManager:
             self.fs.remove(self._path(CLEAN_SHUTDOWN_FILE))
             self.fs.sync_dir(self._data_dir)
 
-    def _open_log(self, name: str, image: TopicImage, partition: int, clean: bool) -> None:
+    def _promise_of(self, key: TopicPartition, image: TopicImage, found: Manifest | None, clean: bool) -> Promise:
+        """What is known of a log, by the files beside it."""
+        row = found.rows.get(key) if found is not None else None
+        checked_below = self._recovery_points.get(key, 0)
+        gaps = self._settings_for(key[0]).compact or key in self._clean_until
+        if found is None or row is None or row.topic_id != image.topic_id:
+            return Promise(clean=clean, checked_below=checked_below, gaps=gaps)
+        return Promise(
+            clean=clean,
+            same_boot=found.boot_id != "" and found.boot_id == self.fs.boot_id(),
+            synced=row.synced,
+            end=row.synced if clean else None,
+            active=row.active,
+            checked_below=checked_below,
+            gaps=gaps,
+            start_is_known=True,
+            chain=row.chain,
+        )
+
+    def _miss_folders(self, found: Manifest) -> None:
+        """Logs without a folder that are known to have had one: what they promised is missing, the rest works."""
+        metadata = self._metadata
+        for key, row in found.rows.items():
+            image = metadata.topic(key[0]) if metadata is not None else None
+            if key in self._logs or image is None or image.topic_id != row.topic_id or key[1] >= image.partitions:
+                continue
+            start = self._log_starts.get(key, 0)
+            end = max(row.synced, start)
+            folder = self._path(f"{key[0]}-{key[1]}")
+            log = PartitionLog(self, folder, *key, image.topic_id, self._settings_for(key[0]), log_start_offset=start)
+            log.restore(without_folder(folder, start, end), 0, self._env.clock.wall_ms(), folder_exists=False)
+            log.synced_offset = end
+            self._logs[key] = log
+
+    def _open_log(self, name: str, image: TopicImage, partition: int, promise: Promise) -> None:
         topic, folder = image.name, self._path(name)
         key = (topic, partition)
         settings = self._settings_for(topic)
@@ -167,22 +216,22 @@ class LogManager:
             folder,
             interval_bytes=settings.index_interval_bytes,
             log_start_offset=log_start,
-            promise=Promise(
-                clean=clean,
-                checked_below=self._recovery_points.get(key, 0),
-                gaps=settings.compact or key in self._clean_until,
-            ),
+            promise=promise,
             now_wall_ms=now,
             producer_expiration_ms=settings.producer_id_expiration_ms,
         )
+        log.synced_offset = min(promise.synced or promise.checked_below, recovered.log_end_offset)
         log.restore(recovered, self._folders.leader_epoch(name), now)
         log.recovery_point = self._recovery_points.get(key, 0)
+        if not promise.clean:
+            log.doubt_names()
         if self.syncs_every_flush(settings):
             self.fs.sync_dir(folder)
         for segment in recovered.scanned:
             segment.synced = 0  # read back from the page cache, perhaps
             if self.syncs_every_flush(settings):
                 segment.sync()  # what readers see from now on must not be lost any more
+                log.synced_to(segment, segment.end_offset or recovered.log_end_offset)
             if segment is not log.active_segment:
                 self._flusher.sync_sealed(log, segment)
         self._logs[key] = log
@@ -196,6 +245,13 @@ class LogManager:
         self.cleaner.stop()
         self._flusher.close()
         sound = [log.close(clean=clean) for log in self._logs.values()]
+        try:
+            for key, log in self._logs.items():
+                self._manifest.note(key, log.manifest_row())
+            self._manifest.close(clean=clean and all(sound))
+        except OSError as error:
+            logger.warning("%s: not written: %s", MANIFEST_FILE, error)
+            clean = False  # it could not be told where the logs end
         if clean and all(sound) and self._release_lock is not None:
             try:
                 self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
@@ -252,6 +308,7 @@ class LogManager:
         for key in doomed:
             log = self._logs.pop(key)
             log.deleted()
+            self._manifest.forget([key])
             self._log_starts.pop(key, None)
             self._recovery_points.pop(key, None)
         # Apart, because a failed rename must not leave a log of the deleted topic behind.
@@ -273,6 +330,7 @@ class LogManager:
         if self._behind:
             self.write_offsets(LOG_START_FILE, self._log_starts)
             self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+            self._manifest.write()
             self._behind = False
 
     # Flushing.
@@ -327,6 +385,18 @@ class LogManager:
         """A segment gets no more batches: sync it in the background, then recovery need not look at it."""
         self._flusher.sync_sealed(log, segment)
 
+    def segments_changed(self, log: PartitionLog) -> None:
+        """A log has other segments with files than before: note which."""
+        key = (log.topic, log.partition)
+        if self._logs.get(key) is log:
+            self._manifest.note(key, log.manifest_row())
+
+    def _note_synced(self, logs: Iterable[PartitionLog]) -> None:
+        """What was appended to these logs is on stable storage: note up to where."""
+        for log in logs:
+            self.segments_changed(log)
+        self._manifest.write()
+
     def _sealed_synced(self, logs: Iterable[PartitionLog]) -> None:
         for log in logs:
             key = (log.topic, log.partition)
@@ -337,6 +407,7 @@ class LogManager:
             self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
         except OSError as error:
             logger.warning("%s not written, the next start may check more: %s", RECOVERY_POINT_FILE, error)
+        self._note_synced(logs)
         if any(log.settings.compact for log in logs):
             self.cleaner.look_soon()
 
@@ -400,6 +471,7 @@ class LogManager:
                 why,
                 removed,
             )
+        self._note_synced(starts)
         return True
 
     def _schedule_retention(self) -> None:
@@ -426,6 +498,27 @@ class LogManager:
 
     def _path(self, name: str) -> str:
         return f"{self._data_dir}/{name}"
+
+    def _read_log_starts(self, found: Manifest | None) -> dict[TopicPartition, int]:
+        """Where logs begin: kept twice. DamagedFolderError when neither can be believed."""
+        rows = found.rows if found is not None else {}
+        starts = {key: row.start for key, row in rows.items() if row.start > 0}
+        path = self._path(LOG_START_FILE)
+        try:
+            written = parse_offsets(self.fs.read_bytes(path))
+        except FileNotFoundError:
+            return starts
+        except ValueError as error:
+            if found is None or not found.is_whole:
+                raise DamagedFolderError(
+                    f"{path}: {error}; and {self._path(MANIFEST_FILE)} does not tell where all logs begin. Not "
+                    f"starting, because deleted records would be back. `shareq verify {self._data_dir} --repair` has "
+                    "every log begin with its first segment."
+                ) from error
+            logger.error("%s: %s; taken from %s", path, error, self._path(MANIFEST_FILE))
+            self.write_offsets(LOG_START_FILE, starts)
+            return starts
+        return {key: max(written.get(key, 0), starts.get(key, 0)) for key in {**written, **starts}}
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
         try:

@@ -13,14 +13,10 @@ from typing import Final
 
 from shareq.broker.log.admission import Admission, RecordError, own_header
 from shareq.broker.log.append import AppendInfo, Batch, LogHost, OnDurable, Origin, Traffic
-from shareq.broker.log.checkpoints import format_epochs, format_partition_metadata
-from shareq.broker.log.files import (
-    LEADER_EPOCH_FILE,
-    PARTITION_METADATA_FILE,
-    Segment,
-    write_snapshot,
-)
+from shareq.broker.log.files import Segment, write_snapshot
 from shareq.broker.log.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, SegmentMap
+from shareq.broker.log.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, chain_of
+from shareq.broker.log.new_names import NewNames, create_folder, names_of, segment_names
 from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
 from shareq.broker.log.reader import EMPTY, BatchSpan, Found, ReadResult
 from shareq.broker.log.recovery import RecoveredLog
@@ -70,6 +66,7 @@ class PartitionLog:
         "_map",
         "_mark",
         "_max_offset",
+        "_new_names",
         "_position",
         "_queued",
         "_refusal",
@@ -86,6 +83,7 @@ class PartitionLog:
         "partition",
         "producers",
         "recovery_point",
+        "synced_offset",
         "topic",
         "topic_id",
         "traffic",
@@ -115,6 +113,7 @@ class PartitionLog:
         self.log_end_offset = log_start_offset
         self.high_watermark = log_start_offset
         self.recovery_point = log_start_offset  # everything below is in sealed segments on stable storage
+        self.synced_offset = log_start_offset  # everything below is on stable storage
         self.producers = ProducerStates()
         self.traffic = Traffic()
         self.unsynced_messages = 0
@@ -135,6 +134,7 @@ class PartitionLog:
         self._done: list[OnDurable] = []  # written since the last flush
         self._failed: list[OnDurable] = []
         self._written_end = log_start_offset
+        self._new_names: NewNames | None = None
         self._queued = False
         self._changed = False  # since the index files and the snapshot were written
         self._settings = settings
@@ -143,9 +143,11 @@ class PartitionLog:
     def __repr__(self) -> str:
         return f"PartitionLog({self.topic}-{self.partition}, {self.log_start_offset}..{self.log_end_offset})"
 
-    def restore(self, recovered: RecoveredLog, leader_epoch: int, now_wall_ms: int) -> None:
+    def restore(
+        self, recovered: RecoveredLog, leader_epoch: int, now_wall_ms: int, *, folder_exists: bool = True
+    ) -> None:
         """Take over what was found on disk; before anything else is done with the log."""
-        self._folder_exists = True
+        self._folder_exists = folder_exists
         self._changed = bool(recovered.scanned)
         self.leader_epoch = leader_epoch
         self.producers = recovered.producers
@@ -207,6 +209,17 @@ class PartitionLog:
     def size_bytes(self) -> int:
         """Bytes of all segments."""
         return self._segments.size_bytes()
+
+    def manifest_row(self) -> LogRow:
+        """What is promised of this log now."""
+        bases = [segment.base_offset for segment in self._segments.all() if segment.exists]
+        return LogRow(
+            self.topic_id,
+            self.log_start_offset,
+            bases[-1] if bases else NO_SEGMENT,
+            self.synced_offset,
+            UNKNOWN_CHAIN if self._segments.any_lost() else chain_of(bases),
+        )
 
     # Appending.
 
@@ -343,6 +356,7 @@ class PartitionLog:
             except OSError as error:
                 self.go_offline(error)
                 return ErrorCode.KAFKA_STORAGE_ERROR
+            self.synced_to(active, self.log_end_offset)
         active.write_indexes(sync=sync)
         active.seal()
         self._write_snapshot(sync=sync)
@@ -444,22 +458,45 @@ class PartitionLog:
             self.go_offline(cut_error)
 
     def _create_files(self, segment: Segment) -> None:
-        """Make the segment's file, and before the first one the partition's folder with the topic's id in it."""
-        fs = self._host.fs
-        sync = self._host.syncs_every_flush(self._settings)
+        """Make the segment's file, and before the first one the partition's folder with the topic's id in it.
+
+        The names are not on stable storage then, see `take_new_names`.
+        """
+        names = segment_names(self._folder)
         if not self._folder_exists:
             self._host.forget_deleted()
-            fs.make_dirs(self._folder)
-            metadata = format_partition_metadata(self.topic_id)
-            fs.write_atomic(f"{self._folder}/{PARTITION_METADATA_FILE}", metadata, sync=sync)
-            epochs = format_epochs([(self.leader_epoch, self.log_start_offset)])
-            fs.write_atomic(f"{self._folder}/{LEADER_EPOCH_FILE}", epochs, sync=sync)
-            if sync:
-                fs.sync_dir(self._folder.rpartition("/")[0])
+            names = create_folder(self._host.fs, self._folder, self.topic_id, self.leader_epoch, self.log_start_offset)
             self._folder_exists = True
         segment.file()
-        if sync:
-            fs.sync_dir(self._folder)
+        known = self._new_names
+        self._new_names = names if known is None else known.and_(names)
+        self._host.segments_changed(self)
+
+    # What is on stable storage.
+
+    @property
+    def has_new_names(self) -> bool:
+        """Whether files were made whose names are not on stable storage: nothing in them counts before."""
+        return self._new_names is not None
+
+    def doubt_names(self) -> None:
+        """Files were found that nobody may have synced the names of: the next append has to."""
+        if self._segments.all():
+            self._new_names = names_of(self._folder)
+
+    def take_new_names(self) -> NewNames | None:
+        """What the caller has to sync, then; None without any."""
+        names, self._new_names = self._new_names, None
+        return names
+
+    def synced_to(self, segment: Segment, end_offset: int) -> None:
+        """What is in `segment` below `end_offset` (exclusive) is on stable storage."""
+        segment.synced_end = max(segment.synced_end, end_offset)
+        if self.synced_offset >= segment.base_offset:
+            self.synced_offset = max(self.synced_offset, end_offset)
+        for later in self._segments.from_offset(self.synced_offset):
+            if later.base_offset <= self.synced_offset < later.synced_end:
+                self.synced_offset = later.synced_end
 
     # Reading.
 
@@ -489,6 +526,8 @@ class PartitionLog:
             result = self._segments.read(offset, max_bytes, upto, min_one_batch, max_records)
             if result is ErrorCode.CORRUPT_MESSAGE and self._map_was_wrong():
                 result = self._segments.read(offset, max_bytes, upto, min_one_batch, max_records)
+            if result is ErrorCode.CORRUPT_MESSAGE:
+                self._segments.miss(offset)
         except OSError as error:
             logger.error("%s: reading at offset %d failed: %s", self._folder, offset, error)
             return ErrorCode.KAFKA_STORAGE_ERROR
@@ -585,6 +624,8 @@ class PartitionLog:
         new.end_offset = old[-1].end_offset
         self._segments.replace(old, new)
         self.producers.aborted.replace(new.base_offset, end_offset, aborted)
+        new.synced_end = end_offset
+        self._host.segments_changed(self)
 
     def remove_deleted_segments(self) -> int:
         """Remove the segments that end at or before the log start offset; returns how many. The last one stays."""
@@ -601,6 +642,7 @@ class PartitionLog:
             if clean and self._changed and not self._refusal and self._active is not None:
                 for segment in self._segments.all():
                     segment.sync()
+                self.synced_offset = self.log_end_offset
                 self._active.write_indexes(sync=False)
                 self._write_aborted(self._active)
                 self._write_snapshot(sync=False)

@@ -16,7 +16,7 @@ class Promise:
     stable storage. `active`: base offset of the newest segment that has a file, `active_size` its bytes at a clean
     stop. `checked_below`: whole segments below were synced and sound, and need not be read again. `gaps`: a cleaner may
     have removed batches, so offsets need not be contiguous. `start_is_known`: the log start offset is what was last in
-    force; without, a log begins where its first segment does.
+    force; without, a log begins where its first segment does. `chain`: the CRC of the segments' base offsets.
     """
 
     clean: bool = False
@@ -28,6 +28,7 @@ class Promise:
     checked_below: int = 0
     gaps: bool = False
     start_is_known: bool = False
+    chain: int | None = None
 
 
 NOTHING_KNOWN = Promise()

@@ -32,6 +32,8 @@ from shareq.broker.log.files import (
     list_offsets,
     remove_quietly,
 )
+from shareq.broker.log.found_damage import miss_the_end
+from shareq.broker.log.manifest import chain_of
 from shareq.broker.log.producer_recovery import ScannedProducers, load_producers
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.promise import Promise
@@ -46,7 +48,7 @@ from shareq.broker.log.segment import (
 )
 from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX
 
-__all__ = ["RecoveredLog", "recover_log"]
+__all__ = ["RecoveredLog", "recover_log", "without_folder"]
 
 logger = logging.getLogger(__name__)
 
@@ -98,6 +100,16 @@ def recover_log(
     )
 
 
+def without_folder(folder: str, log_start_offset: int, log_end_offset: int) -> RecoveredLog:
+    """A log of which nothing is left, though everything up to `log_end_offset` (exclusive) was on stable storage."""
+    missing: list[DamagedRange] = []
+    logger.error("%s: the folder of a partition is missing", folder)
+    if log_end_offset > log_start_offset:
+        missing.append(DamagedRange(log_start_offset, log_end_offset, 0, 0, "missing"))
+        logger.error("%s: %s", folder, described(missing[0]))
+    return RecoveredLog([], log_start_offset, log_end_offset, ProducerStates(), missing=missing)
+
+
 class _Tail(NamedTuple):
     """From this byte of a segment on nothing counts; `offset` is the one that was due there."""
 
@@ -141,6 +153,8 @@ class _Opening:
             segment.end_offset = following.base_offset
         for segment in self.segments:
             segment.gaps = self._promise.gaps
+        known = chain_of(segment.base_offset for segment in self.segments)
+        self._chain_is_known = self._promise.chain in (None, known)
 
     def _finish_cleaning(self, names: list[str]) -> list[str]:
         """Where the cleaner was interrupted, finish what it did or undo it; the names in the folder after that."""
@@ -169,8 +183,8 @@ class _Opening:
 
     def trust(self) -> bool:
         """Take the files as a clean shutdown left them. False when they cannot be that."""
-        for segment in self.segments[1:]:
-            self.end = segment.base_offset
+        for segment in self.segments[:-1]:
+            self._pass_over(segment)
         promised = self._promise.end
         if (not self.segments or self._walk_active(self.segments[-1])) and promised in (None, self.end):
             self._start_over_behind()
@@ -194,6 +208,12 @@ class _Opening:
         self.end = max(self.end, walk.next_offset)
         return walk.fault is None
 
+    def _pass_over(self, segment: Segment) -> None:
+        """A segment that need not be read ends where the next one begins, unless one between them is missing."""
+        if not self._chain_is_known:
+            miss_the_end(segment)
+        self.end = segment.end_offset or self.end
+
     # After anything else.
 
     def check_from(self, checked_below: int) -> None:
@@ -201,7 +221,7 @@ class _Opening:
         for at, segment in enumerate(self.segments):
             limit = segment.end_offset
             if limit is not None and limit <= checked_below:
-                self.end = limit
+                self._pass_over(segment)
                 continue
             tail = self._scan(segment)
             if tail is not None:
@@ -263,7 +283,7 @@ class _Opening:
         is_last = segment is self.segments[-1]
         if not promise.clean:
             if promise.same_boot:
-                to_cut = is_last and runs_past_the_end(segment.read_at, segment.size, tail.position, tail.offset)
+                to_cut = is_last and runs_past_the_end(segment.read_at, segment.size, tail.position)
             elif promise.synced is not None:
                 to_cut = tail.offset >= promise.synced
             else:

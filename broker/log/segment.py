@@ -208,7 +208,7 @@ def is_sound_at(read_at: ReadAt, size: int, position: int) -> BatchHeader | None
     return header if _crc_of(read_at, position + CRC_START, position + header.size) == header.crc else None
 
 
-def runs_past_the_end(read_at: ReadAt, size: int, position: int, next_offset: int) -> bool:
+def runs_past_the_end(read_at: ReadAt, size: int, position: int) -> bool:
     """Whether the bytes from `position` on can be a write that was cut off: the beginning of one batch.
 
     They cannot when they are all of a batch, of which only the length is wrong.
@@ -218,7 +218,7 @@ def runs_past_the_end(read_at: ReadAt, size: int, position: int, next_offset: in
     if left < HEADER_SIZE or len(head) < HEADER_SIZE:
         return True
     header = read_header(head)
-    if header.magic != MAGIC or header.size <= left or header.base_offset < next_offset:
+    if header.magic != MAGIC or header.size <= left:
         return False
     return _crc_of(read_at, position + CRC_START, size) != header.crc
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Sequence
 
 from shareq.broker.log.damage import DamagedRange, covering
@@ -32,6 +32,10 @@ class SegmentList:
     def all(self) -> Sequence[Segment]:
         """The segments; the sequence changes with the log."""
         return self._segments
+
+    def from_offset(self, offset: int) -> Sequence[Segment]:
+        """The segments from the one that holds `offset`, or would, to the last one."""
+        return self._segments[self._at(offset) :]
 
     def base_of(self, at: int) -> int:
         return self._bases[at]
@@ -89,13 +93,19 @@ class SegmentList:
                 segment.rebuild_map()
             elif isinstance(result, ErrorCode) or result.batches or position_of(segment, offset) is not None:
                 return result
-            elif segment.end_offset is not None and offset < segment.end_offset and miss_the_end(segment):
+            elif segment.end_offset is not None and offset < segment.end_offset:
+                miss_the_end(segment)
                 return ErrorCode.CORRUPT_MESSAGE
             elif segment.damaged and covering(segment.damaged, offset) is not None:
                 return ErrorCode.CORRUPT_MESSAGE  # looking for the batch has found that
             else:
                 at += 1
-        return EMPTY
+        return ErrorCode.CORRUPT_MESSAGE if self._segments else EMPTY
+
+    def miss(self, offset: int) -> None:
+        """A read at `offset` was refused as damaged: note that, unless it is known."""
+        if self._lost_at(offset) is None:
+            insort(self.missing, DamagedRange(offset, offset + 1, 0, 0, "unreadable"))
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
         """The offsets around `offset` that are known to be unreadable, as (first, the one behind the last); or None."""
@@ -106,6 +116,10 @@ class SegmentList:
         while (lost := self._lost_at(after)) is not None:
             after = lost[1]
         return first, after
+
+    def any_lost(self) -> bool:
+        """Whether anything is known to be unreadable."""
+        return bool(self.missing) or any(segment.damaged for segment in self._segments)
 
     def _lost_at(self, offset: int) -> tuple[int, int] | None:
         lost = covering(self.missing, offset)

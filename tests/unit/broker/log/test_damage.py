@@ -120,11 +120,11 @@ def test_what_covers_an_offset() -> None:
 
 
 def test_only_the_beginning_of_a_batch_is_a_write_that_was_cut_off() -> None:
-    data, batches, end = log_of(Random(3), 2, gaps=False)
+    data, batches, _ = log_of(Random(3), 2, gaps=False)
     at = batches[1][0]
     for cut in (at + 1, at + 60, at + 61, len(data) - 1):
-        assert runs_past_the_end(reader(data[:cut]), cut, at, batches[1][1])
+        assert runs_past_the_end(reader(data[:cut]), cut, at)
     data[at + 8] ^= 1  # a length that is too large is not one
-    assert not runs_past_the_end(reader(data), len(data), at, batches[1][1])
+    assert not runs_past_the_end(reader(data), len(data), at)
     zeroed = data[:at] + bytes(200)
-    assert not runs_past_the_end(reader(zeroed), len(zeroed), at, end)
+    assert not runs_past_the_end(reader(zeroed), len(zeroed), at)

@@ -43,7 +43,7 @@ def test_a_sealed_segment_is_cleaned_at_once_not_after_the_backoff() -> None:
     world.clock.advance(100)
     assert world.logs.cleaner.passes == 1
     assert world.logs.cleaner.clean_until(world.log) == PER_SEGMENT
-    assert checkpoint(world) == f"0\n1\n{TOPIC} 0 {PER_SEGMENT}\n"
+    assert checkpoint(world).startswith(f"0\n1\n{TOPIC} 0 {PER_SEGMENT}\ncrc32c ")
 
 
 def test_the_active_segment_is_never_cleaned() -> None:
@@ -59,8 +59,9 @@ def test_a_segment_that_is_not_on_stable_storage_supersedes_nothing() -> None:
     fill(world, 3 * PER_SEGMENT)
     world.clock.advance(MINUTE)
     assert not world.logs.cleaner.busy
-    world.fs.held_syncs.pop(0)()  # of the first sealed segment; the next sync begins now
-    world.clock.advance(MINUTE)
+    while not world.logs.cleaner.busy:  # of new names first, then of the first sealed segment
+        world.fs.held_syncs.pop(0)()
+        world.clock.advance(MINUTE)
     assert world.logs.cleaner.busy
     assert offsets(world) == list(range(3 * PER_SEGMENT))
     while world.fs.held_syncs:

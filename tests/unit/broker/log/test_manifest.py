@@ -1,0 +1,56 @@
+"""What is promised of each log: lines that are believed one by one."""
+
+from __future__ import annotations
+
+from random import Random
+
+from shareq.broker.log.manifest import (
+    LogRow,
+    Manifest,
+    boot_line,
+    chain_of,
+    gone_line,
+    parse_manifest,
+    row_line,
+    snapshot,
+)
+
+ID = bytes(range(16))
+ROWS = {("orders", 0): LogRow(ID, 5, 40, 55, 7), ("a.b_c-d", 12): LogRow(ID, 0, -1, 0, 0)}
+
+
+def test_a_snapshot_and_what_came_after_it() -> None:
+    newer = LogRow(ID, 6, 40, 60, 7)
+    data = snapshot("one", ROWS) + boot_line("two") + row_line(("orders", 0), newer) + gone_line(("a.b_c-d", 12))
+    assert parse_manifest(snapshot("one", ROWS)) == Manifest("one", ROWS, True)
+    assert parse_manifest(data) == Manifest("two", {("orders", 0): newer}, True)
+    assert parse_manifest(snapshot("", {})) == Manifest("", {}, True)
+
+
+def test_a_last_line_that_was_cut_off_is_no_damage() -> None:
+    data = snapshot("one", ROWS)
+    late = row_line(("orders", 0), LogRow(ID, 6, 40, 60, 7))
+    for size in range(len(late)):
+        assert parse_manifest(data + late[:size]) == Manifest("one", ROWS, True)
+
+
+def test_no_flipped_bit_makes_anything_up() -> None:
+    data = snapshot("one", ROWS) + row_line(("orders", 0), LogRow(ID, 6, 40, 60, 7))
+    known = set(ROWS.values()) | {LogRow(ID, 6, 40, 60, 7)}
+    rng = Random(1)
+    for _ in range(2000):
+        damaged = bytearray(data)
+        damaged[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        found = parse_manifest(bytes(damaged))
+        if found is not None:
+            assert set(found.rows.values()) <= known
+            assert found.boot_id in ("one", "")
+
+
+def test_what_is_no_manifest() -> None:
+    for data in (b"", b"\0" * 100, b"nonsense\n", snapshot("one", ROWS)[60:]):
+        assert parse_manifest(data) is None
+
+
+def test_segments_are_known_again() -> None:
+    assert chain_of([0, 4, 8]) == chain_of(iter([0, 4, 8])) != chain_of([0, 8])
