@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.share.partition import RangeView, SharePartition
 from shareq.broker.share.record_state import TERMINAL, RecordState
 from shareq.broker.share_partitions import LeaderState
 from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import decode_records
 from tests.simulation.audit_coordinators import check_groups, check_nothing_left, share_states
-from tests.simulation.ledger import CONTROL, GroupLedger, InvariantBroken
+from tests.simulation.ledger import GroupLedger, InvariantBroken
+from tests.simulation.reading import contents
 from tests.simulation.replayed import ReplayedGroups
 from tests.simulation.topics import Slot
 
@@ -49,25 +48,9 @@ def audit(world: World, replayed: Sequence[ReplayedGroups]) -> None:
 def _check_log(world: World, slot: Slot) -> None:
     log = world.log(slot)
     if log.refusal is ErrorCode.NONE:  # else offline after a failed sync; the next start tells
-        world.topics.records.on_read(slot.index, log.log_start_offset, log.high_watermark, contents(log))
-
-
-def contents(log: PartitionLog) -> dict[int, bytes | None]:
-    """Offset to value of all that readers see."""
-    found: dict[int, bytes | None] = {}
-    offset = log.log_start_offset
-    while offset < log.high_watermark:
-        read = log.read(offset, 1 << 20, upto=log.high_watermark)
-        if isinstance(read, ErrorCode) or not read.batches:
-            raise InvariantBroken(f"{log.topic}-{log.partition} cannot be read at {offset}: {read}")
-        for span in read.batches:
-            if span.is_control:
-                found[span.base_offset] = CONTROL
-            else:
-                data = bytes(read.records[span.position : span.position + span.size])
-                found.update({record.offset: record.value for record in decode_records(data)})
-            offset = span.last_offset + 1
-    return {offset: value for offset, value in found.items() if offset >= log.log_start_offset}
+        found = contents(log, lambda offset, error: world.storage.skip(slot, log, offset, error))
+        world.topics.records.on_read(slot.index, log.log_start_offset, log.high_watermark, found)
+        world.storage.check_end(slot, log)
 
 
 # -- the leaders

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -12,6 +12,9 @@ from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member
 from tests.simulation.topics import SECOND, TOPIC
 from tests.support.mem_fs import SimulatedCrash
+
+IDLE: Final = 4  # times that nothing comes, until nothing will
+IDLE_WITH_DAMAGE: Final = 30  # what cannot be read is tried as often as the delivery limit allows, range by range
 
 if TYPE_CHECKING:
     from tests.simulation.group import Group
@@ -71,13 +74,14 @@ def _drain_group(world: World, group: Group) -> None:
         member.disconnect()
     group.members = [last]
     idle, live = 0, {slot.index for slot in world.topics.live}
+    patience = IDLE_WITH_DAMAGE if world.topics.records.hit else IDLE
     for _ in range(300):
         found = last.drain_once()
         world.advance(1 if found else LOCKS_MS[-1] + 1)
         world.settle()
         world.look_inside()
         idle = 0 if found or last.heartbeats.assigned != live else idle + 1  # until the others have expired
-        if idle == 4:
+        if idle == patience:
             break
     else:
         told = sorted(last.heartbeats.assigned)

@@ -45,6 +45,7 @@ class RecordLedger:
     values: dict[int, dict[int, bytes]] = field(default_factory=dict)  # answered or delivered: cannot change any more
     transactions: list[Transaction] = field(default_factory=list)
     transaction_of: dict[bytes, Transaction] = field(default_factory=dict)  # by value
+    hit: dict[int, set[int]] = field(default_factory=dict)  # offsets by slot that damage may have cost
 
     def on_produced(self, slot: int, base_offset: int, values: list[bytes]) -> None:
         """The produce request was answered: these records exist from now on."""
@@ -58,8 +59,11 @@ class RecordLedger:
         self._at(place, value)
 
     def on_read(self, slot: int, log_start: int, end: int, found: Mapping[int, bytes | None]) -> None:
-        """All that the slot's log holds, from `log_start` to `end` (exclusive)."""
-        if sorted(found) != list(range(log_start, end)):
+        """All that the slot's log holds, from `log_start` to `end` (exclusive). What damage has hit may be missing."""
+        hit = self.hit.get(slot, set())
+        if sorted(found.keys() | {offset for offset in hit if log_start <= offset < end}) != list(
+            range(log_start, end)
+        ):
             raise InvariantBroken(f"slot {slot} has offsets {sorted(found)}, not {log_start} to {end}")
         for offset, value in found.items():
             if value is not CONTROL and (value is None or self.sent.get(value) != slot):
@@ -68,7 +72,7 @@ class RecordLedger:
         if twice:
             raise InvariantBroken(f"slot {slot} holds {twice} more than once")
         for offset, value in self.values.get(slot, {}).items():
-            if offset >= log_start and found.get(offset) != value:
+            if offset >= log_start and found.get(offset) != value and (offset in found or offset not in hit):
                 raise InvariantBroken(
                     f"{(slot, offset)} holds {found.get(offset)!r}, answered or delivered was {value!r}"
                 )
@@ -327,6 +331,7 @@ class GroupLedger:
             offset
             for offset, value in sorted(self.records.values.get(slot, {}).items())
             if offset >= first
+            and offset not in self.records.hit.get(slot, ())
             and not self._may_be_over((slot, offset))
             and (not self.was_committed or self.records.is_committed(value))
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import (
@@ -19,6 +19,10 @@ from tests.simulation.topics import Slot
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
+
+
+# What a producer is told whose last batches are gone, as Apache Kafka's is: it would begin anew in another epoch.
+FORGOTTEN: Final = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
 
 @dataclass
@@ -41,6 +45,7 @@ class Producer:
         self.next_sequence: dict[int, int] = {}
         self.unanswered: dict[int, Batch] = {}
         self.life = 0
+        self._given_up: set[int] = set()  # slots in which damage took what the broker knew of this producer
 
     def act(self) -> None:
         """One batch to one partition, perhaps once more."""
@@ -49,6 +54,8 @@ class Producer:
             return
         waiting = [batch.slot for batch in self.unanswered.values() if not batch.under_way]
         slot = world.rng.choice(waiting if waiting and world.rng.random() < 0.5 else world.fed)
+        if slot.index in self._given_up:
+            return
         batch = self.unanswered.get(slot.index)
         if batch is None:
             batch = self._new_batch(slot)
@@ -113,6 +120,9 @@ class Producer:
             return
         if error is ErrorCode.NONE:
             world.topics.records.on_produced(slot, base_offset, batch.values)
+            self.unanswered.pop(slot, None)
+        elif error in FORGOTTEN and batch.sequence > 0 and world.storage.may_be_unreadable(slot):
+            self._given_up.add(slot)
             self.unanswered.pop(slot, None)
         elif error is not ErrorCode.KAFKA_STORAGE_ERROR:
             raise InvariantBroken(f"a sound batch was refused with {error.name}")

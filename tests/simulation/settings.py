@@ -6,13 +6,12 @@ from random import Random
 from typing import Final
 
 from tests.simulation.group import LOCKS_MS
-from tests.support.mem_fs import CrashModel
 
 SESSION_TIMEOUTS_MS: Final = (5_000, 8_000)
 MOST_MEMBERS: Final = ("2", "4", "200", "200")
 
 
-def first_settings(rng: Random, model: CrashModel) -> dict[str, str]:
+def first_settings(rng: Random, *, synced: bool) -> dict[str, str]:
     """What the broker starts with."""
     properties = {
         "log.dirs": "data",
@@ -27,7 +26,7 @@ def first_settings(rng: Random, model: CrashModel) -> dict[str, str]:
         "offsets.commit.timeout.ms": "500",
         **changed_settings(rng),
     }
-    if model is CrashModel.POWER_LOSS:
+    if synced:
         properties["log.flush.interval.messages"] = "1"
     return properties
 

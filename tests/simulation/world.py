@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from random import Random
 from typing import Final
@@ -41,6 +42,7 @@ from tests.simulation.metadata_disk import MetadataDisk
 from tests.simulation.producer import Producer
 from tests.simulation.replayed import replayed_groups
 from tests.simulation.settings import SESSION_TIMEOUTS_MS, changed_settings, disk_settings, first_settings
+from tests.simulation.storage import Promise, SeedIsOver, Storage, is_about_storage
 from tests.simulation.topics import TOPIC, Slot, Topics
 from tests.simulation.transactions import TransactionalProducer
 from tests.support.mem_fs import CrashModel, MemFs, SimulatedCrash
@@ -90,14 +92,18 @@ class World:
         self.model = rng.choice(list(CrashModel))
         self.clock = VirtualClock()
         self.fs = MemFs(self.clock.call_soon, Random(rng.random()))
+        self.fs.loses_pages = is_about_storage(seed)
+        self.fs.page_bytes = Random(seed).choice((64, 256, 4096))
+        self.fs.drops_failed_syncs = self.fs.loses_pages and bool(seed // 10 % 2)
         self.db = MemoryMetaDb()
         self.metadata_disk = MetadataDisk(self.clock, self.db, self.seen, seed)
+        self.storage = Storage(self, seed)
         self.faults = Faults(self)
         self.topics = Topics(self)
         names = () if self.is_about_jobs else ("group", "other")[: rng.choice((1, 1, 2))]
         self.groups = [Group(self, name) for name in names]
         self.jobs = Jobs(self)
-        self.properties = first_settings(rng, self.model) | disk_settings(seed)
+        self.properties = first_settings(rng, synced=self.syncs_every_append) | disk_settings(seed)
         if self.is_about_jobs:
             self.properties |= first_job_settings(rng)
         self.config = BrokerConfig.load(self.properties)
@@ -109,7 +115,8 @@ class World:
             group.configure()
         self.admin = Administrator(self)
         self.producers = [Producer(self, -1), Producer(self, 17)]
-        self.transactional = [TransactionalProducer(self, 40), TransactionalProducer(self, 41)][: rng.choice((0, 1, 2))]
+        transactional = 0 if self.storage.on else rng.choice((0, 1, 2))
+        self.transactional = [TransactionalProducer(self, 40), TransactionalProducer(self, 41)][:transactional]
         for group in self.groups:
             group.members = [Member(self, group, f"{group.id}-{index}") for index in range(rng.choice((2, 3)))]
         if self.is_about_jobs:
@@ -134,8 +141,10 @@ class World:
         self.seen[f"crashes, {self.model.name}"] += 1
         self.note(f"CRASH ({self.model.name}): {why}")
         self._everybody_loses_the_broker()
-        self.fs.crash(self.model, self.rng)
+        synced = self.storage.synced()
+        self.fs.crash(self.model, Random(self.rng.random()) if self.storage.on else self.rng)
         self.metadata_disk.crash(self.model, Random(self.fs.steps))
+        self.storage.strike_at_rest(synced)
         self.fs.space_left = None
         self.faults.clear_commits()
         if self.rng.random() < 0.1:
@@ -145,6 +154,8 @@ class World:
         except SimulatedCrash:
             self.crash("while starting")
             return
+        if self.storage.promise is not Promise.ALL:
+            self.storage.end_after_power_loss()
         self._started()
 
     def restart(self) -> None:
@@ -157,6 +168,7 @@ class World:
         self.metadata_disk.close()
         self._everybody_loses_the_broker()
         self.seen["restarts"] += 1
+        self.storage.strike_at_rest(self.storage.synced())
         if self.rng.random() < 0.3:
             self.properties |= changed_settings(self.rng)
             if self.is_about_jobs:
@@ -170,6 +182,11 @@ class World:
             self.crash(f"start refused: {error}")
             return
         self._started()
+
+    @property
+    def syncs_every_append(self) -> bool:
+        """Where power may be lost, everything is synced before it is answered, but where that is what is tried."""
+        return self.model is CrashModel.POWER_LOSS and self.storage.promise is not Promise.WHAT_WAS_SYNCED
 
     def _started(self) -> None:
         self.fs.crash_at = None
@@ -225,7 +242,7 @@ class World:
 
     def run(self) -> None:
         """Live through the seed: random steps, then drain, then judge."""
-        with last_epoch(self.jobs.last_epoch):
+        with last_epoch(self.jobs.last_epoch), suppress(SeedIsOver):
             self._live()
 
     def _live(self) -> None:
@@ -253,36 +270,38 @@ class World:
     def _actions(self) -> tuple[list[Callable[[], None]], list[float]]:
         """What may happen, with cumulated weights: seeds are about consuming, what surrounds it, or jobs."""
         rng, faults = self.rng, self.faults
-        table: tuple[tuple[Callable[[], None], float, float, float], ...] = (
-            (lambda: rng.choice(self._all_producers()).act(), 25, 14, 22),
-            (lambda: rng.choice(rng.choice(self.groups).members).act(), 48, 24, 0),
-            (self._somebody_heartbeats, 3, 20, 0),
-            (self._let_time_pass, 8, 10, 0),
-            (faults.crash_soon, 3, 4, 3),
-            (self._die, 2, 2, 1.5),
-            (self.restart, 1.5, 2, 1.5),
-            (faults.fail_writes, 3, 3, 2),
-            (faults.fill_disk, 1, 0.7, 0.3),
-            (faults.commit_fails, 0.3, 1.5, 0.3),
-            (self._truncate_log, 1.2, 0.5, 0),
-            (lambda: rng.choice(self.groups).change_a_setting(), 1.2, 0.8, 0),
-            (self.topics.act, 1.2, 5, 0),
-            (self.admin.act, 1.2, 9, 0),
-            (self._become_calm, 0.4, 2.5, 0),
-            (self._let_the_cleaner_work, 2, 3, 4),
-            (self._settled_audit, 1, 1, 4),
-            (self.jobs.act, 0, 0, 65),
-            (self.jobs.let_time_pass, 0, 0, 9),
-            (self.jobs.trouble_at_an_end, 0, 0, 3),
-            (self.jobs.grow, 0, 0, 0.5),
-            (self.jobs.admin.change_a_topic, 0, 0, 1.2),
-            (self.jobs.admin.delete_offsets, 0, 0, 1.5),
-            (self.jobs.admin.delete_group, 0, 0, 1),
-            (self.jobs.admin.delete_records, 0, 0, 2),
-            (self.jobs.admin.let_offsets_expire, 0, 0, 1),
-            (self.jobs.become_calm, 0, 0, 0.7),
+        table: tuple[tuple[Callable[[], None], float, float, float, float], ...] = (
+            (lambda: rng.choice(self._all_producers()).act(), 25, 14, 22, 25),
+            (lambda: rng.choice(rng.choice(self.groups).members).act(), 48, 24, 0, 40),
+            (self._somebody_heartbeats, 3, 20, 0, 3),
+            (self._let_time_pass, 8, 10, 0, 8),
+            (faults.crash_soon, 3, 4, 3, 4),
+            (self._die, 2, 2, 1.5, 3),
+            (self.restart, 1.5, 2, 1.5, 3),
+            (faults.fail_writes, 3, 3, 2, 3),
+            (faults.fill_disk, 1, 0.7, 0.3, 0.3),
+            (faults.commit_fails, 0.3, 1.5, 0.3, 0.3),
+            (self._truncate_log, 1.2, 0.5, 0, 1.2),
+            (lambda: rng.choice(self.groups).change_a_setting(), 1.2, 0.8, 0, 0),
+            (self.topics.act, 1.2, 5, 0, 1.2),
+            (self.admin.act, 1.2, 9, 0, 0),
+            (self._become_calm, 0.4, 2.5, 0, 0.4),
+            (self._let_the_cleaner_work, 2, 3, 4, 1),
+            (self._settled_audit, 1, 1, 4, 2),
+            (self.jobs.act, 0, 0, 65, 0),
+            (self.jobs.let_time_pass, 0, 0, 9, 0),
+            (self.jobs.trouble_at_an_end, 0, 0, 3, 0),
+            (self.jobs.grow, 0, 0, 0.5, 0),
+            (self.jobs.admin.change_a_topic, 0, 0, 1.2, 0),
+            (self.jobs.admin.delete_offsets, 0, 0, 1.5, 0),
+            (self.jobs.admin.delete_group, 0, 0, 1, 0),
+            (self.jobs.admin.delete_records, 0, 0, 2, 0),
+            (self.jobs.admin.let_offsets_expire, 0, 0, 1, 0),
+            (self.storage.burst, 0, 0, 0, 8),
+            (self.storage.strike, 0, 0, 0, 1.5),
+            (self.jobs.become_calm, 0, 0, 0.7, 0),
         )
-        column = 3 if self.is_about_jobs else 1 + (rng.random() < 0.35)
+        column = 4 if self.storage.on else 3 if self.is_about_jobs else 1 + (rng.random() < 0.35)
         total, cumulated = 0.0, []
         for row in table:
             total += float(row[column])  # type: ignore[arg-type]

@@ -221,20 +221,29 @@ class MemFs:
         """The file's first `size` bytes are all there is of it."""
         self._inode(path).shorten(size)
 
+    def lose(self, path: str) -> None:
+        """The file is gone, whatever was synced."""
+        folder, name = self._parent(path)
+        folder.lose(name)
+
     def make_unreadable(self, path: str, start: int, end: int) -> None:
         """From now on reading any byte from `start` to `end` (exclusive) fails."""
         self._inode(path).unreadable.append((start, end))
 
     def paths(self) -> list[str]:
         """Every file."""
-        found: list[str] = []
+        return sorted(self.inodes())
+
+    def inodes(self) -> dict[str, Inode]:
+        """Every file by its path; also of a process that has just died."""
+        found: dict[str, Inode] = {}
 
         def walk(folder: Folder, prefix: str) -> None:
             for name, node in sorted(folder.entries.items()):
                 if isinstance(node, Folder):
                     walk(node, f"{prefix}{name}/")
                 else:
-                    found.append(prefix + name)
+                    found[prefix + name] = node
 
         walk(self._root, "")
         return found

@@ -28,11 +28,11 @@ from shareq.protocol.generated.offset_delete import (
     OffsetDeleteResponse,
 )
 from shareq.protocol.primitives import Message
-from tests.simulation.audit import contents
 from tests.simulation.jobs.offsets import pending
 from tests.simulation.jobs.settings import SESSION_MS
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.membership import LOG_FAILED
+from tests.simulation.reading import contents
 from tests.simulation.topics import NAMES, SECOND, TOPIC, Slot
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchResponse
-from tests.simulation.audit import contents
 from tests.simulation.jobs import offsets
 from tests.simulation.jobs.reading import BY_NAME, fetch_request, records_of, row_of
 from tests.simulation.jobs.scripts import Runner, Script
 from tests.simulation.ledger import CONTROL, InvariantBroken
+from tests.simulation.reading import contents
 from tests.simulation.topics import SECOND, TOPIC, Slot
 
 if TYPE_CHECKING:

@@ -42,6 +42,11 @@ class Folder:
             else:
                 self.entries[name] = node
 
+    def lose(self, name: str) -> None:
+        """The name stands for nothing any more, whatever was synced."""
+        del self.entries[name]
+        self.unsynced = [change for change in self.unsynced if name not in change.after]
+
     def lose_last(self, rng: Random) -> None:
         """A file system with one journal: the last changes are undone."""
         kept = rng.randint(0, len(self.unsynced))

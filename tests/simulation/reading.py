@@ -1,0 +1,31 @@
+"""Reading a log from its start to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import decode_records
+from tests.simulation.ledger import CONTROL, InvariantBroken
+
+
+def contents(log: PartitionLog, skip: Callable[[int, ErrorCode], int] | None = None) -> dict[int, bytes | None]:
+    """Offset to value of all that readers see. `skip` is asked where to read on when a read is refused."""
+    found: dict[int, bytes | None] = {}
+    offset = log.log_start_offset
+    while offset < log.high_watermark:
+        read = log.read(offset, 1 << 20, upto=log.high_watermark)
+        if isinstance(read, ErrorCode) and skip is not None:
+            offset = skip(offset, read)
+            continue
+        if isinstance(read, ErrorCode) or not read.batches:
+            raise InvariantBroken(f"{log.topic}-{log.partition} cannot be read at {offset}: {read}")
+        for span in read.batches:
+            if span.is_control:
+                found[span.base_offset] = CONTROL
+            else:
+                data = bytes(read.records[span.position : span.position + span.size])
+                found.update({record.offset: record.value for record in decode_records(data)})
+            offset = span.last_offset + 1
+    return {offset: value for offset, value in found.items() if offset >= log.log_start_offset}

@@ -1,0 +1,227 @@
+"""Seeds about storage: slow syncs, disks that damage what they have, and what must still be there after it.
+
+Damage hits the synced part of data logs: bits flip, pages are zeroed or cannot be read any more, files are cut or gone.
+Whatever was answered and not hit stays, and what was hit is told as CORRUPT_MESSAGE or is what it was. Nothing else
+takes the place of it, and offsets that were answered are not used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import batch_headers
+from tests.simulation.ledger import InvariantBroken
+from tests.simulation.reading import contents
+from tests.simulation.topics import Slot
+from tests.support.mem_fs import CrashModel, SimulatedCrash
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+STORAGE_AMONG: Final = 10
+STORAGE_SEED: Final = 3
+BLOCK_BYTES: Final = 4096  # what a disk cannot read at once
+MOST_STRIKES: Final = 3
+
+ON = False  # until the synced point of a log is durable
+
+Batch = tuple[int, int, int, int]  # position, end (exclusive), first and last offset
+
+
+class SeedIsOver(Exception):
+    """What has happened leaves nothing to go on with: the seed has been judged."""
+
+
+class Promise(Enum):
+    """What a seed's disk and settings leave of what is answered."""
+
+    ALL = 0
+    WHAT_WAS_SYNCED = 1  # nobody asked for a sync before the answer, and power is lost
+    NOTHING = 2  # the disk says that it has synced, and has not
+
+
+def is_about_storage(seed: int) -> bool:
+    """One seed in ten. They have share groups, and no transactions."""
+    return ON and seed % STORAGE_AMONG == STORAGE_SEED
+
+
+def promise_of(seed: int) -> Promise:
+    """One in three of them loses power where not everything was synced: it ends with that."""
+    if not is_about_storage(seed) or seed // STORAGE_AMONG % 3:
+        return Promise.ALL
+    return Promise.NOTHING if seed // STORAGE_AMONG % 2 else Promise.WHAT_WAS_SYNCED
+
+
+class Storage:
+    """What the disk does to the data, and which records that may have cost. `on`: in seeds about it."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self._world = world
+        self.on = is_about_storage(seed)
+        self.promise = promise_of(seed)
+        if self.promise is not Promise.ALL:
+            world.model = CrashModel.POWER_LOSS
+        if self.promise is Promise.NOTHING:
+            world.fs.sync_lies = lambda _path: world.rng.random() < 0.7
+        self._struck: set[str] = set()  # a file is damaged once: its batches can be told before that
+
+    # -- before a sync
+
+    def burst(self) -> None:
+        """Producers write on while the disk is slow to sync; then the broker may die."""
+        world, rng = self._world, self._world.rng
+        world.fs.held_syncs = []
+        world.note("syncs are slow")
+        try:
+            for _ in range(rng.randint(3, 9)):
+                rng.choice(world.producers).act()
+                world.clock.run_tick()
+            if rng.random() < 0.5:
+                world.seen["crashes before a sync"] += 1
+                raise SimulatedCrash
+        finally:
+            held, world.fs.held_syncs = world.fs.held_syncs or [], None
+            self._synced_at_last(held)
+
+    def _synced_at_last(self, held: list[Callable[[], None]]) -> None:
+        for end in held:
+            self._world.clock.call_soon(end)
+
+    # -- damage
+
+    def strike_at_rest(self, synced: dict[str, int]) -> None:
+        """Between two lives of the broker, now and then. `synced`: so much of each file was on stable storage."""
+        if self.on and self._world.rng.random() < 0.4:
+            self._strike(synced, ("flip", "flip", "zero", "eio", "cut", "gone"))
+
+    def strike(self) -> None:
+        """While the broker runs: bytes rot."""
+        self._strike(self.synced(), ("flip", "zero", "eio"))
+
+    def synced(self) -> dict[str, int]:
+        """How much of each file is on stable storage now."""
+        inodes = self._world.fs.inodes() if self.on else {}
+        return {path: inode.durable_size for path, inode in inodes.items() if path.endswith(".log")}
+
+    def _strike(self, synced: dict[str, int], kinds: Sequence[str]) -> None:
+        world, rng = self._world, self._world.rng
+        if self.promise is not Promise.ALL or len(self._struck) == MOST_STRIKES:
+            return
+        places = [
+            (slot, path)
+            for slot in world.topics.live
+            for path in self._segments(slot)
+            if synced.get(path) and path not in self._struck
+        ]
+        if not places:
+            return
+        slot, path = rng.choice(places)
+        size = synced[path]
+        batches = self._batches(path, size)
+        kind = rng.choice(kinds)
+        if kind == "eio" and path == self._segments(slot)[-1]:
+            kind = "flip"  # what is written behind bytes that cannot be read may be in the same block
+        start, end = getattr(self, f"_{kind}")(path, size)
+        hit = [range(first, last + 1) for at, to, first, last in batches if at < end and start < to]
+        offsets = {offset for each in hit for offset in each}
+        self._struck.add(path)
+        world.topics.records.hit.setdefault(slot.index, set()).update(offsets)
+        world.seen[f"damage: {kind}"] += 1
+        world.note(f"DAMAGE ({kind}) of {path}, bytes {start} to {end}: offsets {sorted(offsets)} of slot {slot.index}")
+
+    def _segments(self, slot: Slot) -> list[str]:
+        folder = f"data/{slot.topic}-{slot.partition}/"
+        return [path for path in self._world.fs.paths() if path.startswith(folder) and path.endswith(".log")]
+
+    def _batches(self, path: str, synced: int) -> list[Batch]:
+        """Also those that are written and not synced, unless a loss of power may have made anything of them."""
+        content = bytes(self._world.fs.content(path))
+        if self._world.model is CrashModel.POWER_LOSS:
+            content = content[:synced]
+        return [
+            (position, position + header.size, header.base_offset, header.last_offset)
+            for position, header in batch_headers(content)
+        ]
+
+    def _flip(self, path: str, size: int) -> tuple[int, int]:
+        at = self._world.rng.randrange(size)
+        self._world.fs.flip_bit(path, at, self._world.rng.randrange(8))
+        return at, at + 1
+
+    def _zero(self, path: str, size: int) -> tuple[int, int]:
+        page = self._world.fs.page_bytes
+        start = self._world.rng.randrange(size) // page * page
+        end = min(start + page, size)
+        self._world.fs.zero(path, start, end)
+        return start, end
+
+    def _eio(self, path: str, size: int) -> tuple[int, int]:
+        at = self._world.rng.randrange(size)
+        self._world.fs.make_unreadable(path, at, at + 1)
+        start = at // BLOCK_BYTES * BLOCK_BYTES
+        return start, start + BLOCK_BYTES
+
+    def _cut(self, path: str, size: int) -> tuple[int, int]:
+        to = self._world.rng.randrange(size)
+        self._world.fs.cut(path, to)
+        return to, 1 << 62
+
+    def _gone(self, path: str, _size: int) -> tuple[int, int]:
+        self._world.fs.lose(path)
+        return 0, 1 << 62
+
+    # -- judging
+
+    def may_be_unreadable(self, slot: int) -> set[int]:
+        """The offsets of the slot that damage has hit."""
+        return self._world.topics.records.hit.get(slot, set())
+
+    def skip(self, slot: Slot, log: PartitionLog, offset: int, error: ErrorCode) -> int:
+        """A read at `offset` was refused: the next offset to read at. Raises unless it was hit."""
+        hit = self.may_be_unreadable(slot.index)
+        if error is not ErrorCode.CORRUPT_MESSAGE or offset not in hit:
+            raise InvariantBroken(f"{log!r} cannot be read at {offset}: {error.name}, hit are {sorted(hit)}")
+        unreadable = _unreadable_range(log, offset)
+        if unreadable is None:
+            raise InvariantBroken(f"{log!r} gave CORRUPT_MESSAGE at {offset}, and knows of no damage")
+        first, after = unreadable
+        wrong = [each for each in range(max(first, log.log_start_offset), after) if each not in hit]
+        if wrong:
+            raise InvariantBroken(f"slot {slot.index}: {wrong} cannot be read, and only {sorted(hit)} were hit")
+        self._world.seen["damaged ranges that were told"] += 1
+        return after
+
+    def end_after_power_loss(self) -> None:
+        """The broker has started. What its logs hold is what was sent to them, wherever they end; all else is gone."""
+        world = self._world
+        world.topics.adopt()
+        world.seen[f"power losses, promised: {self.promise.name}"] += 1
+        for slot in world.topics.live:
+            log = world.log(slot)
+            skip = self._to_the_next if self.promise is Promise.NOTHING else None
+            for offset, value in contents(log, skip and partial(skip, log)).items():
+                if value is None or world.topics.records.sent.get(value) != slot.index:
+                    raise InvariantBroken(f"{(slot.index, offset)} holds {value!r}, which nobody sent there")
+        raise SeedIsOver
+
+    def _to_the_next(self, log: PartitionLog, offset: int, error: ErrorCode) -> int:
+        unreadable = _unreadable_range(log, offset)
+        if error is not ErrorCode.CORRUPT_MESSAGE or unreadable is None:
+            raise InvariantBroken(f"{log!r} cannot be read at {offset}: {error.name}, unreadable is {unreadable}")
+        return unreadable[1]
+
+    def check_end(self, slot: Slot, log: PartitionLog) -> None:
+        """Offsets that were answered are not used again."""
+        last = max(self._world.topics.records.values.get(slot.index, {}), default=-1)
+        if log.log_end_offset <= last:
+            raise InvariantBroken(f"slot {slot.index} ends at {log.log_end_offset}, {last} was answered")
+
+
+def _unreadable_range(log: PartitionLog, offset: int) -> tuple[int, int] | None:
+    told: Callable[[int], tuple[int, int] | None] = getattr(log, "unreadable_range", lambda _offset: None)
+    return told(offset)
