@@ -109,6 +109,11 @@ class Fs(Protocol):
     def sync_dir(self, path: str) -> None:
         """Make creations, renames and removals inside the folder durable."""
 
+    def sync_all(self, path: str) -> bool:
+        """Sync everything that was written to the file system of a folder, names included. OSError when that failed;
+        False, and nothing done, where the system has no such call.
+        """
+
     def allocate(self, path: str, size: int) -> None:
         """Have a file, made if absent, of at least `size` bytes whose blocks are its own from now on; not durably.
 

@@ -92,6 +92,9 @@ class ReservedFs:
     def sync_dir(self, path: str) -> None:
         self._inner.sync_dir(path)
 
+    def sync_all(self, path: str) -> bool:
+        return self._inner.sync_all(path)
+
     def allocate(self, path: str, size: int) -> None:
         self._inner.allocate(path, size)
 

@@ -5,7 +5,7 @@ A partition's folder:
     partition.metadata            the topic's id; there before anything else
     leader-epoch-checkpoint
     <base offset>.log             record batches
-    <base offset>.index .timeindex    written when the segment is sealed or the log is closed
+    <base offset>.index .timeindex    written when the segment is sealed, or the log is closed and it is not small
     <base offset>.txnindex        the same, where transactions were aborted
     <base offset>.checksums       of these three, see `index_checksums`
     *.cleaned .swap .deleted      segments on their way in and out, see `cleaner/swap.py`

@@ -1,7 +1,7 @@
 """All logs of a data folder: opening, the tick's flush, retention, deletion.
 
     DATA/.lock                             held while a broker uses the folder
-    DATA/clean-shutdown                    there only between a clean shutdown and the next start
+    DATA/clean-shutdown                    only between a clean stop and the next start, see `clean_shutdown.py`
     DATA/log-start-offset-checkpoint       where logs begin whose first records were deleted
     DATA/log-manifest                      what is promised of each log, see `manifest`; log starts once more
     DATA/recovery-point-offset-checkpoint  below it, sealed segments are on stable storage and sound
@@ -24,6 +24,7 @@ from shareq.broker.disk.policy import DiskState
 from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.environment import Environment, Fs, TimerHandle
 from shareq.broker.log.checkpoints import format_offsets, parse_offsets
+from shareq.broker.log.clean_shutdown import CleanStop, LogEnd, format_clean_stop, parse_clean_stop
 from shareq.broker.log.cleaner.schedule import CHECKPOINT_FILE as CLEANER_FILE
 from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, latest_value_rule
 from shareq.broker.log.files import DEFAULT_OPEN_FILES, FilePool, Segment
@@ -32,8 +33,9 @@ from shareq.broker.log.folders import DamagedFolderError, KnownTopics, Partition
 from shareq.broker.log.manifest import Manifest
 from shareq.broker.log.manifest_file import MANIFEST_FILE, ManifestFile
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.progress import Progress
 from shareq.broker.log.promise import Promise
-from shareq.broker.log.recovery import recover_log, without_folder
+from shareq.broker.log.recovery import open_as_stopped, recover_log, without_folder
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -49,6 +51,7 @@ LOCK_FILE: Final = ".lock"
 CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
 LOG_START_FILE: Final = "log-start-offset-checkpoint"
 RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
+MANY_FILES: Final = 64  # from here on one sync of the whole file system is sooner done than one for each
 DEFAULT_RETENTION_CHECK_MS: Final = 5 * 60 * 1000
 DEFAULT_PRODUCER_CHECK_MS: Final = 10 * 60 * 1000
 
@@ -148,15 +151,19 @@ class LogManager:
 
     def _open_folders(self, metadata: KnownTopics) -> None:
         self._metadata = metadata
-        clean = self.fs.exists(self._path(CLEAN_SHUTDOWN_FILE))
+        stop = self._read_clean_stop()
         found = self._manifest.load()
         self._log_starts = self._read_log_starts(found)
         self._recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
         self._clean_until = self._read_offsets(CLEANER_FILE)
-        for claim in self._folders.claim(metadata):
+        claims = list(self._folders.claim(metadata))
+        progress = Progress("recovering logs", len(claims), self._env.clock.now_ns)
+        for claim in claims:
             if claim.topic is not None:
-                promise = self._promise_of(claim.partition, claim.topic, found, clean)
-                self._open_log(claim.name, claim.topic, claim.partition[1], promise)
+                promise = self._promise_of(claim.partition, claim.topic, found, stop is not None)
+                plain = stop.plain_end(claim.partition) if stop is not None and found is not None else None
+                self._open_log(claim.name, claim.topic, claim.partition[1], promise, plain)
+            progress.step()
         if found is not None:
             self._miss_folders(found)
         self._log_starts = self._without_strangers(LOG_START_FILE, self._log_starts)
@@ -165,7 +172,7 @@ class LogManager:
         self._manifest.begin(found, rows)
         if self._flush_every_message():
             self.fs.sync_dir(self._data_dir)  # folders of first appends that were cut short are used from now on
-        if clean:
+        if self.fs.exists(self._path(CLEAN_SHUTDOWN_FILE)):
             # Durably, and before anything is appended: from here on the files are no longer what the marker stands for.
             self.fs.remove(self._path(CLEAN_SHUTDOWN_FILE))
             self.fs.sync_dir(self._data_dir)
@@ -204,14 +211,29 @@ class LogManager:
             log.synced_offset = end
             self._logs[key] = log
 
-    def _open_log(self, name: str, image: TopicImage, partition: int, promise: Promise) -> None:
+    def _read_clean_stop(self) -> CleanStop | None:
+        """What the last stop has left; None without a clean one."""
+        path = self._path(CLEAN_SHUTDOWN_FILE)
+        try:
+            return parse_clean_stop(self.fs.read_bytes(path))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            logger.error("%s: not believed, the logs are checked as after a crash: %s", path, error)
+            return None
+
+    def _open_log(self, name: str, image: TopicImage, partition: int, promise: Promise, plain: LogEnd | None) -> None:
         topic, folder = image.name, self._path(name)
         key = (topic, partition)
         settings = self._settings_for(topic)
         log_start = self._log_starts.get(key, 0)
         log = PartitionLog(self, folder, topic, partition, image.topic_id, settings, log_start_offset=log_start)
         now = self._env.clock.wall_ms()
-        recovered = recover_log(
+        recovered = None
+        if plain is not None and plain.end == promise.end and not promise.gaps:
+            interval = settings.index_interval_bytes
+            recovered = open_as_stopped(self.pool, folder, plain, interval_bytes=interval, log_start_offset=log_start)
+        recovered = recovered or recover_log(
             self.pool,
             folder,
             interval_bytes=settings.index_interval_bytes,
@@ -244,21 +266,46 @@ class LogManager:
         self._retention_timer = self._producer_timer = None
         self.cleaner.stop()
         self._flusher.close()
-        sound = [log.close(clean=clean) for log in self._logs.values()]
+        if clean:
+            self._sync_everything()
+        sound = True
+        progress = Progress("closing logs", len(self._logs), self._env.clock.now_ns)
+        for log in self._logs.values():
+            sound = log.close(clean=clean) and sound
+            progress.step()
         try:
             for key, log in self._logs.items():
                 self._manifest.note(key, log.manifest_row())
-            self._manifest.close(clean=clean and all(sound))
+            self._manifest.close(clean=clean and sound)
         except OSError as error:
             logger.warning("%s: not written: %s", MANIFEST_FILE, error)
             clean = False  # it could not be told where the logs end
-        if clean and all(sound) and self._release_lock is not None:
+        if clean and sound and self._release_lock is not None:
             try:
                 self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
-                self.fs.write_atomic(self._path(CLEAN_SHUTDOWN_FILE), b"", sync=True)
+                self._write_clean_stop()
             except OSError as error:  # nothing is lost by that: the next start scans the logs
                 logger.warning("%s: not marked as cleanly shut down: %s", self._data_dir, error)
         self._close_files()
+
+    def _sync_everything(self) -> None:
+        """Sync all segments with one call where there are many. Where that fails, each of them is synced by itself."""
+        unsynced = [each for log in self._logs.values() for each in log.segments if each.synced < each.size]
+        if len(unsynced) < MANY_FILES:
+            return
+        try:
+            if not self.fs.sync_all(self._data_dir):
+                return
+        except OSError as error:
+            logger.error("%s: not synced as a whole: %s", self._data_dir, error)
+            return
+        for segment in unsynced:
+            segment.synced = segment.size
+
+    def _write_clean_stop(self) -> None:
+        ends = {key: end for key, log in self._logs.items() if (end := log.end_on_disk()) is not None}
+        content = format_clean_stop(self.fs.boot_id(), ends)
+        self.fs.write_atomic(self._path(CLEAN_SHUTDOWN_FILE), content, sync=True)
 
     def _close_files(self) -> None:
         for log in self._logs.values():

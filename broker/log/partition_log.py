@@ -13,6 +13,7 @@ from typing import Final
 
 from shareq.broker.log.admission import Admission, RecordError, own_header
 from shareq.broker.log.append import AppendInfo, Batch, LogHost, OnDurable, Origin, Traffic
+from shareq.broker.log.clean_shutdown import LogEnd
 from shareq.broker.log.files import Segment, write_snapshot
 from shareq.broker.log.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, SegmentMap
 from shareq.broker.log.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, chain_of
@@ -38,6 +39,7 @@ __all__ = ["AppendInfo", "BatchSpan", "Found", "OnDurable", "Origin", "Partition
 
 logger = logging.getLogger(__name__)
 
+SMALL_SEGMENT_BYTES: Final = 16 * 1024  # quicker read again than its indexes and producers are written and read
 BY_REFERENCE_BYTES: Final = 16 * 1024  # larger batches are not copied into the tick's buffer
 TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 
@@ -636,6 +638,14 @@ class PartitionLog:
 
     # The end.
 
+    def end_on_disk(self) -> LogEnd | None:
+        """Where the log ends, its active segment, and how long its file is; None while there is no file."""
+        active = self._active
+        if active is None or not active.exists:
+            return None
+        plain = len(self._segments) == 1 and active.size <= SMALL_SEGMENT_BYTES and not len(self.producers)
+        return LogEnd(self._written_end, active.base_offset, active.size, plain)
+
     def close(self, *, clean: bool) -> bool:
         """Give the files back; with `clean` leave them as a start trusts them. False when that was not possible."""
         try:
@@ -643,9 +653,10 @@ class PartitionLog:
                 for segment in self._segments.all():
                     segment.sync()
                 self.synced_offset = self.log_end_offset
-                self._active.write_indexes(sync=False)
                 self._write_aborted(self._active)
-                self._write_snapshot(sync=False)
+                if self._active.size > SMALL_SEGMENT_BYTES:
+                    self._active.write_indexes(sync=False)
+                    self._write_snapshot(sync=False)
         except OSError as error:
             self.go_offline(error)
         for segment in self._segments.all():

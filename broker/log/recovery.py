@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from shareq.broker.environment import Fs
+from shareq.broker.log.clean_shutdown import LogEnd
 from shareq.broker.log.cut_bytes import keep_aside, set_segment_aside
 from shareq.broker.log.damage import DamagedRange, SoundWalk, believed_end, described
 from shareq.broker.log.files import (
@@ -48,7 +49,7 @@ from shareq.broker.log.segment import (
 )
 from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX
 
-__all__ = ["RecoveredLog", "recover_log", "without_folder"]
+__all__ = ["RecoveredLog", "open_as_stopped", "recover_log", "without_folder"]
 
 logger = logging.getLogger(__name__)
 
@@ -116,6 +117,34 @@ class _Tail(NamedTuple):
     position: int
     offset: int
     fault: str
+
+
+def open_as_stopped(
+    pool: FilePool, folder: str, end: LogEnd, *, interval_bytes: int, log_start_offset: int
+) -> RecoveredLog | None:
+    """A log that a clean stop has left with one small segment and no producer, without a look at its other files.
+
+    None when the segment is not what the stop has left, or everything in it is deleted: that is for `recover_log`.
+    OSError when it cannot be read.
+    """
+    if log_start_offset > end.end:
+        return None
+    segment = Segment(pool, folder, end.active, end.active_size, interval_bytes)
+    segment.exists = True
+    try:
+        if segment.file().size() != end.active_size:
+            return None
+    except FileNotFoundError:
+        return None
+    segment_map = segment.new_map()
+    walk = BatchWalk(segment.read_at, segment.size, next_offset=segment.base_offset, check_crc=False)
+    for position, header in walk:
+        segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
+    segment.set_map(segment_map, proven=True)
+    if walk.fault is not None or walk.next_offset != end.end:
+        segment.close()
+        return None
+    return RecoveredLog([segment], max(log_start_offset, end.active), end.end, ProducerStates())
 
 
 class _Opening:

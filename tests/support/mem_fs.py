@@ -363,6 +363,22 @@ class MemFs:
         if self.sync_lies is None or not self.sync_lies(path):
             folder.synced(folder.changes if changes is None else changes)
 
+    def sync_all(self, path: str) -> bool:
+        self._folder(path)
+        self.step("sync_all", path)
+
+        def sync(folder: Folder, prefix: str) -> None:
+            for name, node in folder.entries.items():
+                if isinstance(node, Folder):
+                    sync(node, f"{prefix}{name}/")
+                elif self.sync_lies is None or not self.sync_lies(f"{prefix}{name}"):
+                    node.synced(len(node.content))
+            if self.sync_lies is None or not self.sync_lies(prefix.rstrip("/")):
+                folder.synced(folder.changes)
+
+        sync(self._root, "")
+        return True
+
     def allocate(self, path: str, size: int) -> None:
         file = self.open(path, create=True)
         inode, more = file.inode, size - file.size()

@@ -1,0 +1,78 @@
+"""`clean-shutdown`: what a stop left behind, log by log. Pure.
+
+    2 <boot id, or - where the system has none>
+    <topic> <partition> <log end offset> <base offset of the active segment> <its bytes> <1 if it is plain, or 0>
+    ...
+    crc32c <8 hex digits over all bytes before this line>
+
+Format 1 is an empty file: the stop was clean, and nothing else is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from crc32c import crc32c
+
+__all__ = ["CleanStop", "LogEnd", "format_clean_stop", "parse_clean_stop"]
+
+_VERSION: Final = "2"
+_NO_BOOT_ID: Final = "-"
+
+TopicPartition = tuple[str, int]
+
+
+class LogEnd(NamedTuple):
+    """Where a log ended: its end offset (exclusive), and its active segment's base offset and bytes.
+
+    `plain`: that segment is its only one and small, and no producer is known: its batches tell all there is to know.
+    """
+
+    end: int
+    active: int
+    active_size: int
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CleanStop:
+    """What the file says. `logs` are None in format 1, which does not name them."""
+
+    boot_id: str = ""
+    logs: Mapping[TopicPartition, LogEnd] | None = field(default=None)
+
+    def plain_end(self, key: TopicPartition) -> LogEnd | None:
+        """Where a plain log ended; None for any other."""
+        at = self.logs.get(key) if self.logs is not None else None
+        return at if at is not None and at.plain else None
+
+
+def format_clean_stop(boot_id: str, logs: Mapping[TopicPartition, LogEnd]) -> bytes:
+    """The file's content."""
+    rows = [
+        f"{topic} {partition} {at.end} {at.active} {at.active_size} {at.plain:d}"
+        for (topic, partition), at in logs.items()
+    ]
+    content = "\n".join([f"{_VERSION} {boot_id or _NO_BOOT_ID}", *rows, ""]).encode()
+    return content + f"crc32c {crc32c(content):08x}\n".encode()
+
+
+def parse_clean_stop(data: bytes) -> CleanStop:
+    """What a file of either format says. ValueError when it is damaged, or of a later format."""
+    if not data:
+        return CleanStop()
+    end = data.rfind(b"crc32c ")
+    if end < 0 or data[end:] != f"crc32c {crc32c(data[:end]):08x}\n".encode():
+        raise ValueError("its checksum does not fit")
+    head, *rows = data[:end].decode().splitlines()
+    version, boot_id = head.split(" ")
+    if version != _VERSION:
+        raise ValueError(f"format {version} is not known")
+    logs: dict[TopicPartition, LogEnd] = {}
+    for row in rows:
+        topic, partition, *numbers = row.split(" ")
+        log_end, active, size, plain = map(int, numbers)
+        logs[topic, int(partition)] = LogEnd(log_end, active, size, plain == 1)
+    return CleanStop("" if boot_id == _NO_BOOT_ID else boot_id, logs)
