@@ -30,7 +30,7 @@ from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, late
 from shareq.broker.log.files import DEFAULT_OPEN_FILES, FilePool, Segment
 from shareq.broker.log.flush import Flusher
 from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
-from shareq.broker.log.manifest import Manifest
+from shareq.broker.log.manifest import NO_SEGMENT, Manifest
 from shareq.broker.log.manifest_file import MANIFEST_FILE, ManifestFile
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.progress import Progress
@@ -205,6 +205,8 @@ class LogManager:
                 continue
             start = self._log_starts.get(key, 0)
             end = max(row.synced, start)
+            if row.active == NO_SEGMENT and end == start:
+                continue  # nothing was ever written to it
             folder = self._path(f"{key[0]}-{key[1]}")
             log = PartitionLog(self, folder, *key, image.topic_id, self._settings_for(key[0]), log_start_offset=start)
             log.restore(without_folder(folder, start, end), 0, self._env.clock.wall_ms(), folder_exists=False)

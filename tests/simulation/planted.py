@@ -300,7 +300,7 @@ FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     state_changed_beside_the_log: ("replayed",),
     group_changed_beside_the_log: ("replayed", BACK),
     last_batch_lost_in_recovery: ("answered or delivered was", "has offsets", EPOCH_LOST, BACK, GROUP_LOST),
-    torn_batch_kept_in_recovery: ("cannot be read", CORRUPT),
+    torn_batch_kept_in_recovery: ("cannot be read", CORRUPT, BACK),
     answers_before_the_sync: ("answered or delivered was", EPOCH_LOST, BACK, GROUP_LOST, MEMBER_LOST),
     failed_write_answered_as_done: ("answered or delivered was", "it was", EPOCH_LOST, BACK, GROUP_LOST, MEMBER_LOST),
     repeated_batch_appended_again: ("more than once",),

@@ -90,9 +90,9 @@ def committed_records_count_as_aborted() -> AbstractContextManager[object]:
 def open_transactions_are_forgotten_by_a_start() -> AbstractContextManager[object]:
     original = PartitionLog.restore
 
-    def restore(self: PartitionLog, recovered: Any, *arguments: Any) -> None:
+    def restore(self: PartitionLog, recovered: Any, *arguments: Any, **options: Any) -> None:
         recovered.producers._open.clear()
-        original(self, recovered, *arguments)
+        original(self, recovered, *arguments, **options)
 
     return replaced((PartitionLog, "restore", restore))
 
@@ -108,6 +108,7 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
         DELIVERED_AFTER_ANSWER,
         BACK,
         GROUP_LOST,
+        MEMBER_LOST,
         CORRUPT,
         "went back",
     ),

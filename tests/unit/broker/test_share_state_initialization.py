@@ -171,7 +171,7 @@ def after_crashes(
     prepare: Prepare, act: Callable[[BrokerWorld, ShareClient], object]
 ) -> Iterator[tuple[BrokerWorld, ShareClient]]:
     """The broker dies at the first, second, ... disk operation of `act`; what there is when it has started again."""
-    for step in range(1, 30):
+    for step in range(1, 100):
         world, member = prepare()
         world.fs.crash_at = world.fs.steps + step
         try:
