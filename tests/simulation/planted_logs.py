@@ -111,6 +111,7 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
         MEMBER_LOST,
         CORRUPT,
         "went back",
+        STATELESS,
     ),
     interrupted_swap_is_not_finished: (
         "replayed",

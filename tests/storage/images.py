@@ -197,7 +197,9 @@ class Images:
     def _judge(self, kind: Kind, number: int, image: Image, moment: int, promise: Promise | None) -> ImageResult:
         result = ImageResult(kind, number, self._seed)
         folder = Path(tempfile.mkdtemp(prefix="shareq-image-"))
-        node = Node(folder / "data", self._settings)
+        # A power loss starts the machine again, and the broker goes by that.
+        module = "shareq.broker" if kind.is_kill else "tests.storage.rebooted"
+        node = Node(folder / "data", self._settings, module=module)
         try:
             image.write(node.data_dir)
             if self._start(node, result):

@@ -1,0 +1,18 @@
+"""A broker on a machine that has been started again: `python -m tests.storage.rebooted serve ...`.
+
+A disk that a power loss has left is no disk of this start of the machine, and the broker goes by that.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.cli import main
+from shareq.broker.os_fs import OsFs
+
+
+def _another_boot(_fs: OsFs) -> str:
+    return "another start of the machine"
+
+
+if __name__ == "__main__":
+    OsFs.boot_id = _another_boot  # type: ignore[method-assign]
+    main()
