@@ -21,6 +21,8 @@ from tests.support.raw_batches import raw_batch, raw_record
 from tests.support.requests import create_topic, fetch, fetch_request, produce
 from tests.support.wire import WireClient
 
+pytestmark = pytest.mark.interop
+
 CASES = sorted(odd_batches(0, Compression.NONE))
 OFFSETS = "__consumer_offsets"
 
