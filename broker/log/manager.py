@@ -268,8 +268,7 @@ class LogManager:
         self._retention_timer = self._producer_timer = None
         self.cleaner.stop()
         self._flusher.close()
-        if clean:
-            self._sync_everything()
+        clean = clean and self._sync_everything()
         sound = True
         progress = Progress("closing logs", len(self._logs), self._env.clock.now_ns)
         for log in self._logs.values():
@@ -290,19 +289,24 @@ class LogManager:
                 logger.warning("%s: not marked as cleanly shut down: %s", self._data_dir, error)
         self._close_files()
 
-    def _sync_everything(self) -> None:
-        """Sync all segments with one call where there are many. Where that fails, each of them is synced by itself."""
+    def _sync_everything(self) -> bool:
+        """Sync all segments with one call where there are many; few are synced as they are closed. False when it failed.
+
+        Then the stop counts as a kill: the system tells of bytes that it could not write once, and not by a file that
+        was closed in between, so that a later sync of each file by itself proves nothing.
+        """
         unsynced = [each for log in self._logs.values() for each in log.segments if each.synced < each.size]
         if len(unsynced) < MANY_FILES:
-            return
+            return True
         try:
             if not self.fs.sync_all(self._data_dir):
-                return
+                return True
         except OSError as error:
-            logger.error("%s: not synced as a whole: %s", self._data_dir, error)
-            return
+            logger.error("%s: not synced as a whole, and not stopped cleanly: %s", self._data_dir, error)
+            return False
         for segment in unsynced:
             segment.synced = segment.size
+        return True
 
     def _write_clean_stop(self) -> None:
         ends = {key: end for key, log in self._logs.items() if (end := log.end_on_disk()) is not None}
