@@ -54,6 +54,12 @@ class Records(NamedTuple):
     def verdict(self) -> Verdict:
         return compare(self.database, self.journal)
 
+    @property
+    def are_of_format_1(self) -> bool:
+        """Whether there is a database whose commits were not counted, and no trace of a journal."""
+        old = self.database.sound and self.database.number == 0
+        return old and self.journal.state is None and not self.journal.problem
+
     def cluster_ids(self) -> dict[str, str]:
         """The cluster ids by the file that says so."""
         said = {"metadata.journal": self.journal_cluster_id}
@@ -133,7 +139,8 @@ class TwiceKeptMetaDb:
     """A `MetaDb` whose commits go to a database and to a journal.
 
     When the journal cannot be written, the commit counts all the same, because the database has it: one log line, and
-    the next commit writes the journal anew. `on_first_commit` is called once, when both have a state.
+    the next commit writes the journal anew. `on_first_commit` is called when both have a state, after each commit
+    until it returns True. It must not raise.
     """
 
     def __init__(self, database: MetaDb, journal: JournalFile, state: MetaState, number: int, digest: int) -> None:
@@ -143,7 +150,7 @@ class TwiceKeptMetaDb:
         self._number = number
         self._digest = digest
         self._journal_is_behind = number == 0
-        self.on_first_commit: Callable[[], None] | None = None
+        self.on_first_commit: Callable[[], bool] | None = None
 
     def load(self) -> MetaState:
         return self._current().copy()
@@ -158,8 +165,7 @@ class TwiceKeptMetaDb:
             self.write_journal()
         else:
             self._append(changes)
-        if self.on_first_commit is not None and not self._journal_is_behind:
-            self.on_first_commit()
+        if self.on_first_commit is not None and not self._journal_is_behind and self.on_first_commit():
             self.on_first_commit = None
 
     def write_journal(self) -> None:

@@ -32,11 +32,15 @@ logger = logging.getLogger(__name__)
 
 
 class DataFolder(NamedTuple):
-    """An open folder. Whoever has it closes `meta_db` and calls `release_lock`."""
+    """An open folder. Whoever has it closes `meta_db` and calls `release_lock`.
+
+    `from_format_1`: it was of format 1 until it was opened, and what a broker of that format has left is in it.
+    """
 
     meta_db: TwiceKeptMetaDb
     cluster_id: str
     release_lock: Callable[[], None]
+    from_format_1: bool = False
 
 
 def open_data_folder(
@@ -60,7 +64,7 @@ def open_data_folder(
         marker = occupant.marker
         if occupant.fresh:
             marker = Marker(new_cluster_id(), used=False)
-            write_marker(fs, data_dir, marker, sync=True)
+            write_marker(fs, data_dir, marker)
         journal = JournalFile(fs, data_dir)
         records = look_at_records(database, journal)
         _check(data_dir, occupant, marker, records)
@@ -71,12 +75,13 @@ def open_data_folder(
         undo.callback(meta_db.close)
         marker = _settled_marker(fs, data_dir, occupant, marker, records, meta_db)
         undo.pop_all()
-    return DataFolder(meta_db, marker.cluster_id, release_lock)
+    from_format_1 = occupant.marker is None and not occupant.damage and records.are_of_format_1
+    return DataFolder(meta_db, marker.cluster_id, release_lock, from_format_1)
 
 
-def write_marker(fs: Fs, data_dir: str, marker: Marker, *, sync: bool) -> None:
-    """Put the marker into the folder. OSError."""
-    fs.write_atomic(f"{data_dir}/{MARKER_FILE}", format_marker(marker), sync=sync)
+def write_marker(fs: Fs, data_dir: str, marker: Marker) -> None:
+    """Put the marker into the folder, durably. OSError."""
+    fs.write_atomic(f"{data_dir}/{MARKER_FILE}", format_marker(marker), sync=True)
 
 
 def _check(data_dir: str, occupant: Occupant, marker: Marker | None, records: Records) -> None:
@@ -104,10 +109,19 @@ def _settled_marker(
         used = Marker(next(iter(records.cluster_ids().values())), used=True)
         if occupant.damage:
             logger.warning("%s/%s: written anew, it was damaged: %s", data_dir, MARKER_FILE, occupant.damage)
-        write_marker(fs, data_dir, used, sync=True)
+        write_marker(fs, data_dir, used)
         return used
     assert marker is not None
     used = marker._replace(used=True)
-    # Not synced: should it be lost, only the loss of all metadata as well would go unnoticed.
-    meta_db.on_first_commit = lambda: write_marker(fs, data_dir, used, sync=False)
+    meta_db.on_first_commit = lambda: _write_used(fs, data_dir, used)
     return marker
+
+
+def _write_used(fs: Fs, data_dir: str, used: Marker) -> bool:
+    """There is metadata: write the marker that says so, durably. False when that failed; the commit counts."""
+    try:
+        write_marker(fs, data_dir, used)
+    except OSError as error:
+        logger.warning("%s/%s: not written, the next commit tries again: %s", data_dir, MARKER_FILE, error)
+        return False
+    return True

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import sqlite3
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -18,11 +21,13 @@ from shareq.broker.data_folder.marker import Marker, format_marker, parse_marker
 from shareq.broker.data_folder.opening import DataFolder, DataFolderError, open_data_folder
 from shareq.broker.data_folder.sqlite_record import SqliteRecord
 from shareq.broker.environment import Environment
-from shareq.broker.meta_db import MetaState, PutAcl, PutConfig, PutScram, ResourceName
+from shareq.broker.meta_db import MemoryMetaDb, MetaState, PutAcl, PutConfig, PutScram, ResourceName
 from shareq.broker.metadata import MetadataStore, NewTopic
 from shareq.broker.os_fs import OsFs
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
+from tests.support.mem_fs import CrashModel, MemFs
+from tests.support.memory_record import MemoryRecord
 from tests.support.virtual_clock import VirtualClock
 
 FILES: Final = ("shareq.data", "metadata.journal", "meta.db", "meta.db-wal")
@@ -312,6 +317,59 @@ def test_a_first_start_that_was_cut_off_goes_on(tmp_path: Path, left: int) -> No
     assert folder.open().meta["cluster.id"] == state.meta["cluster.id"]
     folder.close()
     assert b"state used" in marker.read_bytes()
+
+
+def test_a_folder_of_format_1_is_known_until_it_was_opened(tmp_path: Path) -> None:
+    """Metadata that was never counted, no journal, no marker."""
+    folder = Folder(tmp_path / "data")
+    folder.open()
+    assert folder.opened is not None
+    assert not folder.opened.from_format_1
+    folder.close()
+    for name in ("shareq.data", "metadata.journal"):
+        (folder.path / name).unlink()
+    with closing(sqlite3.connect(folder.path / "meta.db")) as database, database:
+        database.execute("DELETE FROM meta WHERE key LIKE 'commit.%'")
+    for expected in (True, False):
+        folder.open()
+        assert folder.opened.from_format_1 is expected
+        folder.close()
+
+
+@pytest.mark.parametrize("lost", [("shareq.data",), ("metadata.journal",), ("shareq.data", "metadata.journal")])
+def test_a_folder_that_has_lost_files_is_not_one_of_format_1(tmp_path: Path, lost: tuple[str, ...]) -> None:
+    folder = Folder(tmp_path / "data")
+    folder.open()
+    folder.close()
+    for name in lost:
+        (folder.path / name).unlink()
+    folder.open()
+    assert folder.opened is not None
+    assert not folder.opened.from_format_1
+    folder.close()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_marker_that_says_that_there_is_metadata_survives_a_power_loss(seed: int) -> None:
+    fs = MemFs(lambda call: call())
+    opened = open_data_folder(fs, "data", MemoryRecord(MemoryMetaDb()), lambda: "AAAAAAAAAAAAAAAAAAAAAQ")
+    MetadataStore(opened.meta_db, Environment(VirtualClock(), Random(1), fs), cluster_id=opened.cluster_id)
+    fs.crash(CrashModel.POWER_LOSS, Random(seed))
+    assert parse_marker(fs.read_bytes("data/shareq.data")).used
+
+
+def test_a_marker_that_cannot_be_written_fails_no_commit(caplog: pytest.LogCaptureFixture) -> None:
+    fs, database = MemFs(lambda call: call()), MemoryMetaDb()
+    opened = open_data_folder(fs, "data", MemoryRecord(database), lambda: "AAAAAAAAAAAAAAAAAAAAAQ")
+    fs.fail = lambda _kind, path: OSError(errno.EIO, "broken") if "shareq.data" in path else None
+    metadata = MetadataStore(opened.meta_db, Environment(VirtualClock(), Random(1), fs), cluster_id=opened.cluster_id)
+    metadata.create_topic(NewTopic("orders", 1))
+    assert "orders" in database.load().topics
+    assert "shareq.data: not written, the next commit tries again" in caplog.text
+    assert not parse_marker(fs.read_bytes("data/shareq.data")).used
+    fs.fail = None
+    metadata.create_topic(NewTopic("payments", 1))
+    assert parse_marker(fs.read_bytes("data/shareq.data")).used
 
 
 def _as_new(marker: bytes) -> bytes:
