@@ -47,7 +47,8 @@ class Broker:
     Attributes are the services that handlers use. Everything runs on the thread that runs `env.clock`. `release_lock`
     is the data folder's lock if the caller has taken it already; without it `start` does. `persister` keeps the state
     of share partitions; without it the share coordinator of this broker does. `cluster_id` is what a new cluster gets.
-    `disk` watches the data folder's file system; without it the broker makes its own.
+    `disk` watches the data folder's file system; without it the broker makes its own. `from_format_1` is the manager of
+    logs'.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Broker:
         persister: Persister | None = None,
         cluster_id: str | None = None,
         disk: DiskWatch | None = None,
+        from_format_1: bool = False,
     ) -> None:
         self.disk = disk or DiskWatch(env.clock, env.fs, config.data_dir, config.disk_settings)
         env = replace(env, fs=ReservedFs(env.fs, config.data_dir, self.disk.reserve))
@@ -85,6 +87,7 @@ class Broker:
             coordinator_topics=INTERNAL_TOPICS,
             release_lock=release_lock,
             disk=self.disk,
+            from_format_1=from_format_1,
         )
         self.producer_ids = ProducerIds(self.metadata)
         self.fetch_sessions = FetchSessions(

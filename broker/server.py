@@ -216,6 +216,7 @@ class Server:
                     release_lock=folder.release_lock,
                     cluster_id=folder.cluster_id,
                     disk=disk,
+                    from_format_1=folder.from_format_1,
                 )
                 undo.pop_all()
                 undo.callback(broker.close, clean=False)

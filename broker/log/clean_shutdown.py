@@ -1,11 +1,12 @@
 """`clean-shutdown`: what a stop left behind, log by log. Pure.
 
-    2 <boot id, or - where the system has none>
+    2
     <topic> <partition> <log end offset> <base offset of the active segment> <its bytes> <1 if it is plain, or 0>
     ...
     crc32c <8 hex digits over all bytes before this line>
 
-Format 1 is an empty file: the stop was clean, and nothing else is said.
+It counts on a machine that was started again, too: everything was synced before it was written. In a data folder of
+format 1 the file is empty and says that the stop was clean, and nothing else.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from crc32c import crc32c
 __all__ = ["CleanStop", "LogEnd", "format_clean_stop", "parse_clean_stop"]
 
 _VERSION: Final = "2"
-_NO_BOOT_ID: Final = "-"
 
 TopicPartition = tuple[str, int]
 
@@ -40,7 +40,6 @@ class LogEnd(NamedTuple):
 class CleanStop:
     """What the file says. `logs` are None in format 1, which does not name them."""
 
-    boot_id: str = ""
     logs: Mapping[TopicPartition, LogEnd] | None = field(default=None)
 
     def plain_end(self, key: TopicPartition) -> LogEnd | None:
@@ -49,25 +48,29 @@ class CleanStop:
         return at if at is not None and at.plain else None
 
 
-def format_clean_stop(boot_id: str, logs: Mapping[TopicPartition, LogEnd]) -> bytes:
+def format_clean_stop(logs: Mapping[TopicPartition, LogEnd]) -> bytes:
     """The file's content."""
     rows = [
         f"{topic} {partition} {at.end} {at.active} {at.active_size} {at.plain:d}"
         for (topic, partition), at in logs.items()
     ]
-    content = "\n".join([f"{_VERSION} {boot_id or _NO_BOOT_ID}", *rows, ""]).encode()
+    content = "\n".join([_VERSION, *rows, ""]).encode()
     return content + f"crc32c {crc32c(content):08x}\n".encode()
 
 
-def parse_clean_stop(data: bytes) -> CleanStop:
-    """What a file of either format says. ValueError when it is damaged, or of a later format."""
+def parse_clean_stop(data: bytes, *, from_format_1: bool = False) -> CleanStop:
+    """What a file says. ValueError when it is damaged, or of a later format.
+
+    `from_format_1`: the data folder was of format 1 until now. In any other an empty file is a damaged one.
+    """
     if not data:
-        return CleanStop()
+        if from_format_1:
+            return CleanStop()
+        raise ValueError("it is empty")
     end = data.rfind(b"crc32c ")
     if end < 0 or data[end:] != f"crc32c {crc32c(data[:end]):08x}\n".encode():
         raise ValueError("its checksum does not fit")
-    head, *rows = data[:end].decode().splitlines()
-    version, boot_id = head.split(" ")
+    version, *rows = data[:end].decode().splitlines()
     if version != _VERSION:
         raise ValueError(f"format {version} is not known")
     logs: dict[TopicPartition, LogEnd] = {}
@@ -75,4 +78,4 @@ def parse_clean_stop(data: bytes) -> CleanStop:
         topic, partition, *numbers = row.split(" ")
         log_end, active, size, plain = map(int, numbers)
         logs[topic, int(partition)] = LogEnd(log_end, active, size, plain == 1)
-    return CleanStop("" if boot_id == _NO_BOOT_ID else boot_id, logs)
+    return CleanStop(logs)

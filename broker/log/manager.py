@@ -78,6 +78,7 @@ class LogManager:
     says whether an append counts only once it is on stable storage (`log.flush.interval.messages=1`). `release_lock`
     hands over the folder's lock; without it `open_all` takes the lock. `cleaner_settings`, `cleaner_rule_for` and
     `coordinator_topics` are what `LogCleaner` asks for. `disk` tells when records of clients are to be refused.
+    `from_format_1`: this start has upgraded the folder, whose last stop said less.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class LogManager:
         coordinator_topics: Collection[str] = (),
         release_lock: Callable[[], None] | None = None,
         disk: DiskWatch | None = None,
+        from_format_1: bool = False,
     ) -> None:
         self._env = env
         self.fs: Fs = env.fs
@@ -120,6 +122,7 @@ class LogManager:
         self._behind = False  # checkpoints on disk may still tell of a topic that is deleted
         self._release_lock = release_lock
         self._disk = disk
+        self._from_format_1 = from_format_1
         self.full = False  # clients' records may be refused
         if disk is not None:
             disk.on_change = self._disk_changed
@@ -217,7 +220,7 @@ class LogManager:
         """What the last stop has left; None without a clean one."""
         path = self._path(CLEAN_SHUTDOWN_FILE)
         try:
-            return parse_clean_stop(self.fs.read_bytes(path))
+            return parse_clean_stop(self.fs.read_bytes(path), from_format_1=self._from_format_1)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
@@ -290,10 +293,10 @@ class LogManager:
         self._close_files()
 
     def _sync_everything(self) -> bool:
-        """Sync all segments with one call where there are many; few are synced as they are closed. False when it failed.
+        """Sync all segments with one call where there are many; few are synced when they are closed.
 
-        Then the stop counts as a kill: the system tells of bytes that it could not write once, and not by a file that
-        was closed in between, so that a later sync of each file by itself proves nothing.
+        False when it failed. Then the stop counts as a kill: the system tells once of bytes that it could not write,
+        and not by a file that was closed in between, so that a sync of each file by itself proves nothing any more.
         """
         unsynced = [each for log in self._logs.values() for each in log.segments if each.synced < each.size]
         if len(unsynced) < MANY_FILES:
@@ -310,8 +313,7 @@ class LogManager:
 
     def _write_clean_stop(self) -> None:
         ends = {key: end for key, log in self._logs.items() if (end := log.end_on_disk()) is not None}
-        content = format_clean_stop(self.fs.boot_id(), ends)
-        self.fs.write_atomic(self._path(CLEAN_SHUTDOWN_FILE), content, sync=True)
+        self.fs.write_atomic(self._path(CLEAN_SHUTDOWN_FILE), format_clean_stop(ends), sync=True)
 
     def _close_files(self) -> None:
         for log in self._logs.values():

@@ -75,7 +75,7 @@ class LogWorld:
         self.topics = Topics({TOPIC: TopicImage(TOPIC, TOPIC_ID, 3)})
         self.logs = self.start()
 
-    def start(self) -> LogManager:
+    def start(self, *, from_format_1: bool = False) -> LogManager:
         self.logs = LogManager(
             self.env,
             DATA,
@@ -83,6 +83,7 @@ class LogWorld:
             lambda: self.flush_every_message,
             cleaner_settings=lambda: self.cleaner,
             cleaner_rule_for=lambda _topic: self.rule,
+            from_format_1=from_format_1,
         )
         self.logs.open_all(self.topics)
         return self.logs

@@ -20,31 +20,45 @@ MARKER = f"{DATA}/clean-shutdown"
 
 
 def test_the_file_says_where_each_log_ends() -> None:
-    stop = parse_clean_stop(format_clean_stop("boot-1", ENDS))
-    assert (stop.boot_id, stop.logs) == ("boot-1", ENDS)
+    stop = parse_clean_stop(format_clean_stop(ENDS))
+    assert stop.logs == ENDS
     assert stop.plain_end(("orders", 0)) is None
     assert stop.plain_end(("orders", 1)) == ENDS["orders", 1]
-    assert parse_clean_stop(format_clean_stop("", {})).boot_id == ""
+    assert parse_clean_stop(format_clean_stop({})).logs == {}
 
 
 def test_the_empty_file_of_format_1_still_counts() -> None:
-    assert parse_clean_stop(b"").logs is None
-    assert parse_clean_stop(b"").plain_end(("orders", 0)) is None
+    stop = parse_clean_stop(b"", from_format_1=True)
+    assert stop.logs is None
+    assert stop.plain_end(("orders", 0)) is None
 
 
 def test_no_damaged_file_is_believed() -> None:
-    data = format_clean_stop("boot-1", ENDS)
+    data = format_clean_stop(ENDS)
     for at in range(len(data)):
         for other in (data[:at], data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]):
-            if other:
-                with pytest.raises(ValueError, match=r"checksum|format"):
-                    parse_clean_stop(other)
+            with pytest.raises(ValueError, match=r"checksum|format|empty"):
+                parse_clean_stop(other)
+
+
+@pytest.mark.parametrize("from_format_1", [True, False])
+def test_an_empty_file_is_a_clean_stop_in_format_1_alone(from_format_1: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """What a power loss leaves of a file is often its name alone; format 1 wrote no more than that."""
+    world = many_logs(1)
+    world.logs.close(clean=False)
+    world.fs.write_atomic(MARKER, b"")
+    world.fs.content(f"{DATA}/{TOPIC}-0/{0:020}.log").extend(b"half a batch")
+    world.start(from_format_1=from_format_1)
+    assert ("not believed, the logs are checked as after a crash: it is empty" in caplog.text) is not from_format_1
+    assert ("a write that was cut off" in caplog.text) is not from_format_1
+    assert world.log.log_end_offset == 2
+    assert not world.fs.exists(MARKER)
 
 
 def test_a_later_format_is_not_believed() -> None:
     from crc32c import crc32c
 
-    content = b"3 boot-1\n"
+    content = b"3\n"
     with pytest.raises(ValueError, match="format 3 is not known"):
         parse_clean_stop(content + f"crc32c {crc32c(content):08x}\n".encode())
 
