@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from shareq.protocol.records.checksum import crc32c
+from shareq.broker.checked_text import content_of, with_checksum
 
 __all__ = ["FORMAT_VERSION", "MARKER_FILE", "Marker", "format_marker", "parse_marker"]
 
@@ -24,7 +24,6 @@ MARKER_FILE: Final = "shareq.data"
 FORMAT_VERSION: Final = 2
 
 _TITLE: Final = "shareq data folder"
-_CHECKSUM: Final = b"crc32c "
 
 
 class Marker(NamedTuple):
@@ -39,14 +38,14 @@ def format_marker(marker: Marker) -> bytes:
     """The file's content."""
     state = "used" if marker.used else "new"
     text = f"{_TITLE}\nformat {marker.format_version}\ncluster {marker.cluster_id}\nstate {state}\n".encode()
-    return text + _CHECKSUM + b"%08x\n" % crc32c(text)
+    return with_checksum(text)
 
 
 def parse_marker(data: bytes) -> Marker:
     """What a file's content says, also one of a later format. ValueError when it is damaged."""
-    text, found, checksum = data.rpartition(_CHECKSUM)
-    if not found or checksum != b"%08x\n" % crc32c(text):
-        raise ValueError("its checksum does not fit")
+    text = content_of(data)
+    if text is None:
+        raise ValueError("its checksum is missing")
     title, *lines = text.decode("ascii").splitlines()
     fields = dict(line.partition(" ")[::2] for line in lines)
     if title != _TITLE or not {"format", "cluster", "state"} <= fields.keys():

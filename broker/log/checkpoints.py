@@ -20,10 +20,9 @@ The last line is ours: the checksum of those before it. Files without it were wr
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
+from shareq.broker.checked_text import content_of, with_checksum
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
-from shareq.protocol.records.checksum import crc32c
 
 __all__ = [
     "format_epochs",
@@ -34,25 +33,20 @@ __all__ = [
     "parse_partition_metadata",
 ]
 
-_TRAILER: Final = b"crc32c "
-
 TopicPartition = tuple[str, int]
 
 
 def format_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
     """An offset checkpoint file's content."""
     lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(offsets.items())]
-    content = f"0\n{len(lines)}\n{''.join(lines)}".encode()
-    return content + b"%s%08x\n" % (_TRAILER, crc32c(content))
+    return with_checksum(f"0\n{len(lines)}\n{''.join(lines)}".encode())
 
 
 def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
     """The offsets in a checkpoint file's content. ValueError when it is not one."""
     offsets: dict[TopicPartition, int] = {}
-    content, found, checksum = data.rpartition(_TRAILER)
-    if found and checksum != b"%08x\n" % crc32c(content):
-        raise ValueError("checkpoint file with another checksum than it says")
-    for line in _lines(content if found else data):
+    content = content_of(data)
+    for line in _lines(data if content is None else content):
         topic, partition, offset = line.split(" ")
         offsets[topic, int(partition)] = int(offset)
     return offsets

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from crc32c import crc32c
+from shareq.broker.checked_text import content_of, with_checksum
 
 __all__ = ["CleanStop", "LogEnd", "format_clean_stop", "parse_clean_stop"]
 
@@ -54,8 +54,7 @@ def format_clean_stop(logs: Mapping[TopicPartition, LogEnd]) -> bytes:
         f"{topic} {partition} {at.end} {at.active} {at.active_size} {at.plain:d}"
         for (topic, partition), at in logs.items()
     ]
-    content = "\n".join([_VERSION, *rows, ""]).encode()
-    return content + f"crc32c {crc32c(content):08x}\n".encode()
+    return with_checksum("\n".join([_VERSION, *rows, ""]).encode())
 
 
 def parse_clean_stop(data: bytes, *, from_format_1: bool = False) -> CleanStop:
@@ -67,10 +66,10 @@ def parse_clean_stop(data: bytes, *, from_format_1: bool = False) -> CleanStop:
         if from_format_1:
             return CleanStop()
         raise ValueError("it is empty")
-    end = data.rfind(b"crc32c ")
-    if end < 0 or data[end:] != f"crc32c {crc32c(data[:end]):08x}\n".encode():
-        raise ValueError("its checksum does not fit")
-    version, *rows = data[:end].decode().splitlines()
+    content = content_of(data)
+    if content is None:
+        raise ValueError("its checksum is missing")
+    version, *rows = content.decode().splitlines()
     if version != _VERSION:
         raise ValueError(f"format {version} is not known")
     logs: dict[TopicPartition, LogEnd] = {}

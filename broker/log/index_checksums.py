@@ -14,28 +14,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from shareq.protocol.records.checksum import crc32c
+from shareq.broker.checked_text import content_of, with_checksum
 
 __all__ = ["CHECKSUMS_SUFFIX", "format_checksums", "parse_checksums"]
 
 CHECKSUMS_SUFFIX: Final = ".checksums"
 
-_OWN: Final = "checksums"
+_OWN: Final = b"checksums"
 
 
 def format_checksums(checksums: Mapping[str, int]) -> bytes:
     """The file's content, from the CRC of each index file by suffix (".index")."""
     lines = "".join(f"{suffix[1:]} {crc:08x}\n" for suffix, crc in sorted(checksums.items()))
-    return f"{lines}{_OWN} {crc32c(lines.encode()):08x}\n".encode()
+    return with_checksum(lines.encode(), _OWN)
 
 
 def parse_checksums(data: bytes) -> dict[str, int]:
     """The CRC of each index file by suffix. ValueError when the content is not what `format_checksums` makes."""
-    checksums: dict[str, int] = {}
-    for line in data.decode("ascii").splitlines():
-        name, _, crc = line.partition(" ")
-        checksums[f".{name}"] = int(crc, 16)
-    checksums.pop(f".{_OWN}", None)
-    if format_checksums(checksums) != data:
-        raise ValueError("the checksums of index files do not fit their own checksum")
-    return checksums
+    content = content_of(data, _OWN)
+    if content is None:
+        raise ValueError("its own checksum is missing")
+    rows = (line.partition(" ") for line in content.decode("ascii").splitlines())
+    return {f".{name}": int(crc, 16) for name, _, crc in rows}

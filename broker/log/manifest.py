@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+from shareq.broker.checked_text import checked_line, line_body
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 from shareq.protocol.records.checksum import crc32c
 
@@ -109,13 +110,10 @@ def parse_manifest(data: bytes) -> Manifest | None:
 
 
 def _line(body: str) -> bytes:
-    content = body.encode()
-    return b"%08x %s\n" % (crc32c(content), content)
+    return checked_line(body.encode())
 
 
 def _body(line: bytes) -> str | None:
     """A line without its checksum; None when that does not fit."""
-    checksum, _, content = line.partition(b" ")
-    if checksum != b"%08x" % crc32c(content):
-        return None
-    return content.decode()
+    body = line_body(line)
+    return None if body is None else body.decode()

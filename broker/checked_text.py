@@ -1,0 +1,49 @@
+"""Text that carries its own checksum, CRC-32C in 8 hex digits: the small files of a data folder. Pure.
+
+A file that is replaced as a whole ends with a line for all bytes before it; `word` is what the line begins with:
+
+    ...
+    crc32c 5d0a3f21
+
+In a file that grows each line begins with the checksum of what follows its separator, so that each can be believed or
+left out by itself:
+
+    5d0a3f21 ...
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.protocol.records.checksum import crc32c
+
+__all__ = ["checked_line", "content_of", "line_body", "with_checksum"]
+
+_WORD: Final = b"crc32c"
+_DIGITS: Final = 8
+
+
+def with_checksum(content: bytes, word: bytes = _WORD) -> bytes:
+    """The content, which ends with a line feed or is empty, and the line that covers it."""
+    return content + b"%b %08x\n" % (word, crc32c(content))
+
+
+def content_of(data: bytes, word: bytes = _WORD) -> bytes | None:
+    """What stands before the last such line; None when there is none. ValueError when its checksum does not fit."""
+    content, found, checksum = data.rpartition(word + b" ")
+    if not found:
+        return None
+    if checksum != b"%08x\n" % crc32c(content):
+        raise ValueError("its checksum does not fit")
+    return content
+
+
+def checked_line(body: bytes, separator: bytes = b" ") -> bytes:
+    """A line of the checksum, the separator (one byte) and the body, which has no line feed in it."""
+    return b"%08x%b%b\n" % (crc32c(body), separator, body)
+
+
+def line_body(line: bytes, separator: bytes = b" ") -> bytes | None:
+    """What a line, without its line feed, says behind its checksum; None when that does not fit."""
+    body = line[_DIGITS + 1 :]
+    return body if line[: _DIGITS + 1] == b"%08x%b" % (crc32c(body), separator) else None
