@@ -19,22 +19,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from shareq.broker.meta_db import (
-    DropAcl,
-    DropTopic,
-    ForgetTopic,
-    MetaChange,
-    MetaState,
-    PutAcl,
-    PutConfig,
-    PutDeleted,
-    PutFeature,
-    PutMeta,
-    PutScram,
-    PutTopic,
-    ResourceName,
-    TopicRow,
-)
+from shareq.broker.meta_changes import BY_TAG, TABLES, ChangeKind, Effect, Value, kind_of
+from shareq.broker.meta_db import DropTopic, MetaChange, MetaState, ResourceName, TopicRow
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 
@@ -63,15 +49,16 @@ CREATE TABLE IF NOT EXISTS scram (
 COMMIT;
 """
 
-_TABLE_NAMES: Final = {"topics", "deleted", "configs", "features", "meta", "acls", "scram"}
-_TOPIC_COLUMNS: Final = "name, topic_id, partitions, internal"
-_DROPPED: Final = f"SELECT {_TOPIC_COLUMNS} FROM topics WHERE name = ?"
-_ACL_COLUMNS: Final = "kind, name, pattern, principal, host, operation, permission"
-_SCRAM_COLUMNS: Final = "name, mechanism, salt, stored_key, server_key, iterations"
+_TOPIC_COLUMNS: Final = ", ".join(TABLES["topics"])
+_REMEMBER: Final = (
+    f"INSERT OR REPLACE INTO deleted ({_TOPIC_COLUMNS}) SELECT {_TOPIC_COLUMNS} FROM topics WHERE name = ?"
+)
+_ACL_COLUMNS: Final = ", ".join(TABLES["acls"])
+_SCRAM_COLUMNS: Final = ", ".join(TABLES["scram"])
 
 _NO_ROOM: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 
-_Statement = tuple[str, tuple[object, ...]]
+_Statement = tuple[str, tuple[Value, ...]]
 
 
 class SqliteMetaDb:
@@ -103,7 +90,7 @@ class SqliteMetaDb:
         try:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=NORMAL")  # nobody relies on empty tables
-            if not self._tables() >= _TABLE_NAMES:
+            if not self._tables() >= TABLES.keys():
                 self._connection.executescript(_TABLES)
             self._connection.execute("PRAGMA synchronous=FULL")
         except sqlite3.Error as error:
@@ -176,34 +163,24 @@ def _topic(name: str, topic_id: bytes, partitions: int, internal: int) -> TopicR
     return TopicRow(name, bytes(topic_id), partitions, bool(internal))
 
 
-def _statements(changes: Sequence[MetaChange]) -> Iterable[_Statement]:  # noqa: C901 - one case for each change
+def _statements(changes: Sequence[MetaChange]) -> Iterable[_Statement]:
     for change in changes:
-        match change:
-            case PutTopic(topic):
-                values = (topic.name, topic.topic_id, topic.partitions, int(topic.internal))
-                yield f"INSERT OR REPLACE INTO topics ({_TOPIC_COLUMNS}) VALUES (?, ?, ?, ?)", values
-            case DropTopic(name):
-                yield f"INSERT OR REPLACE INTO deleted ({_TOPIC_COLUMNS}) {_DROPPED}", (name,)
-                yield "DELETE FROM topics WHERE name = ?", (name,)
-            case PutDeleted(topic):
-                values = (topic.name, topic.topic_id, topic.partitions, int(topic.internal))
-                yield f"INSERT OR REPLACE INTO deleted ({_TOPIC_COLUMNS}) VALUES (?, ?, ?, ?)", values
-            case ForgetTopic(topic_id):
-                yield "DELETE FROM deleted WHERE topic_id = ?", (topic_id,)
-            case PutConfig(resource, key, None):
-                yield "DELETE FROM configs WHERE kind = ? AND name = ? AND key = ?", (resource.kind, resource.name, key)
-            case PutConfig(resource, key, value):
-                row = (resource.kind, resource.name, key, value)
-                yield "INSERT OR REPLACE INTO configs (kind, name, key, value) VALUES (?, ?, ?, ?)", row
-            case PutFeature(name, level):
-                yield "INSERT OR REPLACE INTO features (name, level) VALUES (?, ?)", (name, level)
-            case PutMeta(key, text):
-                yield "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, text)
-            case PutAcl(acl):
-                yield f"INSERT OR IGNORE INTO acls ({_ACL_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", tuple(acl)
-            case DropAcl(acl):
-                yield f"DELETE FROM acls WHERE ({_ACL_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?)", tuple(acl)
-            case PutScram(user, None):
-                yield "DELETE FROM scram WHERE name = ? AND mechanism = ?", tuple(user)
-            case PutScram(user, ScramCredential() as credential):
-                yield f"INSERT OR REPLACE INTO scram ({_SCRAM_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", (*user, *credential)
+        kind = kind_of(change)
+        values = kind.values(change)
+        if isinstance(change, DropTopic):
+            yield _REMEMBER, values
+        yield _STATEMENTS[kind.tag], values
+
+
+def _statement(kind: ChangeKind) -> str:
+    columns, marks = ", ".join(kind.columns), ", ".join("?" * len(kind.columns))
+    match kind.effect:
+        case Effect.PUT:
+            return f"INSERT OR REPLACE INTO {kind.table} ({columns}) VALUES ({marks})"
+        case Effect.ADD:
+            return f"INSERT OR IGNORE INTO {kind.table} ({columns}) VALUES ({marks})"
+        case Effect.REMOVE:
+            return f"DELETE FROM {kind.table} WHERE ({columns}) = ({marks})"
+
+
+_STATEMENTS: Final = {tag: _statement(kind) for tag, kind in BY_TAG.items()}

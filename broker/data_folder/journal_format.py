@@ -16,32 +16,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from shareq.broker.meta_db import (
-    DropAcl,
-    DropTopic,
-    ForgetTopic,
-    MetaChange,
-    MetaState,
-    PutAcl,
-    PutConfig,
-    PutDeleted,
-    PutFeature,
-    PutMeta,
-    PutScram,
-    PutTopic,
-    ResourceName,
-    TopicRow,
-)
-from shareq.broker.security.acls import Acl
-from shareq.broker.security.credentials import CredentialKey, ScramCredential
-from shareq.protocol.records.checksum import crc32c
+from shareq.broker.checked_text import checked_line, line_body
+from shareq.broker.meta_changes import BY_TAG, Value, kind_of
+from shareq.broker.meta_db import MetaChange, MetaState
 
 __all__ = ["JOURNAL_FILE", "Journal", "encode_change", "format_commit", "format_journal", "parse_journal"]
 
 JOURNAL_FILE: Final = "metadata.journal"
 
 _VERSION: Final = b"1"
-_CRC_END: Final = 9  # 8 hex digits and a tab
+_TAB: Final = b"\t"
 _ESCAPED: Final = re.compile(rb"\\(.)")
 _PLAIN: Final = {b"\\": b"\\", b"t": b"\t", b"n": b"\n"}
 
@@ -66,14 +50,14 @@ class Journal:
 
 def format_journal(cluster_id: str, state: MetaState, sequence: int, digest: int) -> bytes:
     """A whole journal with one commit, which has everything in it."""
-    header = _line(b"\t".join((b"journal", _VERSION, cluster_id.encode())))
+    header = checked_line(_TAB.join((b"journal", _VERSION, cluster_id.encode())), _TAB)
     return header + format_commit(state.rows(), sequence, digest)
 
 
 def format_commit(changes: Iterable[MetaChange], sequence: int, digest: int) -> bytes:
     """The lines of one commit."""
-    lines = [_line(encode_change(change)) for change in changes]
-    lines.append(_line(b"commit\t%d\t%016x" % (sequence, digest)))
+    lines = [checked_line(encode_change(change), _TAB) for change in changes]
+    lines.append(checked_line(b"commit\t%d\t%016x" % (sequence, digest), _TAB))
     return b"".join(lines)
 
 
@@ -81,7 +65,7 @@ def parse_journal(data: bytes) -> Journal:
     """What the bytes of a file say. ValueError when not even the first line does."""
     lines = data.split(b"\n")
     ending = lines.pop()
-    header = _body(lines[0]) if lines else None
+    header = line_body(lines[0], _TAB) if lines else None
     fields = (header or b"").split(b"\t")
     if len(fields) != 3 or fields[0] != b"journal":
         raise ValueError("its first line is damaged" if data else "it is empty")
@@ -96,7 +80,7 @@ def parse_journal(data: bytes) -> Journal:
 def _replay(journal: Journal, lines: list[bytes]) -> None:
     waiting: list[MetaChange] = []
     for number, line in enumerate(lines[1:], start=2):
-        body = _body(line)
+        body = line_body(line, _TAB)
         change = None
         if body is not None:
             tag, *fields = body.split(b"\t")
@@ -124,108 +108,47 @@ def _commit(journal: Journal, waiting: list[MetaChange], fields: list[bytes]) ->
 
 def _commits_in(lines: list[bytes]) -> Iterator[int]:
     for line in lines:
-        body = _body(line)
+        body = line_body(line, _TAB)
         if body is not None and body.startswith(b"commit\t"):
             yield int(body.split(b"\t")[1])
 
 
-def _line(body: bytes) -> bytes:
-    return b"%08x\t%b\n" % (crc32c(body), body)
-
-
-def _body(line: bytes) -> bytes | None:
-    """What the line says; None when it is damaged."""
-    body = line[_CRC_END:]
-    return body if line[:_CRC_END] == b"%08x\t" % crc32c(body) else None
-
-
-def encode_change(change: MetaChange) -> bytes:  # noqa: C901 - one case for each change
+def encode_change(change: MetaChange) -> bytes:
     """One change as a line, without its CRC. Also the row of a state that the change puts there."""
-    match change:
-        case PutTopic(topic):
-            return _encoded(b"topic", *_topic_fields(topic))
-        case PutDeleted(topic):
-            return _encoded(b"deleted", *_topic_fields(topic))
-        case DropTopic(name):
-            return _encoded(b"drop-topic", name)
-        case ForgetTopic(topic_id):
-            return _encoded(b"forget-topic", topic_id.hex())
-        case PutConfig(resource, key, None):
-            return _encoded(b"drop-config", resource.kind, resource.name, key)
-        case PutConfig(resource, key, value):
-            return _encoded(b"config", resource.kind, resource.name, key, value or "")
-        case PutFeature(name, level):
-            return _encoded(b"feature", name, str(level))
-        case PutMeta(key, text):
-            return _encoded(b"meta", key, text)
-        case PutAcl(acl):
-            return _encoded(b"acl", *_acl_fields(acl))
-        case DropAcl(acl):
-            return _encoded(b"drop-acl", *_acl_fields(acl))
-        case PutScram(user, None):
-            return _encoded(b"drop-scram", *user)
-        case PutScram(user, ScramCredential(salt, stored_key, server_key, iterations)):
-            return _encoded(b"scram", *user, salt.hex(), stored_key.hex(), server_key.hex(), str(iterations))
-    raise AssertionError(change)
-
-
-def _encoded(tag: bytes, *fields: str) -> bytes:
-    encoded = [tag]
-    for field in fields:
-        raw = field.encode()
+    kind = kind_of(change)
+    encoded = [kind.tag.encode()]
+    for each, value in zip(kind.types, kind.values(change), strict=True):
+        raw = _TEXT[each](value)
         if b"\\" in raw or b"\t" in raw or b"\n" in raw:
             raw = raw.replace(b"\\", b"\\\\").replace(b"\t", b"\\t").replace(b"\n", b"\\n")
         encoded.append(raw)
     return b"\t".join(encoded)
 
 
-def _topic_fields(topic: TopicRow) -> tuple[str, ...]:
-    return topic.name, topic.topic_id.hex(), str(topic.partitions), str(int(topic.internal))
-
-
-def _acl_fields(acl: Acl) -> tuple[str, ...]:
-    return tuple(str(int(field)) if isinstance(field, int) else field for field in acl)
+_TEXT: Final[Mapping[type[Value], Callable[..., bytes]]] = {
+    str: lambda value: value.encode(),
+    bytes: lambda value: value.hex().encode(),
+    int: lambda value: b"%d" % value,
+}
 
 
 def _decode(tag: bytes, fields: list[bytes]) -> MetaChange | None:
     """None for a change that no release up to this one writes."""
-    decode = _DECODED.get(tag)
-    if decode is None:
+    kind = BY_TAG.get(tag.decode(errors="replace"))
+    if kind is None:
         return None
     try:
-        return decode(*(_ESCAPED.sub(_unescape, raw).decode() if b"\\" in raw else raw.decode() for raw in fields))
-    except (TypeError, ValueError, KeyError):
+        return kind.made_of(*(_value(each, raw) for each, raw in zip(kind.types, fields, strict=True)))
+    except ValueError:
         return None
+
+
+def _value(kind: type[Value], raw: bytes) -> Value:
+    text = (_ESCAPED.sub(_unescape, raw) if b"\\" in raw else raw).decode()
+    if kind is bytes:
+        return bytes.fromhex(text)
+    return int(text) if kind is int else text
 
 
 def _unescape(match: re.Match[bytes]) -> bytes:
     return _PLAIN[match[1]]
-
-
-def _topic(name: str, topic_id: str, partitions: str, internal: str) -> TopicRow:
-    return TopicRow(name, bytes.fromhex(topic_id), int(partitions), internal == "1")
-
-
-def _acl(kind: str, name: str, pattern: str, principal: str, host: str, operation: str, permission: str) -> Acl:
-    return Acl(int(kind), name, int(pattern), principal, host, int(operation), int(permission))
-
-
-def _scram(user: str, mechanism: str, salt: str, stored_key: str, server_key: str, iterations: str) -> PutScram:
-    keys = bytes.fromhex(salt), bytes.fromhex(stored_key), bytes.fromhex(server_key)
-    return PutScram(CredentialKey(user, mechanism), ScramCredential(*keys, int(iterations)))
-
-
-_DECODED: Final[Mapping[bytes, Callable[..., MetaChange]]] = {
-    b"topic": lambda *fields: PutTopic(_topic(*fields)),
-    b"deleted": lambda *fields: PutDeleted(_topic(*fields)),
-    b"drop-topic": DropTopic,
-    b"forget-topic": lambda topic_id: ForgetTopic(bytes.fromhex(topic_id)),
-    b"config": lambda kind, name, key, value: PutConfig(ResourceName(kind, name), key, value),
-    b"drop-config": lambda kind, name, key: PutConfig(ResourceName(kind, name), key, None),
-    b"feature": lambda name, level: PutFeature(name, int(level)),
-    b"meta": PutMeta,
-    b"acl": lambda *fields: PutAcl(_acl(*fields)),
-    b"drop-acl": lambda *fields: DropAcl(_acl(*fields)),
-    b"scram": _scram,
-    b"drop-scram": lambda user, mechanism: PutScram(CredentialKey(user, mechanism), None),
-}
