@@ -52,11 +52,12 @@ class LogRow(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """A file's content. `is_whole`: no line but perhaps the last one, which was cut off, is missing."""
+    """A file's content. `is_whole`: no line but perhaps the last one, which was `cut_off` then, is missing."""
 
     boot_id: str
     rows: Mapping[TopicPartition, LogRow]
     is_whole: bool
+    cut_off: bool = False
 
 
 def chain_of(base_offsets: Iterable[int]) -> int:
@@ -106,7 +107,8 @@ def parse_manifest(data: bytes) -> Manifest | None:
         elif kind == "gone":
             topic, partition = rest.split(" ")
             rows.pop((topic, int(partition)), None)
-    return Manifest(boot_id, rows, not lost and not (cut_off and bodies[-1] is None))
+    is_whole = not lost and not (cut_off and bodies[-1] is None)
+    return Manifest(boot_id, rows, is_whole, cut_off != b"" or bodies[-1] is None)
 
 
 def _line(body: str) -> bytes:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final
 
-from shareq.broker.data_folder.comparison import CLUSTER_ID
+from shareq.broker.data_folder.comparison import CLUSTER_ID, DIGEST, NUMBER
 from shareq.broker.data_folder.digest import digest_of
 from shareq.broker.data_folder.journal import JournalFile
 from shareq.broker.data_folder.kept_twice import look_at_records, open_records
 from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker
 from shareq.broker.environment import Environment
 from shareq.broker.log.checkpoints import format_epochs, format_partition_metadata
+from shareq.broker.log.clean_shutdown import LogEnd, format_clean_stop
 from shareq.broker.log.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
 from shareq.broker.log.index import SegmentMap
 from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX, format_checksums
-from shareq.broker.log.manager import LogManager
+from shareq.broker.log.manager import CLEAN_SHUTDOWN_FILE, LogManager
+from shareq.broker.log.manifest import LogRow, chain_of, snapshot
+from shareq.broker.log.manifest_file import MANIFEST_FILE
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segment import INDEX_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX, file_name
 from shareq.broker.log.settings import LogSettings
@@ -97,6 +100,27 @@ class FolderOnDisk:
         first = [written_by(7, 0, 0), written_by(8, 1, 0), marker(7, 2, commit=True), marker(8, 3, commit=False)]
         self.log("payments-0", PAYMENTS, [first, [written_by(7, 4, 1), marker(7, 5, commit=True)]])
         self.log(f"{SHARE_GROUP_STATE}-0", STATE, [[forgotten(0), forgotten(1)], [forgotten(2), forgotten(3)]])
+        self.rows: dict[tuple[str, int], LogRow] = {
+            ("orders", 0): LogRow(ORDERS, 0, 15, 15, chain_of([0, 9, 15])),
+            ("payments", 0): LogRow(PAYMENTS, 0, 4, 4, chain_of([0, 4])),
+            (SHARE_GROUP_STATE, 0): LogRow(STATE, 0, 2, 2, chain_of([0, 2])),
+        }
+        self.promise()
+
+    def promise(self, rows: Mapping[tuple[str, int], LogRow] | None = None, *, boot_id: str | None = None) -> None:
+        """The manifest says this, by default what it said at first, in this start of the machine by default."""
+        boot_id = self.fs.boot_id() if boot_id is None else boot_id
+        self.write(MANIFEST_FILE, snapshot(boot_id, {**self.rows, **(rows or {})}))
+
+    def stop(self) -> None:
+        """As a clean stop leaves it."""
+        ends = {("orders", 0): (21, 15), ("payments", 0): (6, 4), (SHARE_GROUP_STATE, 0): (4, 2)}
+        self.promise({key: self.rows[key]._replace(synced=end) for key, (end, _) in ends.items()})
+        logs = {
+            key: LogEnd(end, base, len(self.content(f"{key[0]}-{key[1]}/{file_name(base, LOG_SUFFIX)}")))
+            for key, (end, base) in ends.items()
+        }
+        self.write(CLEAN_SHUTDOWN_FILE, format_clean_stop(logs))
 
     def record(self) -> MemoryRecord:
         return MemoryRecord(self.db)
@@ -149,6 +173,23 @@ class FolderOnDisk:
             return sum(len(read_all(logs.get(row.name, 0))) for row in topics.state.topics.values())
         finally:
             logs.close(clean=False)
+
+    def end_of(self, topic: str) -> int:
+        """Where the log of a topic's one partition ends, as a broker finds it."""
+        logs = LogManager(Environment(VirtualClock(), Random(1), self.fs), DATA, lambda _topic: LogSettings())
+        logs.open_all(Topics(self.db.load()))
+        try:
+            return logs.get(topic, 0).log_end_offset
+        finally:
+            logs.close(clean=False)
+
+    def forget_commits(self) -> None:
+        """Metadata as format 1 had it, whose commits were not counted."""
+        state = self.db.load()
+        for key in (NUMBER, DIGEST):
+            state.meta.pop(key, None)
+        self.db.clear()
+        self.db.commit(list(state.rows()))
 
     def write(self, path: str, content: bytes) -> None:
         self.fs.write_atomic(f"{DATA}/{path}", content)

@@ -22,7 +22,9 @@ from shareq.broker.environment import Fs
 from shareq.broker.log.checkpoints import format_partition_metadata
 from shareq.broker.log.files import INDEX_SUFFIXES, PARTITION_METADATA_FILE
 from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX
-from shareq.broker.log.segment import INDEX_SUFFIX, TIME_INDEX_SUFFIX
+from shareq.broker.log.manifest import snapshot
+from shareq.broker.log.manifest_file import MANIFEST_FILE
+from shareq.broker.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_name
 from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.repair.segments import Change, rewrite_segment, write_new
 from shareq.broker.maintenance.verify.findings import (
@@ -31,8 +33,10 @@ from shareq.broker.maintenance.verify.findings import (
     Level,
     LoseBatches,
     LoseTail,
+    MissingFolder,
     MissingOffsets,
     NeedsDecision,
+    NewManifest,
     RemoveFile,
     RepairMetadata,
     Report,
@@ -97,35 +101,36 @@ class Repair:
     def apply(self, report: Report) -> bool:
         """Repair what the report lists and the operator allows; whether anything was. OSError."""
         allowed = [each for each in report.findings if each.level is Level.DAMAGE and self._choices.allow(each)]
-        segments: dict[str, list[Change]] = defaultdict(list)
-        decisions = []
-        metadata = False
-        for finding in allowed:
-            match finding.remedy:
-                case HealHeader() | LoseBatches() | LoseTail() as change:
-                    segments[change.path].append(change)
-                    self._say(finding)
-                case NeedsDecision() as decision:
-                    decisions.append(decision)
-                case RepairMetadata():
-                    metadata = True
-                case MissingOffsets() | RewriteFile() | RemoveFile() as change:
-                    self._change_file(change)
-                    self._say(finding)
-                case None:
-                    pass
-        for path, changes in segments.items():
-            self._rewrite(path, changes)
-        if segments:
-            self._remove(CLEAN_SHUTDOWN_FILE)
-        if metadata:
+        self._change_files(allowed)
+        remedies = [finding.remedy for finding in allowed]
+        if any(isinstance(remedy, RepairMetadata) for remedy in remedies):
             self._repair_metadata()
+        decisions = [remedy for remedy in remedies if isinstance(remedy, NeedsDecision)]
         self._decide(decisions, report.highest_producer_id + 1)
+        manifests = [remedy for remedy in remedies if isinstance(remedy, NewManifest)]
+        if len(manifests) == len(remedies):  # else logs may have changed, and are read again before it is written
+            for manifest in manifests:
+                self._write_manifest(manifest)
         return bool(allowed)
 
     # -- files
 
-    def _change_file(self, change: MissingOffsets | RewriteFile | RemoveFile) -> None:
+    def _change_files(self, findings: Sequence[Finding]) -> None:
+        segments: dict[str, list[Change]] = defaultdict(list)
+        for finding in findings:
+            match finding.remedy:
+                case HealHeader() | LoseBatches() | LoseTail() as change:
+                    segments[change.path].append(change)
+                    self._say(finding)
+                case MissingOffsets() | MissingFolder() | RewriteFile() | RemoveFile() as change:
+                    self._change_file(change)
+                    self._say(finding)
+        for path, changes in segments.items():
+            self._rewrite(path, changes)
+        if segments:
+            self._remove(CLEAN_SHUTDOWN_FILE)
+
+    def _change_file(self, change: MissingOffsets | MissingFolder | RewriteFile | RemoveFile) -> None:
         match change:
             case RemoveFile(path):
                 self._forget_checksums(path)
@@ -137,6 +142,36 @@ class Repair:
             case MissingOffsets(path, first_offset, next_offset):
                 write_new(self._fs, self._path(path), iter([empty_batches(first_offset, next_offset)]))
                 self._remove(CLEAN_SHUTDOWN_FILE)
+            case MissingFolder(name, topic_id, first_offset, next_offset):
+                self._make_folder(name, topic_id, empty_batches(first_offset, next_offset), first_offset)
+                self._remove(CLEAN_SHUTDOWN_FILE)
+
+    def _make_folder(self, name: str, topic_id: bytes, content: bytes, base: int) -> None:
+        """A partition's folder with one segment. Its name comes first: one without a topic would stop a start."""
+        folder = self._path(name)
+        self._fs.make_dirs(folder)
+        id_file = f"{folder}/{PARTITION_METADATA_FILE}"
+        self._fs.write_atomic(id_file, format_partition_metadata(topic_id), sync=True)
+        write_new(self._fs, f"{folder}/{file_name(base, LOG_SUFFIX)}", iter([content]))
+        self._fs.sync_dir(self._data_dir)
+
+    def _write_manifest(self, manifest: NewManifest) -> None:
+        """What it says of each log is made true first: below its end everything is on stable storage."""
+        for topic, partition in manifest.rows:
+            self._sync_log(f"{topic}-{partition}")
+        self._copies.keep(MANIFEST_FILE)
+        self._fs.write_atomic(self._path(MANIFEST_FILE), snapshot("", manifest.rows), sync=True)
+        self.done.append(f"{MANIFEST_FILE}: written anew, of {len(manifest.rows)} logs as they are")
+
+    def _sync_log(self, name: str) -> None:
+        folder = self._path(name)
+        for each in self._fs.list_dir(folder) if self._fs.is_folder(folder) else ():
+            if each.endswith(LOG_SUFFIX):
+                file = self._fs.open(f"{folder}/{each}")
+                try:
+                    file.sync()
+                finally:
+                    file.close()
 
     def _rewrite(self, path: str, changes: Sequence[Change]) -> None:
         self._copies.keep(path)
@@ -251,7 +286,11 @@ class Repair:
 
 def _loss(finding: Finding) -> str:
     match finding.remedy:
-        case LoseBatches(first_offset=first, next_offset=end) | MissingOffsets(first_offset=first, next_offset=end):
+        case (
+            LoseBatches(first_offset=first, next_offset=end)
+            | MissingOffsets(first_offset=first, next_offset=end)
+            | MissingFolder(first_offset=first, next_offset=end)
+        ) if end > first:
             return f"lost: offsets {first} to {end - 1}"
         case _:
             return finding.consequence
@@ -267,6 +306,8 @@ def _deed(finding: Finding) -> str:
             return "cut"
         case MissingOffsets():
             return "an empty segment takes the place of the missing one"
+        case MissingFolder():
+            return "made anew, with an empty segment"
         case RewriteFile():
             return "written anew"
         case _:

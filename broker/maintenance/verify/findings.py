@@ -10,14 +10,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from shareq.broker.log.manifest import LogRow
+
 __all__ = [
     "Finding",
     "HealHeader",
     "Level",
     "LoseBatches",
     "LoseTail",
+    "MissingFolder",
     "MissingOffsets",
     "NeedsDecision",
+    "NewManifest",
     "Remedy",
     "RemoveFile",
     "RepairMetadata",
@@ -80,6 +84,21 @@ class MissingOffsets(NamedTuple):
     next_offset: int
 
 
+class MissingFolder(NamedTuple):
+    """A partition's folder that is gone: one with an empty segment takes its place, and the log ends where it did."""
+
+    name: str
+    topic_id: bytes
+    first_offset: int
+    next_offset: int
+
+
+class NewManifest(NamedTuple):
+    """What the logs were found to be, written as what is promised of them; everything is synced first."""
+
+    rows: Mapping[tuple[str, int], LogRow]
+
+
 class RepairMetadata(NamedTuple):
     """Marker, database and journal are made equal, as a start makes them; from the one that can be trusted."""
 
@@ -94,7 +113,16 @@ class NeedsDecision(NamedTuple):
 
 
 Remedy = (
-    RemoveFile | RewriteFile | HealHeader | LoseBatches | LoseTail | MissingOffsets | RepairMetadata | NeedsDecision
+    RemoveFile
+    | RewriteFile
+    | HealHeader
+    | LoseBatches
+    | LoseTail
+    | MissingOffsets
+    | MissingFolder
+    | NewManifest
+    | RepairMetadata
+    | NeedsDecision
 )
 
 

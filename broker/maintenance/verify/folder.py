@@ -11,10 +11,11 @@ from shareq.broker.environment import Fs
 from shareq.broker.log.checkpoints import format_partition_metadata, parse_partition_metadata
 from shareq.broker.log.files import PARTITION_METADATA_FILE
 from shareq.broker.log.folders import Claim, FolderClaim, claim_of
+from shareq.broker.log.manifest_file import MANIFEST_FILE
 from shareq.broker.maintenance.verify.findings import Finding, Level, NeedsDecision, Report, RewriteFile
 from shareq.broker.maintenance.verify.logs import LogFacts, check_log
 from shareq.broker.maintenance.verify.metadata import CheckedMetadata, check_metadata
-from shareq.broker.maintenance.verify.promises import check_promises
+from shareq.broker.maintenance.verify.promises import KnownLog, check_manifest, check_promises, missing_folders
 
 __all__ = ["VerifiedFolder", "verify_folder"]
 
@@ -28,7 +29,7 @@ _KNOWN: Final = {
     "meta.db-shm",
     "metadata.journal",
     ".lock",
-    "log-manifest",
+    MANIFEST_FILE,
     "log-start-offset-checkpoint",
     "recovery-point-offset-checkpoint",
     "cleaner-offset-checkpoint",
@@ -71,18 +72,24 @@ def verify_folder(
             verified.claims[name] = claim
         elif name not in _KNOWN:
             _note_other(report, name)
-    promises = check_promises(fs, data_dir, metadata, verified.claims, report)
+    promises = check_promises(fs, data_dir, metadata, report)
+    missing_folders(fs, data_dir, metadata, promises, verified.claims, report)
+    known: list[KnownLog] = []
     expect(len(verified.claims), _size_of(fs, data_dir, list(verified.claims)))
     for name, claim in verified.claims.items():
         _check_claim(fs, data_dir, claim, report)
         if fs.is_folder(f"{data_dir}/{name}"):
-            expected = promises.of(claim.partition, compacted=metadata.topics.is_compacted(claim.partition[0]))
+            before = len(report.damage)
+            expected = promises.of(claim, compacted=metadata.topics.is_compacted(claim.partition[0]))
             facts = check_log(
                 fs, data_dir, name, claim.partition[0], expected, report, decode=decode, on_bytes=on_bytes
             )
             verified.facts[name] = facts
+            if claim.claim in (Claim.LIVE, Claim.UNNAMED):
+                known.append(KnownLog(claim, facts, sound=len(report.damage) == before))
             report.logs += 1
         on_log()
+    check_manifest(promises, known, report)
     return verified
 
 
@@ -117,7 +124,7 @@ def _note_other(report: Report, name: str) -> None:
         report.add(Finding(name, "of a deleted topic", "a start removes it", level=Level.NOTE))
     elif _STRAY.fullmatch(name):
         report.add(Finding(name, "set aside by an earlier release", "it is left alone", level=Level.NOTE))
-    elif name.endswith(".tmp"):
+    elif name.endswith(".tmp") or name == f"{MANIFEST_FILE}.new":
         report.add(Finding(name, "half written", "it is left alone", level=Level.NOTE))
     elif not _ASIDE.fullmatch(name):
         report.add(Finding(name, "not a file of ours", "it is left alone", level=Level.NOTE))

@@ -26,6 +26,7 @@ from shareq.broker.log.segment import (
     TIME_INDEX_SUFFIX,
     file_name,
     offset_of_file,
+    runs_past_the_end,
 )
 from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, entries_from_bytes, entries_to_bytes
 from shareq.broker.maintenance.verify.findings import (
@@ -63,14 +64,19 @@ MAX_RECORD_FINDINGS: Final = 20  # of one segment; the rest are counted
 class LogExpectation:
     """What is known of a log besides its folder. Offsets are exclusive ends; None is unknown.
 
-    `start`: where the log begins. `promised_end`: it must not end before. `kept_tail`: it was stopped cleanly, so that
-    nothing is a write that was cut off. `gaps`: a cleaner may have removed batches.
+    `start`: where the log begins. `promised_end`: it must not end before. `active`: base offset of the newest segment,
+    which must be there. `gaps`: a cleaner may have removed batches. `kept_tail`: it was stopped cleanly, so nothing is a
+    write that was cut off. `whole_writes`: the machine has run on, so such a write runs past the end of the file.
+    `cut_from`: nothing was promised from there on, and a power loss may have taken any of it.
     """
 
     start: int | None = None
     promised_end: int | None = None
+    active: int | None = None
     gaps: bool = True
     kept_tail: bool = False
+    whole_writes: bool = False
+    cut_from: int | None = None
 
 
 @dataclass(slots=True)
@@ -121,6 +127,7 @@ class _LogCheck:
         self._producers = ProducerStates()
         self._epochs: set[int] = set()
         self._facts = LogFacts()
+        self._cut_at: int | None = None  # a start will cut the log here
 
     def run(self) -> LogFacts:
         self._names = self._fs.list_dir(self._folder)
@@ -134,6 +141,8 @@ class _LogCheck:
         for at, base in enumerate(bases):
             limit = bases[at + 1] if at + 1 < len(bases) else None
             self._check_segment(base, limit, first)
+        if not bases:
+            self._tell_of_nothing_left()
         self._check_orphans(bases)
         self._check_snapshots()
         return self._facts
@@ -162,6 +171,7 @@ class _LogCheck:
                 on_batch=partial(self._on_batch, table, bad),
             )
             self._producers.written()
+            self._facts.end_offset = facts.end_offset if limit is None else limit
             self._tell_of_damage(base, limit, facts, file.read_at, size)
         finally:
             file.close()
@@ -170,7 +180,6 @@ class _LogCheck:
         self._report.size += size
         self._on_bytes(size)
         self._facts.batches += facts.batches
-        self._facts.end_offset = facts.end_offset if limit is None else limit
         end = facts.end_offset if limit is None else limit
         damaged = bool(facts.damaged) or facts.tail is not None
         self._check_indexes(base, end, first, table, damaged=damaged)
@@ -211,26 +220,70 @@ class _LogCheck:
         self, base: int, limit: int | None, facts: SegmentFacts, read_at: Callable[[int, int], bytes], size: int
     ) -> None:
         path = self._path(base, LOG_SUFFIX)
-        for damaged in facts.damaged:
-            self._report.add(_range_finding(path, damaged, healed_header(read_at, damaged)))
-        if limit is not None:
-            if facts.tail is not None or facts.end_offset < limit:
-                fault = facts.tail or f"it ends at offset {facts.end_offset}, and the next segment begins at {limit}"
-                lost = DamagedRange(facts.end_offset, limit, facts.tail_position, size, fault)
-                self._report.add(_range_finding(path, lost, healed_header(read_at, lost)))
-            return
-        self._tell_of_tail(path, facts, read_at, size)
+        ranges = list(facts.damaged)
+        if limit is not None and (facts.tail is not None or facts.end_offset < limit):
+            fault = facts.tail or f"it ends at offset {facts.end_offset}, and the next segment begins at {limit}"
+            ranges.append(DamagedRange(facts.end_offset, limit, facts.tail_position, size, fault))
+        for damaged in ranges:
+            if self._cut_at is None and self._is_unpromised(damaged.first_offset):
+                self._cut_at = damaged.first_offset
+                self._report.add(_cut_finding(path, damaged))
+            if self._cut_at is None:
+                self._report.add(_range_finding(path, damaged, healed_header(read_at, damaged)))
+        if limit is None and self._cut_at is None:
+            self._tell_of_end(base, facts, read_at, size)
+        elif self._cut_at is not None:
+            self._facts.end_offset = self._cut_at
 
-    def _tell_of_tail(self, path: str, facts: SegmentFacts, read_at: Callable[[int, int], bytes], size: int) -> None:
-        """The end of the log: what a kill cuts off there is no damage, what was promised is."""
-        promised = self._expected.promised_end
+    def _is_unpromised(self, offset: int) -> bool:
+        return self._expected.cut_from is not None and offset >= self._expected.cut_from
+
+    def _tell_of_end(self, base: int, facts: SegmentFacts, read_at: Callable[[int, int], bytes], size: int) -> None:
+        """The last segment: whether it is the newest, and goes as far as it must."""
+        due = self._expected.promised_end
+        newest = self._expected.active
+        if newest is not None and base < newest and facts.end_offset <= newest:
+            self._tell_of_newest(newest, max(due or 0, newest))
+            due = newest
+        self._tell_of_tail(self._path(base, LOG_SUFFIX), facts, due, read_at, size)
+        self._facts.end_offset = max(self._facts.end_offset, self._expected.promised_end or 0)
+
+    def _tell_of_newest(self, base: int, end: int) -> None:
+        """The newest segment has no file. `end`: it went up to there at least."""
+        if end > base:
+            self._missing(base, end, f"the newest segment begins at offset {base}")
+            return
+        self._report.add(
+            Finding(
+                self._path(base, LOG_SUFFIX),
+                "it is missing: the newest segment began with it",
+                f"records from offset {base} on are lost, if there were any",
+                remedy=MissingOffsets(self._path(base, LOG_SUFFIX), base, base),
+                option=SKIP_DAMAGE,
+            )
+        )
+
+    def _tell_of_nothing_left(self) -> None:
+        """A folder without a segment."""
+        start, promised = self._expected.start or 0, self._expected.promised_end or 0
+        end = max(promised, self._expected.active or 0)
+        if end > start:
+            self._missing(start, end, f"no segment is there, and the log was promised to end at {end} or later")
+        self._facts.end_offset = max(start, end)
+
+    def _tell_of_tail(
+        self, path: str, facts: SegmentFacts, promised: int | None, read_at: Callable[[int, int], bytes], size: int
+    ) -> None:
+        """The end of the last segment: what a kill cuts off there is no damage, what was promised is."""
         end = facts.end_offset
+        kept = self._expected.kept_tail or (
+            self._expected.whole_writes and not runs_past_the_end(read_at, size, facts.tail_position)
+        )
         if promised is not None and end < promised:
             fault = facts.tail or f"it ends at offset {end}, and was promised to end at {promised} or later"
             lost = DamagedRange(end, promised, facts.tail_position, size, fault)
             self._report.add(_range_finding(path, lost, healed_header(read_at, lost)))
-            self._facts.end_offset = promised
-        elif facts.tail is not None and self._expected.kept_tail:
+        elif facts.tail is not None and kept:
             self._report.add(
                 Finding(
                     path,
@@ -422,6 +475,17 @@ def _range_finding(path: str, damaged: DamagedRange, healed: bytes | None) -> Fi
         damaged.position,
         remedy=LoseBatches(path, damaged.position, damaged.end, first, damaged.next_offset),
         option=SKIP_DAMAGE,
+    )
+
+
+def _cut_finding(path: str, damaged: DamagedRange) -> Finding:
+    first = damaged.first_offset
+    return Finding(
+        path,
+        f"{damaged.fault}, in what was not synced before the machine went down",
+        f"a start cuts the log at offset {first}, and keeps what is sound of the rest in a .cut file beside it",
+        damaged.position,
+        Level.NOTE,
     )
 
 

@@ -59,6 +59,11 @@ class CheckedMetadata:
     marker: Marker | None
     records: Records
 
+    @property
+    def is_of_format_1(self) -> bool:
+        """Whether no broker of a later format has used the folder."""
+        return self.marker is None and self.records.are_of_format_1
+
 
 def check_metadata(fs: Fs, data_dir: str, database: FirstRecord, report: Report) -> CheckedMetadata:
     """Read all three, and compare. Changes nothing. OSError."""

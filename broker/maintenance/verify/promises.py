@@ -1,18 +1,36 @@
-"""What the small files at the top of a data folder promise of each log: where it starts, and how far it must go."""
+"""What the small files at the top of a data folder promise of each log: where it starts, and how far it must go.
+
+As a start reads them (`log/manager.py`): the manifest, the checkpoints beside it, what a clean stop has left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
+from shareq.broker.disk.reserve import RESERVE_FILE
 from shareq.broker.environment import Fs
-from shareq.broker.log.checkpoints import parse_offsets
+from shareq.broker.log.checkpoints import format_offsets, parse_offsets
+from shareq.broker.log.clean_shutdown import CleanStop, parse_clean_stop
 from shareq.broker.log.folders import FolderClaim
-from shareq.broker.maintenance.verify.findings import Finding, RemoveFile, Report
-from shareq.broker.maintenance.verify.logs import LogExpectation
+from shareq.broker.log.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, Manifest, chain_of, parse_manifest
+from shareq.broker.log.manifest_file import MANIFEST_FILE
+from shareq.broker.maintenance.verify.findings import (
+    Finding,
+    Level,
+    MissingFolder,
+    NewManifest,
+    Remedy,
+    RemoveFile,
+    Report,
+    RewriteFile,
+)
+from shareq.broker.maintenance.verify.logs import SKIP_DAMAGE, LogExpectation, LogFacts
 from shareq.broker.maintenance.verify.metadata import CheckedMetadata
+from shareq.coordinator.ports import TopicImage
 
-__all__ = ["Promises", "check_promises"]
+__all__ = ["KnownLog", "Promises", "check_manifest", "check_promises", "missing_folders"]
 
 LOG_START_FILE: Final = "log-start-offset-checkpoint"
 RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
@@ -22,39 +40,192 @@ CLEANER_FILE: Final = "cleaner-offset-checkpoint"
 TopicPartition = tuple[str, int]
 
 
+@dataclass(frozen=True, slots=True)
 class Promises:
-    """By log: what is known besides its folder."""
+    """By log: what is known besides its folder. `stop` is None unless the broker was stopped cleanly.
 
-    def __init__(
-        self, starts: Mapping[TopicPartition, int], cleaned: Mapping[TopicPartition, int], *, stopped: bool
-    ) -> None:
-        """`stopped`: the broker was stopped cleanly, so that nothing is a write that was cut off."""
-        self._starts = starts
-        self._cleaned = cleaned
-        self._stopped = stopped
+    `manifest_problem`: why the manifest is not to be relied on, "" when it is or none is due. `same_boot`: the machine
+    has run since its last line was written.
+    """
 
-    def of(self, partition: TopicPartition, *, compacted: bool) -> LogExpectation:
-        gaps = compacted or partition in self._cleaned
-        return LogExpectation(start=self._starts.get(partition), gaps=gaps, kept_tail=self._stopped)
+    starts: Mapping[TopicPartition, int] = field(default_factory=dict)
+    cleaned: Mapping[TopicPartition, int] = field(default_factory=dict)
+    stop: CleanStop | None = None
+    manifest: Manifest | None = None
+    manifest_problem: str = ""
+    same_boot: bool = False
+
+    def row(self, key: TopicPartition, topic: TopicImage | None) -> LogRow | None:
+        """What the manifest says of a log; None of one that it does not know, or of another topic's of that name."""
+        row = self.manifest.rows.get(key) if self.manifest is not None else None
+        return row if row is not None and topic is not None and row.topic_id == topic.topic_id else None
+
+    def of(self, claim: FolderClaim, *, compacted: bool) -> LogExpectation:
+        key = claim.partition
+        row = self.row(key, claim.topic)
+        start = self.starts.get(key)
+        complete = self.stop is not None or self.same_boot  # else what was not synced may not have reached the disk
+        return LogExpectation(
+            start=start if row is None else max(start or 0, row.start),
+            promised_end=self.promised_end(key, row),
+            active=row.active if row is not None and row.active != NO_SEGMENT and complete else None,
+            gaps=compacted or key in self.cleaned,
+            kept_tail=self.stop is not None,
+            whole_writes=self.same_boot,
+            cut_from=row.synced if row is not None and not complete else None,
+        )
+
+    def promised_end(self, key: TopicPartition, row: LogRow | None) -> int | None:
+        """Where the log must end, or later; None when nothing says."""
+        stopped = self.stop.logs.get(key) if self.stop is not None and self.stop.logs is not None else None
+        ends = [] if row is None else [row.synced]
+        return max([*ends, *([] if stopped is None else [stopped.end])], default=None)
 
 
-def check_promises(
-    fs: Fs, data_dir: str, metadata: CheckedMetadata, claims: Mapping[str, FolderClaim], report: Report
-) -> Promises:
-    """Read the checkpoints. OSError."""
-    del metadata, claims
-    starts = _offsets(fs, data_dir, LOG_START_FILE, "records that were deleted may be back", report)
+def check_promises(fs: Fs, data_dir: str, metadata: CheckedMetadata, report: Report) -> Promises:
+    """Read the manifest, the checkpoints and what a stop has left. OSError."""
+    _check_reserve(fs, data_dir, report)
+    manifest, problem = _manifest(fs, data_dir, report)
+    starts = _log_starts(fs, data_dir, manifest, report)
     _offsets(fs, data_dir, RECOVERY_POINT_FILE, "the next start takes longer", report)
     cleaned = _offsets(fs, data_dir, CLEANER_FILE, "the cleaner reads compacted logs again", report)
-    return Promises(starts, cleaned, stopped=fs.exists(f"{data_dir}/{CLEAN_SHUTDOWN_FILE}"))
+    stop = _clean_stop(fs, data_dir, report, from_format_1=metadata.is_of_format_1)
+    same_boot = manifest is not None and manifest.boot_id != "" and manifest.boot_id == fs.boot_id()
+    return Promises(
+        starts, cleaned, stop, manifest, "" if manifest is None and metadata.is_of_format_1 else problem, same_boot
+    )
 
 
-def _offsets(fs: Fs, data_dir: str, name: str, consequence: str, report: Report) -> dict[TopicPartition, int]:
+def missing_folders(
+    fs: Fs, data_dir: str, metadata: CheckedMetadata, promises: Promises, claimed: Collection[str], report: Report
+) -> None:
+    """Logs that metadata and the manifest, or the last stop, know, and that have no folder."""
+    for key, topic, row in _promised_logs(metadata, promises):
+        name = f"{key[0]}-{key[1]}"
+        start = max(promises.starts.get(key, 0), row.start if row is not None else 0)
+        end = max(promises.promised_end(key, row) or 0, start)
+        if name in claimed or (end == start and (row is None or row.active == NO_SEGMENT)):
+            continue
+        if fs.exists(f"{data_dir}/{name}"):
+            consequence = f"{_lost(start, end)}, and the partition takes no records while that is in its place"
+            report.add(Finding(name, "the folder of a partition is missing, and something else is there", consequence))
+            continue
+        remedy = MissingFolder(name, topic.topic_id, start, end)
+        option = SKIP_DAMAGE if end > start else ""
+        report.add(
+            Finding(name, "the folder of a partition is missing", _lost(start, end), remedy=remedy, option=option)
+        )
+
+
+def _promised_logs(
+    metadata: CheckedMetadata, promises: Promises
+) -> Iterator[tuple[TopicPartition, TopicImage, LogRow | None]]:
+    named = [] if promises.manifest is None else [*promises.manifest.rows]
+    if promises.stop is not None and promises.stop.logs is not None:
+        named += promises.stop.logs
+    for key in dict.fromkeys(named):
+        topic = metadata.topics.topic(key[0])
+        if topic is not None and key[1] < topic.partitions:
+            row = promises.row(key, topic)
+            if row is not None or promises.manifest is None or key not in promises.manifest.rows:
+                yield key, topic, row
+
+
+def _lost(start: int, end: int) -> str:
+    return f"offsets {start} to {end - 1} are lost; all else can be read" if end > start else "nothing is lost by that"
+
+
+class KnownLog(NamedTuple):
+    """A log that is there: whose its folder is, and what is in it. `sound`: nothing is wrong with it."""
+
+    claim: FolderClaim
+    facts: LogFacts
+    sound: bool
+
+
+def check_manifest(promises: Promises, logs: Collection[KnownLog], report: Report) -> None:
+    """After all logs were read: what a manifest must say that is damaged or missing."""
+    if not promises.manifest_problem or (promises.manifest is None and not any(log.facts.bases for log in logs)):
+        return
+    rows = dict(promises.manifest.rows) if promises.manifest is not None else {}
+    for log in logs:
+        topic = log.claim.topic
+        if topic is not None:
+            rows[log.claim.partition] = _row(promises, log, topic)
+    consequence = "a start takes the logs as they are, and does not know what was promised of some of them"
+    report.add(Finding(MANIFEST_FILE, promises.manifest_problem, consequence, remedy=NewManifest(rows)))
+
+
+def _row(promises: Promises, log: KnownLog, topic: TopicImage) -> LogRow:
+    key, bases = log.claim.partition, log.facts.bases
+    row = promises.row(key, topic)
+    start = promises.starts.get(key, 0)
+    start = max(start, row.start) if row is not None else max(start, bases[0] if bases else 0)
+    active, synced = bases[-1] if bases else NO_SEGMENT, max(log.facts.end_offset, start)
+    if row is not None:
+        active, synced = max(active, row.active), max(synced, row.synced)
+    return LogRow(topic.topic_id, start, active, synced, chain_of(bases) if log.sound else UNKNOWN_CHAIN)
+
+
+def _manifest(fs: Fs, data_dir: str, report: Report) -> tuple[Manifest | None, str]:
+    """What the manifest says, and what is wrong with it."""
+    report.files += 1
+    try:
+        found = parse_manifest(fs.read_bytes(f"{data_dir}/{MANIFEST_FILE}"))
+    except FileNotFoundError:
+        return None, "it is missing"
+    if found is None:
+        return None, "it cannot be read"
+    if found.is_whole and found.cut_off:
+        consequence = "a start leaves it out, and may know less of what was promised of a log"
+        report.add(Finding(MANIFEST_FILE, "its last line is cut off", consequence, level=Level.NOTE))
+    return found, "" if found.is_whole else "lines of it are damaged"
+
+
+def _clean_stop(fs: Fs, data_dir: str, report: Report, *, from_format_1: bool) -> CleanStop | None:
+    try:
+        content = fs.read_bytes(f"{data_dir}/{CLEAN_SHUTDOWN_FILE}")
+    except FileNotFoundError:
+        return None
+    report.files += 1
+    try:
+        return parse_clean_stop(content, from_format_1=from_format_1)
+    except ValueError as error:
+        consequence = "a start checks the logs as after a kill; nothing is lost"
+        report.add(Finding(CLEAN_SHUTDOWN_FILE, str(error), consequence, remedy=RemoveFile(CLEAN_SHUTDOWN_FILE)))
+        return None
+
+
+def _check_reserve(fs: Fs, data_dir: str, report: Report) -> None:
+    """Its content means nothing, and it may be missing: what a full disk has taken, or who wants none."""
+    if fs.exists(f"{data_dir}/{RESERVE_FILE}"):
+        report.files += 1
+        if not fs.is_file(f"{data_dir}/{RESERVE_FILE}"):
+            consequence = "a full disk finds nothing kept back for it; remove it, and the broker makes a file there"
+            report.add(Finding(RESERVE_FILE, "it is no file", consequence))
+
+
+def _log_starts(fs: Fs, data_dir: str, manifest: Manifest | None, report: Report) -> dict[TopicPartition, int]:
+    """Where logs begin: kept twice."""
+    whole = manifest is not None and manifest.is_whole
+    known = {key: row.start for key, row in manifest.rows.items() if row.start > 0} if manifest is not None else {}
+    consequence = f"a start takes them from {MANIFEST_FILE}; nothing is lost"
+    remedy: Remedy = RewriteFile(LOG_START_FILE, format_offsets(known))
+    if not whole:
+        consequence, remedy = "records that were deleted may be back", RemoveFile(LOG_START_FILE)
+    if known and not fs.exists(f"{data_dir}/{LOG_START_FILE}"):
+        report.add(Finding(LOG_START_FILE, "it is missing", consequence, remedy=remedy if whole else None))
+    return _offsets(fs, data_dir, LOG_START_FILE, consequence, report, remedy)
+
+
+def _offsets(
+    fs: Fs, data_dir: str, name: str, consequence: str, report: Report, remedy: Remedy | None = None
+) -> dict[TopicPartition, int]:
     report.files += 1
     try:
         return parse_offsets(fs.read_bytes(f"{data_dir}/{name}"))
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        report.add(Finding(name, str(error), consequence, remedy=RemoveFile(name)))
+        report.add(Finding(name, str(error), consequence, remedy=remedy or RemoveFile(name)))
         return {}

@@ -154,7 +154,8 @@ def test_a_lost_database_is_rebuilt() -> None:
 
 
 INDEXES = (".index", ".timeindex", ".txnindex", ".checksums")
-CHECKED = (".log", *INDEXES, ".snapshot", "shareq.data", "metadata.journal", "partition.metadata")
+SMALL = ("shareq.data", "metadata.journal", "partition.metadata", "log-manifest", "clean-shutdown")
+CHECKED = (".log", *INDEXES, ".snapshot", *SMALL)
 
 
 def flips(folder: FolderOnDisk, suffixes: Iterable[str]) -> list[tuple[str, int]]:
@@ -179,6 +180,8 @@ def shows(folder: FolderOnDisk, path: str, bit: int) -> bool:
 @given(st.data())
 def test_each_flipped_bit_is_found_and_repaired(data: st.DataObject) -> None:
     folder = FolderOnDisk()
+    if data.draw(st.booleans()):
+        folder.stop()
     path, bit = data.draw(st.sampled_from(flips(folder, CHECKED)))
     folder.content(path)[bit // 8] ^= 1 << bit % 8
     report = verify(folder)
@@ -193,6 +196,8 @@ def test_each_flipped_bit_is_found_and_repaired(data: st.DataObject) -> None:
 def test_whatever_is_damaged_verify_goes_on_and_repair_ends_clean(data: st.DataObject) -> None:
     """Up to three files: bytes changed, cut, zeroed, removed, or replaced by another file's."""
     folder = FolderOnDisk()
+    if data.draw(st.booleans()):
+        folder.stop()
     for path in data.draw(st.lists(st.sampled_from(folder.paths()), min_size=1, max_size=3, unique=True)):
         content = folder.content(path)
         match data.draw(st.sampled_from(["change", "cut", "zero", "remove", "replace"])):
