@@ -6,6 +6,13 @@ import json
 import shutil
 from pathlib import Path
 
+from shareq.broker.log.manifest import LogRow, chain_of, parse_manifest
+from shareq.protocol.generated.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from shareq.testing import Broker
 from tests.support.requests import batch, create_topic, fetch, fetch_request, produce
 from tests.support.wire import WireClient
@@ -140,3 +147,68 @@ def test_wrong_use_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
         assert len(result.stderr.splitlines()) == 1, result.stderr
     assert run("backup", str(tmp_path / "nowhere"), str(tmp_path / "b")).returncode == 2
     assert [path.name for path in (tmp_path / "full").iterdir()] == ["notes.txt"]
+
+
+def manifest_of(data: Path) -> dict[tuple[str, int], LogRow]:
+    found = parse_manifest((data / "log-manifest").read_bytes())
+    assert found is not None
+    assert found.is_whole
+    assert found.boot_id == ""
+    return dict(found.rows)
+
+
+def test_a_restored_folder_has_a_manifest_of_what_is_in_it(tmp_path: Path) -> None:
+    """Else a start takes bytes that were lost since for a write that was cut off."""
+    data, dest, new = tmp_path / "data", tmp_path / "backups", tmp_path / "new"
+    with Broker(data_dir=data) as broker:
+        make(broker)
+        write(broker, 25)
+        done("backup", data, dest)
+        broker.kill()
+    done("restore", dest, new)
+    row = manifest_of(new)["orders", 0]
+    bases = sorted(int(path.stem) for path in (new / "orders-0").glob("*.log"))
+    assert (row.start, row.active, row.synced, row.chain) == (0, bases[-1], 25, chain_of(bases))
+    newest = new / f"orders-0/{bases[-1]:020}.log"
+    newest.write_bytes(newest.read_bytes()[:-10])
+    assert run("verify", str(new)).returncode == 1
+    with Broker(data_dir=new) as broker:
+        assert high_watermark(broker) == 25
+        assert "damaged" in broker.log
+
+
+def test_log_starts_are_backed_up_from_either_of_their_files(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with Broker(data_dir=data) as broker:
+        make(broker)
+        write(broker, 25)
+        with WireClient(broker.address) as client:
+            topics = [DeleteRecordsTopic("orders", [DeleteRecordsPartition(0, 5)])]
+            client.call(DeleteRecordsRequest(topics, 10_000), 2, DeleteRecordsResponse)
+    for damaged in ("missing", "damaged"):
+        if damaged == "missing":
+            (data / "log-start-offset-checkpoint").unlink()
+        else:
+            (data / "log-start-offset-checkpoint").write_bytes(b"0\n7\n")
+        done("backup", data, tmp_path / damaged)
+        done("restore", tmp_path / damaged, tmp_path / f"from-{damaged}")
+        assert manifest_of(tmp_path / f"from-{damaged}")["orders", 0].start == 5
+        assert run("verify", str(tmp_path / f"from-{damaged}")).returncode == 0
+
+
+def test_a_log_whose_folder_is_missing_is_told_and_stays_missing(tmp_path: Path) -> None:
+    data, dest, new = tmp_path / "data", tmp_path / "backups", tmp_path / "new"
+    with Broker(data_dir=data) as broker:
+        make(broker)
+        make(broker, "payments")
+        write(broker, 3)
+        write(broker, 2, "payments")
+    shutil.rmtree(data / "payments-0")
+    result = run("backup", str(data), str(dest))
+    assert result.returncode == 0
+    assert "payments-0: its folder is missing; not in the backup" in result.stdout + result.stderr
+    done("restore", dest, new)
+    with Broker(data_dir=new) as broker:
+        assert high_watermark(broker) == 3
+        with WireClient(broker.address) as client:
+            assert produce(client, "payments", batch(b"x")).base_offset == 2, "no offset is given twice"

@@ -2,7 +2,8 @@
 
     1. a moment at which no log was being written (`moment`); the files of that moment are opened
     2. every log is copied: whole sound batches, segments that have not changed since the last backup not again
-    3. log starts and metadata are read, after the logs: what they say of a log is at least as new as its copy
+    3. log starts and metadata are read, after the logs: what they say of a log is at least as new as its copy; a
+       manifest is made of the copies
     4. the catalog is written, last: before that there is no backup, and what was copied is removed by the next one
 
 So the copy is what `kill -9` at that moment would have left, with metadata that is some seconds younger.
@@ -23,16 +24,24 @@ from shareq import __version__
 from shareq.broker.log.checkpoints import (
     format_offsets,
     format_partition_metadata,
-    parse_offsets,
     parse_partition_metadata,
 )
-from shareq.broker.log.files import PARTITION_METADATA_FILE
+from shareq.broker.log.files import PARTITION_METADATA_FILE, SWAP_SUFFIX
 from shareq.broker.log.manager import LOG_START_FILE, RECOVERY_POINT_FILE
+from shareq.broker.log.manifest import Manifest, snapshot
+from shareq.broker.log.manifest_file import MANIFEST_FILE
 from shareq.broker.log.segment import LOG_SUFFIX, offset_of_file
 from shareq.broker.maintenance.backup.catalog import Catalog, Entry
 from shareq.broker.maintenance.backup.copying import Copier
 from shareq.broker.maintenance.backup.metadata import copy_metadata
 from shareq.broker.maintenance.backup.moment import Sight, find_moment
+from shareq.broker.maintenance.backup.promises import (
+    CopiedLog,
+    copied_rows,
+    missed_rows,
+    read_log_starts,
+    read_manifest,
+)
 from shareq.broker.maintenance.backup.source import ChangedMeanwhileError, DataFolder, HeldLog, partition_of
 from shareq.broker.maintenance.backup.store import BackupStore
 from shareq.broker.maintenance.errors import MaintenanceError
@@ -93,7 +102,8 @@ class _Backup:
         self._keep = keep
         self._copier = Copier(store, _latest_entries(store), progress)
         self._ids: dict[str, bytes] = {}  # topic ids by the name of the folder
-        self._ends: dict[TopicPartition, int] = {}
+        self._logs: dict[TopicPartition, CopiedLog] = {}
+        self._promised: Manifest | None = None  # before the logs were looked at
         self._recovery_points: dict[TopicPartition, int] = {}
 
     def take(self) -> TakenBackup:
@@ -101,6 +111,7 @@ class _Backup:
         folder = DataFolder(self._data_dir)
         held: list[HeldLog] = []
         try:
+            self._promised = read_manifest(self._data_dir)
             sights = find_moment(folder, time.monotonic, lambda: time.sleep(_PAUSE_S), self._patience_s)
             if sights is None:
                 raise MaintenanceError(
@@ -141,19 +152,28 @@ class _Backup:
             file.close()
         self._ids[log.name] = topics[key[0]].topic_id
         self._copier.add(name, format_partition_metadata(topics[key[0]].topic_id))
+        warned = len(self._copier.warnings)
         end = self._copier.copy_log(log)
         log.close()
         if log.active is not None:
-            base = offset_of_file(log.active.name.rpartition("/")[2], LOG_SUFFIX) or 0
-            self._ends[key] = end
-            self._recovery_points[key] = base
+            names = [file.name.rpartition("/")[2] for file in log.files]
+            bases = [base for name in names if (base := offset_of_file(name, LOG_SUFFIX)) is not None]
+            whole = not any(name.endswith(SWAP_SUFFIX) for name in names)
+            sound = len(self._copier.warnings) == warned
+            self._logs[key] = CopiedLog(self._ids[log.name], sorted(bases), end, sound, whole)
+            self._recovery_points[key] = offset_of_file(log.active.name.rpartition("/")[2], LOG_SUFFIX) or 0
         self._progress.item_done()
 
     def _finish(self, logs: int, taken_ms: int) -> TakenBackup:
-        starts = {key: min(start, self._ends[key]) for key, start in self._log_starts().items() if key in self._ends}
+        starts = {
+            key: min(start, self._logs[key].end)
+            for key, start in read_log_starts(self._data_dir).items()
+            if key in self._logs
+        }
         self._copier.add(LOG_START_FILE, format_offsets(starts))
         self._copier.add(RECOVERY_POINT_FILE, format_offsets(self._recovery_points))
         metadata = copy_metadata(self._data_dir)
+        self._copier.add(MANIFEST_FILE, self._manifest(starts, metadata.topics))
         for path, content in metadata.files().items():
             self._copier.add(path, content)
         # Topics deleted by now are deleted in the backup: a start refuses logs whose topic no metadata knows.
@@ -166,16 +186,19 @@ class _Backup:
         removed = self._store.prune(self._keep)
         return TakenBackup(name, logs, len(entries), catalog.size, self._copier.new_bytes, removed, warnings)
 
-    def _log_starts(self) -> dict[TopicPartition, int]:
-        try:
-            with open(f"{self._data_dir}/{LOG_START_FILE}", "rb") as file:
-                return parse_offsets(file.read())
-        except FileNotFoundError:
-            return {}
-        except ValueError as error:
-            raise MaintenanceError(
-                f"{self._data_dir}/{LOG_START_FILE}: {error}; repair the folder first: shareq verify --repair"
-            ) from error
+    def _manifest(self, starts: Mapping[TopicPartition, int], topics: Mapping[str, TopicRow]) -> bytes:
+        """What the backup promises of its logs, and of those that the data folder has lost."""
+        ids = {name: row.topic_id for name, row in topics.items()}
+        known = set(ids.values())
+        rows = {key: row for key, row in copied_rows(self._logs, starts, self._promised) if row.topic_id in known}
+        for key, row in missed_rows(self._promised, self._partitions(), ids):
+            self._copier.warnings.append(f"{key[0]}-{key[1]}: its folder is missing; not in the backup")
+            rows[key] = row
+        return snapshot("", rows)
+
+    def _partitions(self) -> set[TopicPartition]:
+        """Those whose folders were copied."""
+        return {partition for name in self._ids if (partition := partition_of(name)) is not None}
 
 
 def _hold_all(folder: DataFolder, sights: Mapping[str, Sight]) -> list[HeldLog]:

@@ -65,8 +65,8 @@ class LogExpectation:
     """What is known of a log besides its folder. Offsets are exclusive ends; None is unknown.
 
     `start`: where the log begins. `promised_end`: it must not end before. `active`: base offset of the newest segment,
-    which must be there. `gaps`: a cleaner may have removed batches. `kept_tail`: it was stopped cleanly, so nothing is a
-    write that was cut off. `whole_writes`: the machine has run on, so such a write runs past the end of the file.
+    which must be there. `gaps`: a cleaner may have removed batches. `kept_tail`: it was stopped cleanly, so no write
+    was cut off. `whole_writes`: the machine has run on, so such a write runs past the end of the file.
     `cut_from`: nothing was promised from there on, and a power loss may have taken any of it.
     """
 

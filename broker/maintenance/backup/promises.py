@@ -1,0 +1,92 @@
+"""What a backup says of its logs beside them: where they start, and a manifest. Files of the data folder are only read.
+
+A restore syncs every file. So the manifest of a backup promises each log up to where its copy ends, and in no start of
+a machine: a broker on the restored folder takes what it cannot read below that end for damage, not for a write that was
+cut off. Of a log that was damaged when it was copied nothing is promised: where its copy should end is not certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from shareq.broker.log.checkpoints import parse_offsets
+from shareq.broker.log.manager import LOG_START_FILE
+from shareq.broker.log.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, Manifest, chain_of, parse_manifest
+from shareq.broker.log.manifest_file import MANIFEST_FILE
+from shareq.broker.maintenance.errors import MaintenanceError
+
+__all__ = ["CopiedLog", "copied_rows", "missed_rows", "read_log_starts", "read_manifest"]
+
+TopicPartition = tuple[str, int]
+
+
+class CopiedLog(NamedTuple):
+    """One log of a backup: base offsets of its segments, where the copy ends (exclusive), whether it is sound.
+
+    `whole`: none of its segments is under the name that the cleaner gives it before it counts.
+    """
+
+    topic_id: bytes
+    bases: Sequence[int]
+    end: int
+    sound: bool
+    whole: bool
+
+
+def read_manifest(data_dir: str) -> Manifest | None:
+    """What the data folder promises; None when nothing can be read. OSError."""
+    try:
+        with open(f"{data_dir}/{MANIFEST_FILE}", "rb") as file:
+            return parse_manifest(file.read())
+    except FileNotFoundError:
+        return None
+
+
+def read_log_starts(data_dir: str) -> dict[TopicPartition, int]:
+    """Where logs start: kept twice, as a start reads it. MaintenanceError when neither can be believed; OSError."""
+    manifest = read_manifest(data_dir)
+    rows = manifest.rows if manifest is not None else {}
+    starts = {key: row.start for key, row in rows.items() if row.start > 0}
+    path = f"{data_dir}/{LOG_START_FILE}"
+    try:
+        with open(path, "rb") as file:
+            written = parse_offsets(file.read())
+    except FileNotFoundError:
+        return starts
+    except ValueError as error:
+        if manifest is not None and manifest.is_whole:
+            return starts
+        raise MaintenanceError(f"{path}: {error}; repair the folder first: shareq verify --repair") from error
+    return {key: max(written.get(key, 0), starts.get(key, 0)) for key in {**written, **starts}}
+
+
+def copied_rows(
+    logs: Mapping[TopicPartition, CopiedLog], starts: Mapping[TopicPartition, int], source: Manifest | None
+) -> Iterator[tuple[TopicPartition, LogRow]]:
+    """What is promised of the logs in the backup. `source` is what was promised before they were looked at."""
+    for key, log in logs.items():
+        if not log.sound:
+            continue
+        start, end = starts.get(key, 0), log.end
+        row = _row_of(source, key, log.topic_id)
+        if row is None:
+            start = max(start, log.bases[0])
+        else:
+            end = max(end, row.synced)
+        chain = chain_of(log.bases) if log.whole else UNKNOWN_CHAIN
+        yield key, LogRow(log.topic_id, start, log.bases[-1], end, chain)
+
+
+def missed_rows(
+    source: Manifest | None, found: Collection[TopicPartition], ids: Mapping[str, bytes]
+) -> Iterator[tuple[TopicPartition, LogRow]]:
+    """Logs of topics that exist, by name and id, that have had a folder and have none now."""
+    for key, row in source.rows.items() if source is not None else ():
+        if key not in found and ids.get(key[0]) == row.topic_id and row.active != NO_SEGMENT:
+            yield key, row
+
+
+def _row_of(source: Manifest | None, key: TopicPartition, topic_id: bytes) -> LogRow | None:
+    row = source.rows.get(key) if source is not None else None
+    return row if row is not None and row.topic_id == topic_id else None
