@@ -64,7 +64,7 @@ class ManifestFile:
         """The logs are open: have the file say what holds of them now. OSError."""
         boot_id = self._fs.boot_id()
         self._rows = dict(rows)
-        if found is None or not found.is_whole or set(found.rows) - set(rows):
+        if found is None or not found.is_whole or found.cut_off or set(found.rows) - set(rows):
             self._rewrite()
             return
         lines = [boot_line(boot_id)] if found.boot_id != boot_id else []

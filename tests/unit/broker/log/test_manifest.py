@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from shareq.broker.log.manifest import (
     LogRow,
     Manifest,
@@ -14,6 +16,7 @@ from shareq.broker.log.manifest import (
     row_line,
     snapshot,
 )
+from tests.support.log_world import DATA, LogWorld
 
 ID = bytes(range(16))
 ROWS = {("orders", 0): LogRow(ID, 5, 40, 55, 7), ("a.b_c-d", 12): LogRow(ID, 0, -1, 0, 0)}
@@ -31,7 +34,7 @@ def test_a_last_line_that_was_cut_off_is_no_damage() -> None:
     data = snapshot("one", ROWS)
     late = row_line(("orders", 0), LogRow(ID, 6, 40, 60, 7))
     for size in range(len(late)):
-        assert parse_manifest(data + late[:size]) == Manifest("one", ROWS, True)
+        assert parse_manifest(data + late[:size]) == Manifest("one", ROWS, True, cut_off=size > 0)
 
 
 def test_no_flipped_bit_makes_anything_up() -> None:
@@ -54,3 +57,17 @@ def test_what_is_no_manifest() -> None:
 
 def test_segments_are_known_again() -> None:
     assert chain_of([0, 4, 8]) == chain_of(iter([0, 4, 8])) != chain_of([0, 8])
+
+
+@pytest.mark.parametrize("left", [1, 20])
+def test_nothing_is_written_behind_a_line_that_was_cut_off(left: int) -> None:
+    """It would be taken for a part of that line: two lines lost, and one of them in the middle of the file."""
+    world = LogWorld()
+    world.produce(b"a")
+    world.restart(clean=False)
+    world.fs.content(f"{DATA}/log-manifest").extend(b"0" * left)
+    world.restart(clean=False)
+    world.produce(b"b")
+    found = parse_manifest(world.fs.read_bytes(f"{DATA}/log-manifest"))
+    assert found is not None
+    assert (found.is_whole, found.cut_off) == (True, False)
