@@ -14,6 +14,7 @@ from shareq.broker.log.files import (
     INDEX_SUFFIXES,
     LEADER_EPOCH_FILE,
     PARTITION_METADATA_FILE,
+    SWAP_SUFFIX,
     TEMPORARY_SUFFIX,
     TRANSIENT_SUFFIXES,
 )
@@ -128,6 +129,7 @@ class _LogCheck:
         self._epochs: set[int] = set()
         self._facts = LogFacts()
         self._cut_at: int | None = None  # a start will cut the log here
+        self._swapped: list[int] = []  # segments that a start gives their name
 
     def run(self) -> LogFacts:
         self._names = self._fs.list_dir(self._folder)
@@ -136,6 +138,12 @@ class _LogCheck:
         self._check_epochs()
         bases = [base for each in self._names if (base := offset_of_file(each, LOG_SUFFIX)) is not None]
         self._facts.bases = bases
+        self._swapped = [
+            base
+            for each in self._names
+            if each.endswith(SWAP_SUFFIX)
+            and (base := offset_of_file(each.removesuffix(SWAP_SUFFIX), LOG_SUFFIX)) is not None
+        ]
         self._check_start(bases)
         first = bases[0] if bases else 0
         for at, base in enumerate(bases):
@@ -151,9 +159,13 @@ class _LogCheck:
 
     def _check_start(self, bases: Sequence[int]) -> None:
         start = self._expected.start
-        if start is None or not bases or bases[0] <= start:
+        if start is None or not bases or bases[0] <= start or self._is_swapped(start, bases[0]):
             return
         self._missing(start, bases[0], f"the log begins at offset {start}, its first segment at {bases[0]}")
+
+    def _is_swapped(self, first: int, end: int) -> bool:
+        """Whether the cleaner was putting a segment where these offsets are missing; `end` is exclusive."""
+        return any(first <= base < end for base in self._swapped)
 
     def _check_segment(self, base: int, limit: int | None, first: int) -> None:
         path = f"{self._folder}/{file_name(base, LOG_SUFFIX)}"
@@ -221,7 +233,8 @@ class _LogCheck:
     ) -> None:
         path = self._path(base, LOG_SUFFIX)
         ranges = list(facts.damaged)
-        if limit is not None and (facts.tail is not None or facts.end_offset < limit):
+        is_short = limit is not None and facts.end_offset < limit and not self._is_swapped(facts.end_offset, limit)
+        if limit is not None and (facts.tail is not None or is_short):
             fault = facts.tail or f"it ends at offset {facts.end_offset}, and the next segment begins at {limit}"
             ranges.append(DamagedRange(facts.end_offset, limit, facts.tail_position, size, fault))
         for damaged in ranges:

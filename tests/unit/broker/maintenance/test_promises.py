@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
+from shareq.broker.data_folder.comparison import CLUSTER_ID
+from shareq.broker.data_folder.journal import JournalFile
+from shareq.broker.data_folder.kept_twice import look_at_records, open_records
+from shareq.broker.data_folder.marker import Marker, format_marker
 from shareq.broker.log.checkpoints import format_offsets
 from shareq.broker.log.manifest import LogRow, parse_manifest, snapshot
+from shareq.broker.log.partition_log import Origin
 from shareq.broker.log.segment import LOG_SUFFIX, file_name
+from shareq.broker.log.settings import LogSettings
 from shareq.broker.maintenance.repair.apply import Choices
-from shareq.broker.maintenance.verify.findings import Level
-from tests.support.folder_on_disk import DATA, ORDERS, FolderOnDisk, plain
+from shareq.broker.maintenance.verify.findings import Level, Report
+from shareq.broker.maintenance.verify.folder import verify_folder
+from shareq.broker.meta_db import MemoryMetaDb, PutMeta, PutTopic, TopicRow
+from tests.support.folder_on_disk import CLUSTER, DATA, ORDERS, FolderOnDisk, plain
+from tests.support.log_world import TOPIC, TOPIC_ID, LogWorld, batch_of
+from tests.support.mem_fs import CrashModel
+from tests.support.memory_record import MemoryRecord
 from tests.unit.broker.maintenance.test_verify import RECORDS, damage, repair, verify
 
 KEY = ("orders", 0)
@@ -233,8 +246,60 @@ def test_a_reserve_that_is_no_file_is_told_and_a_missing_one_is_not() -> None:
     assert [finding.path for finding in verify(folder).damage] == ["reserve"]
 
 
+@pytest.mark.parametrize("base", [0, 9])
+def test_a_segment_that_the_cleaner_was_putting_in_its_place_is_not_missed(base: int) -> None:
+    """A start gives it its name."""
+    folder = FolderOnDisk()
+    path = f"{DATA}/orders-0/{file_name(base, LOG_SUFFIX)}"
+    folder.fs.rename(path, f"{path}.swap")
+    report = verify(folder)
+    assert damage(report) == []
+    assert any(finding.problem == "the cleaner was interrupted" for finding in report.findings)
+    assert folder.start() == RECORDS
+
+
 def test_half_a_snapshot_is_a_note() -> None:
     folder = FolderOnDisk()
     folder.write("log-manifest.new", snapshot("", {}))
     (finding,) = verify(folder).findings
     assert (finding.level, finding.problem) == (Level.NOTE, "half written")
+
+
+@pytest.mark.parametrize("model", [CrashModel.PROCESS_KILL, CrashModel.POWER_LOSS])
+@pytest.mark.parametrize("seed", range(12))
+def test_nothing_that_a_crash_leaves_is_given_up(seed: int, model: CrashModel) -> None:
+    """Rolled segments, deleted ones, writes of which a part is lost: no promise was broken.
+
+    A power loss may damage files that are made again: indexes, snapshots, checkpoints.
+    """
+    world = LogWorld(LogSettings(segment_bytes=400), seed=seed)
+    rng = Random(seed)
+    for _ in range(3):
+        for step in range(rng.randrange(2, 30)):
+            world.produce(b"%d" % step * rng.randrange(1, 60))
+            if rng.random() < 0.2:
+                world.logs.truncate_prefixes({world.log: rng.randrange(world.log.high_watermark + 1)})
+            if rng.random() < 0.3:
+                world.clock.advance(rng.randrange(2000))
+        for partition in (1, 2):
+            world.logs.get(TOPIC, partition).append(
+                batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms()
+            )
+        world.tick()
+        world.crash(model)
+        told = verify_world(world).damage
+        assert [each.text() for each in told if each.option or each.path in ("log-manifest", "clean-shutdown")] == []
+        world.start()
+
+
+def verify_world(world: LogWorld) -> Report:
+    database, journal = MemoryMetaDb(), JournalFile(world.fs, DATA)
+    record = MemoryRecord(database)
+    world.fs.write_atomic(f"{DATA}/shareq.data", format_marker(Marker(CLUSTER, used=True)))
+    metadata = open_records(record, journal, look_at_records(record, journal))
+    if not database.load().topics:
+        metadata.commit([PutMeta(CLUSTER_ID, CLUSTER), PutTopic(TopicRow(TOPIC, TOPIC_ID, 3, False))])
+    metadata.close()
+    report = Report()
+    verify_folder(world.fs, DATA, record, report)
+    return report
