@@ -102,13 +102,12 @@ class SoundWalk:
         """The bytes of a batch that was given, at its position."""
         return self._walk.bytes_at(position, header.size)
 
-    def losses(self, last_known: int | None) -> list[DamagedRange]:
-        """All that cannot be read, when the walk is over: with unsound bytes at the end, which reach to the limit, or
-        for want of one to the last offset that is known of the segment.
+    def losses(self, end: int | None, last_known: int | None) -> list[DamagedRange]:
+        """All that cannot be read, when the walk is over: with unsound bytes at the end, which reach to the segment's
+        `end` (exclusive), or for want of one to the last offset that is known of it.
         """
         if self.fault is None:
             return self.damaged
-        end = self._limit
         if end is None:
             end = max(self.next_offset, -1 if last_known is None else last_known) + 1
         return [*self.damaged, DamagedRange(self.next_offset, end, self.position, self._size, self.fault)]
@@ -168,7 +167,8 @@ class SoundWalk:
             return False
         header = is_sound_at(self._read_at, self._size, found)
         assert header is not None
-        self._lose(due, header.base_offset, position, found)
+        after = max(header.base_offset, due + 1) if self._gaps else header.base_offset  # these bytes held a record
+        self._lose(due, after, position, found)
         return True
 
     def _judge(self, position: int, header: BatchHeader, follower: BatchHeader | None) -> None:

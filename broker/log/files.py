@@ -24,7 +24,7 @@ from typing import Final
 
 from shareq.broker.environment import File, Fs
 from shareq.broker.log.damage import DamagedRange, SoundWalk, covering, described, read_around
-from shareq.broker.log.index import OffsetIndex, SegmentMap, TimeIndex
+from shareq.broker.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, SegmentMap, TimeIndex
 from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX, format_checksums, parse_checksums
 from shareq.broker.log.segment import (
     INDEX_SUFFIX,
@@ -175,6 +175,11 @@ class Segment:
         return segment
 
     @property
+    def limit(self) -> int:
+        """No batch of it reaches beyond (exclusive): to where the next one begins, or what an index could not hold."""
+        return self.base_offset + MAX_RELATIVE_OFFSET + 1 if self.end_offset is None else self.end_offset
+
+    @property
     def log_path(self) -> str:
         return self.path(LOG_SUFFIX) + self.suffix
 
@@ -296,11 +301,11 @@ class Segment:
     def rebuild_map(self) -> SegmentMap:
         """Walk the batches that are sound and note where they are, and what is damaged."""
         segment_map = self.new_map()
-        walk = SoundWalk(self.read_at, self.size, next_offset=self.base_offset, gaps=self.gaps, limit=self.end_offset)
+        walk = SoundWalk(self.read_at, self.size, next_offset=self.base_offset, gaps=self.gaps, limit=self.limit)
         for position, header in walk:
             segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
         self.set_map(segment_map, proven=True)
-        for lost in walk.losses(segment_map.last_offset()):
+        for lost in walk.losses(self.end_offset, segment_map.last_offset()):
             if self.lose(lost):
                 logger.error("%s: %s", self.log_path, described(lost))
         return segment_map

@@ -58,7 +58,7 @@ class HeaderWalk:
             next_offset=due,
             check_crc=False,
             gaps=segment.gaps,
-            limit=segment.end_offset,
+            limit=segment.limit,
         )
 
 
@@ -71,7 +71,7 @@ def look_closer(segment: Segment, position: int) -> bool:
     walk = _walked(segment, start, position)
     if any(lost.first_offset == UNKNOWN for lost in walk.damaged) or walk.next_offset == UNKNOWN:
         walk = _walked(segment, 0, position)  # which offset was due is not known in the midst of damage
-    return sum(_lose(segment, lost) for lost in walk.losses(segment.map.last_offset())) > 0
+    return sum(_lose(segment, lost) for lost in walk.losses(segment.end_offset, segment.map.last_offset())) > 0
 
 
 def miss_the_end(segment: Segment) -> bool:
@@ -93,7 +93,7 @@ def _walked(segment: Segment, start: int, position: int) -> SoundWalk:
         position=start,
         next_offset=UNKNOWN if start else segment.base_offset,
         gaps=segment.gaps,
-        limit=segment.end_offset,
+        limit=segment.limit,
     )
     for at, _ in walk:
         if at > position:

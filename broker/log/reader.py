@@ -85,14 +85,16 @@ def read_segment(
     extent = _extent(segment, start, max_bytes, stop)
     data = segment.read_at(start, max(extent, HEADER_SIZE) if min_one_batch else extent)
     spans, end, fault = _sound_batches(data, offset, upto, stop, segment.gaps)
-    if not spans and fault is None and min_one_batch and len(data) >= HEADER_SIZE:
-        size = _SIZE.unpack_from(data, 8)[0] + LENGTH_OVERHEAD
+    if not spans and fault is None:
         left = segment.size - start
+        size = _SIZE.unpack_from(data, 8)[0] + LENGTH_OVERHEAD if len(data) >= HEADER_SIZE else HEADER_SIZE
         if size > left:
-            fault = f"batch of {size} bytes where {left} are left"
-        elif size > len(data):
+            fault = f"batch of at least {size} bytes where {left} are left"
+        elif size > len(data) and min_one_batch:
             data = segment.read_at(start, size)
             spans, end, fault = _sound_batches(data, offset, upto, stop, segment.gaps)
+    if not spans and fault is None and len(data) >= HEADER_SIZE:
+        fault = _misplaced(segment, start, data)
     if spans and (spans[0].base_offset != offset or segment.gaps):
         spans, end, fault = _without_misplaced(segment, start, offset, spans, end, fault)
     if not spans:
@@ -136,6 +138,15 @@ def _without_misplaced(
         if follows is not None and follows <= last.last_offset:
             return spans[:-1], last.position, f"base offset {last.base_offset} before base offset {follows}"
     return spans, end, fault
+
+
+def _misplaced(segment: Segment, start: int, data: bytes) -> str | None:
+    """What is wrong with a first batch that was not read because of its offsets; None: it is not due yet."""
+    base_offset, _, _, _, _, last_delta, _ = _SPAN.unpack_from(data)
+    last_offset = base_offset + last_delta
+    if last_offset < segment.limit and segment.map.agrees(last_offset, start):
+        return None
+    return f"base offset {base_offset} of another batch"
 
 
 def _sound_batches(data: bytes, offset: int, upto: int, stop: int, gaps: bool) -> _Sound:

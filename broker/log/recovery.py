@@ -124,10 +124,10 @@ def open_as_stopped(
 ) -> RecoveredLog | None:
     """A log that a clean stop has left with one small segment and no producer, without a look at its other files.
 
-    None when the segment is not what the stop has left, or everything in it is deleted: that is for `recover_log`.
+    None when the segment is not what the stop has left, or the log does not start in it: that is for `recover_log`.
     OSError when it cannot be read.
     """
-    if log_start_offset > end.end:
+    if not end.active <= log_start_offset <= end.end:
         return None
     segment = Segment(pool, folder, end.active, end.active_size, interval_bytes)
     segment.exists = True
@@ -144,7 +144,7 @@ def open_as_stopped(
     if walk.fault is not None or walk.next_offset != end.end:
         segment.close()
         return None
-    return RecoveredLog([segment], max(log_start_offset, end.active), end.end, ProducerStates())
+    return RecoveredLog([segment], log_start_offset, end.end, ProducerStates())
 
 
 class _Opening:
@@ -227,7 +227,12 @@ class _Opening:
         segment_map = segment.load_indexes() or segment.new_map()
         position = segment_map.offsets.last_position()
         walk = BatchWalk(
-            segment.read_at, segment.size, position=position, next_offset=segment.base_offset, check_crc=False
+            segment.read_at,
+            segment.size,
+            position=position,
+            next_offset=segment.base_offset,
+            check_crc=False,
+            limit=segment.limit,
         )
         for at, header in walk:
             if at == position and len(segment_map.offsets) and not segment_map.offsets.ends_with(header.last_offset):
@@ -274,7 +279,7 @@ class _Opening:
         scanned.segments.append(segment)
         segment_map = segment.new_map()
         walk = SoundWalk(
-            segment.read_at, segment.size, next_offset=segment.base_offset, gaps=segment.gaps, limit=segment.end_offset
+            segment.read_at, segment.size, next_offset=segment.base_offset, gaps=segment.gaps, limit=segment.limit
         )
         tail: _Tail | None = None
         for position, header in walk:

@@ -99,6 +99,18 @@ def test_a_misplaced_first_batch_of_a_compacted_log_does_not_hide_the_others() -
     assert (walk.next_offset, walk.fault) == (end, None)
 
 
+def test_the_batch_behind_lost_ones_does_not_begin_where_they_did() -> None:
+    """Zeros over some batches and the next one's BaseOffset: it used to be given at the offset of the first of them."""
+    data, batches, end = log_of(Random(1), 6, gaps=False)
+    moved = batches[2][0]
+    data[batches[0][0] : moved] = bytes(moved)
+    data[moved : moved + 8] = BASE.to_bytes(8, "big")
+    walk, found = walk_of(data, gaps=True, limit=None)
+    assert found == batches[3:]
+    assert [tuple(lost[:2]) for lost in walk.damaged] == [(BASE, BASE + 1), (BASE + 1, batches[3][1])]
+    assert walk.fault is None
+
+
 def test_missing_batches_are_a_range_without_bytes() -> None:
     data, batches, end = log_of(Random(2), 6, gaps=False)
     del data[batches[2][0] : batches[3][0]]

@@ -155,6 +155,51 @@ def test_a_flipped_bit_in_the_first_base_offset_of_a_compacted_log_costs_that_ba
         assert world.log.unreadable_range(0) == (0, 1)
 
 
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("segment", [0, 2, 4])
+def test_a_base_offset_that_no_index_could_hold_costs_that_batch(segment: int, clean: bool) -> None:
+    """It used to be believed: reads ended there without a word, and a log of 6 records ended at 2**58."""
+    world = LogWorld(LogSettings(compact=True, delete=False, segment_bytes=2 * SIZE))
+    for at in range(6):
+        world.append(batch_of(b"%d" % at, key=b"%d" % at))
+    world.tick()
+    world.logs.close(clean=True)
+    world.clock.drop_everything()
+    if not clean:
+        world.start()
+        world.crash(CrashModel.PROCESS_KILL)
+    world.fs.flip_bit(f"{FOLDER}/{segment:020d}.log", 0, 2)
+    world.start()
+    assert world.log.log_end_offset == 6
+    assert world.log.read(segment, 10_000, upto=6) is ErrorCode.CORRUPT_MESSAGE
+    assert world.log.unreadable_range(segment) == (segment, segment + 1)
+    assert values_of(read_all(world.log, segment + 1)) == [b"%d" % at for at in range(segment + 1, 6)]
+
+
+def test_the_only_batch_of_the_last_segment_with_such_a_base_offset_is_damage(caplog: pytest.LogCaptureFixture) -> None:
+    world = killed(world_of(5, LogSettings(compact=True, delete=False, segment_bytes=4 * SIZE)))
+    world.fs.flip_bit(f"{FOLDER}/00000000000000000004.log", 0, 2)
+    world.start()
+    assert world.log.log_end_offset == 5
+    assert world.log.read(4, 10_000, upto=5) is ErrorCode.CORRUPT_MESSAGE
+    assert f"{FOLDER}/00000000000000000004.log: damaged at byte 0 (offset 4)" in caplog.text
+
+
+@pytest.mark.parametrize("cut", [1, SIZE - 30, SIZE - 1])
+def test_a_segment_that_was_cut_while_stopped_ends_reads_with_an_error(cut: int) -> None:
+    """At the second start reads of its last bytes used to find nothing, for ever."""
+    world = world_of(10)
+    for _ in range(2):
+        world.logs.close(clean=True)
+        world.clock.drop_everything()
+        del world.fs.content(FIRST_LOG)[2 * SIZE + cut :]
+        world.start()
+        assert world.log.read(2, 10_000, upto=10) is ErrorCode.CORRUPT_MESSAGE
+        assert world.log.unreadable_range(2) == (2, 4)
+        assert values_of(read_all(world.log, 4))[:6] == [b"%d" % at for at in range(4, 10)]
+        world.produce(b"x")
+
+
 def test_segments_below_the_recovery_point_are_not_read_again() -> None:
     world = world_of(40, LogSettings(segment_bytes=4 * SIZE))
     assert world.log.recovery_point == 36
@@ -379,8 +424,11 @@ def test_a_missing_folder_costs_its_records(caplog: pytest.LogCaptureFixture) ->
     assert world.log.unreadable_range(3) == (0, 10)
     assert world.log.read(3, 1000, upto=10) is ErrorCode.CORRUPT_MESSAGE
     assert world.produce(b"x").base_offset == 10
-    world.restart(clean=False)
-    assert values_of(read_all(world.log, 10)) == [b"x"]
+    for clean in (False, True, True):
+        world.restart(clean=clean)
+        assert (world.log.log_start_offset, world.log.log_end_offset) == (0, 11)
+        assert world.log.unreadable_range(3) == (0, 10)
+        assert values_of(read_all(world.log, 10)) == [b"x"]
 
 
 def test_a_flipped_bit_in_the_log_start_checkpoint_brings_no_deleted_record_back() -> None:
