@@ -112,7 +112,9 @@ class _Loading:
     def _replay(self, segment: Segment, start: int) -> None:
         position, _ = segment.map.start_of(start)
         due = UNKNOWN if position else segment.base_offset
-        walk = SoundWalk(segment.read_at, segment.size, position=position, next_offset=due, check_crc=False)
+        walk = SoundWalk(
+            segment.read_at, segment.size, position=position, next_offset=due, check_crc=False, limit=segment.limit
+        )
         for at, header in walk:
             if header.base_offset >= start and header.producer_id >= 0:
                 self._producers.replay(header, partial(walk.batch, header, at))

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from shareq.broker.log.damage import SoundWalk
 from shareq.broker.log.files import Segment
 from shareq.broker.log.found_damage import HeaderWalk, look_closer
-from shareq.broker.log.segment import UNKNOWN
+from shareq.broker.log.segment import UNKNOWN, BatchWalk
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import (
     CONTROL,
@@ -131,6 +131,8 @@ def _without_misplaced(
         return [], 0, f"base offset {first.base_offset} of another batch"
     if not segment.gaps:
         return spans, end, fault
+    if first.base_offset < offset and first.base_offset < _due_at(segment, start):
+        return [], 0, f"base offset {first.base_offset} of the batch before it"
     last, due = spans[-1], spans[-2].last_offset + 1 if len(spans) > 1 else offset
     if last.base_offset > due:  # a gap, unless what follows was before
         head = segment.read_at(start + end, 8)
@@ -138,6 +140,16 @@ def _without_misplaced(
         if follows is not None and follows <= last.last_offset:
             return spans[:-1], last.position, f"base offset {last.base_offset} before base offset {follows}"
     return spans, end, fault
+
+
+def _due_at(segment: Segment, position: int) -> int:
+    """The offset behind the batch that ends at `position`; UNKNOWN when that is not known."""
+    start = segment.map.offsets.boundary_before(position - 1) if position else 0
+    due = UNKNOWN if start else segment.base_offset
+    walk = BatchWalk(segment.read_at, position, position=start, next_offset=due, check_crc=False)
+    for _ in walk:
+        pass
+    return walk.next_offset if walk.fault is None else UNKNOWN
 
 
 def _misplaced(segment: Segment, start: int, data: bytes) -> str | None:
@@ -219,7 +231,7 @@ def find_timestamp(segment: Segment, timestamp: int, start_offset: int, upto: in
         position=position,
         next_offset=due,
         gaps=segment.gaps,
-        limit=segment.end_offset,
+        limit=segment.limit,
     )
     for at, header in walk:
         if header.base_offset >= upto:

@@ -8,15 +8,16 @@ import shutil
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 
-from shareq.protocol.records.batch import RecordData, batch_headers, build_batch, decode_records
-from tests.storage_matrix.damages import Damage, Hit
-from tests.storage_matrix.kinds import FOLDER, Target
-from tests.storage_matrix.life import GROUPS, SHARE_GROUPS, TIMESTAMP_MS, TRANSACTIONAL_IDS, Stop
+from shareq.protocol.records.batch import RecordData, build_batch
+from tests.storage_matrix.damages import Damage
+from tests.storage_matrix.judge import Allowed, Red, Waiver, allowed_after, judge, judge_later
+from tests.storage_matrix.kinds import Target
+from tests.storage_matrix.life import TIMESTAMP_MS, Stop
 from tests.storage_matrix.observe import UNREADABLE, Facts, facts_of
 from tests.storage_matrix.world import RealWorld, ServeError
 from tests.support.requests import produce
@@ -52,6 +53,7 @@ class Outcome:
     stop: Stop
     verdict: Verdict
     told: str
+    waived: frozenset[Waiver] = frozenset()
 
     @property
     def text(self) -> str:
@@ -93,16 +95,12 @@ def traceback_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error} ({os.path.basename(where.filename)}, {where.name}, line {where.lineno})"
 
 
-class Red(Exception):
-    """What must not happen has happened."""
-
-
 def baseline(template: str, stop: Stop, work: str) -> Facts:
     """What a start finds when nothing was damaged."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(template, work)
     with broker_log() as log:
-        facts = _live(work, stop, log)
+        facts = _live(work, stop, log, set())
     assert UNREADABLE not in facts.values(), facts
     return facts
 
@@ -114,23 +112,23 @@ def run(template: str, work: str, target: Target, damage: Damage, stop: Stop, so
     hit = damage.do(f"{work}/{target.path}")
     if hit is None:
         return None
-    may_go = set(_what_was_hit(template, target, hit, sound))
+    allowed = allowed_after(template, target, hit, sound, damage.copy)
     with broker_log() as log:
         try:
-            verdict, told = _start_and_judge(work, target, stop, sound, may_go, log)
+            verdict, told = _start_and_judge(work, target, stop, sound, allowed, log)
         except Red as red:
             verdict, told = Verdict.RED, str(red)
         except Exception as error:
             verdict, told = Verdict.RED, f"traceback: {traceback_of(error)}"
-    return Outcome(target, damage, stop, verdict, told.replace(work, "DATA"))
+    return Outcome(target, damage, stop, verdict, told.replace(work, "DATA"), frozenset(allowed.waived))
 
 
 def _start_and_judge(
-    work: str, target: Target, stop: Stop, sound: Facts, may_go: set[str], log: Log
+    work: str, target: Target, stop: Stop, sound: Facts, allowed: Allowed, log: Log
 ) -> tuple[Verdict, str]:
     refused = ""
     try:
-        facts = _live(work, stop, log)
+        facts = _live(work, stop, log, allowed.waived)
     except ServeError as error:
         refused = str(error)
         repair = _repair(work)
@@ -138,10 +136,10 @@ def _start_and_judge(
             raise Red(f"refuses ({refused}), and the repair fails: {_last_line(repair.stderr)}") from error
         log.lines.append(repair.stdout)
         try:
-            facts = _live(work, stop, log)
+            facts = _live(work, stop, log, allowed.waived)
         except ServeError as again:
             raise Red(f"refuses ({refused}), is repaired, and refuses: {again}") from again
-    lost = judge(sound, facts, may_go)
+    lost = judge(sound, facts, allowed)
     told = next((line for line in log.lines if _is_about(line, target)), "")
     if lost and not told:
         raise Red(f"nobody is told of what is lost: {lost[0]}; logged: {log.lines}")
@@ -150,7 +148,7 @@ def _start_and_judge(
     return (Verdict.LOST_WHAT_WAS_HIT if lost else Verdict.WHOLE), told
 
 
-def _live(work: str, stop: Stop, log: Log) -> Facts:
+def _live(work: str, stop: Stop, log: Log, waived: set[Waiver]) -> Facts:
     """Start, look, go on, stop, start and look again: nothing more may be lost by that. ServeError."""
     world = RealWorld(work, boot=stop.boot)
     try:
@@ -161,9 +159,9 @@ def _live(work: str, stop: Stop, log: Log) -> Facts:
         again = facts_of(world)
     finally:
         world.abandon()
-    later = judge({name: fact for name, fact in facts.items() if not name.endswith(" ms")}, again, set(facts))
+    later = judge_later(facts, again, waived)
     if later:
-        raise Red(f"lost at the second start: {later[0]}: {facts[later[0]]}, then {again.get(later[0])}")
+        raise Red(f"lost at the second start: {later}")
     if log.tracebacks:
         raise Red(f"a traceback in the log: {log.tracebacks[0]}")
     return facts
@@ -182,62 +180,6 @@ def _go_on(world: RealWorld) -> None:
             read = log.read(answer.base_offset, 1 << 20, upto=log.high_watermark)
             if isinstance(read, int) or b"afterwards" not in bytes(read.records):
                 raise Red(f"{topic.name} does not have what it took")
-
-
-def judge(sound: Facts, facts: Facts, may_go: set[str]) -> list[str]:
-    """What is missing of what there was. Red when that was not hit, or something else is in its place."""
-    lost = []
-    for name, was in sound.items():
-        is_now = facts.get(name)
-        if is_now == was:
-            continue
-        if name.endswith(" end") and is_now is not None and int(is_now) >= int(was):
-            continue
-        if name not in may_go:
-            raise Red(f"{name}: {was}, now {is_now}")
-        if " record " in name and is_now is not None and is_now != UNREADABLE:
-            raise Red(f"{name}: {was}, now something else: {is_now}")
-        lost.append(name)
-    for name in facts.keys() - sound.keys():
-        log, is_record, offset = name.partition(" record ")
-        if is_record and facts[name] != UNREADABLE and int(offset) < int(sound.get(f"{log} end", "0")):
-            raise Red(f"{name} has appeared: {facts[name]}")
-    return lost
-
-
-def _what_was_hit(template: str, target: Target, hit: Hit, sound: Facts) -> Iterator[str]:
-    """The facts that may be others: of the records that were hit, and of what they were about."""
-    paths = [target.path]
-    if target.kind.endswith(FOLDER):
-        names = os.listdir(f"{template}/{target.path}")
-        paths = [f"{target.path}/{name}" for name in names if name.endswith(".log")]
-    elif not target.path.endswith(".log"):
-        return
-    offsets: set[int] = set()
-    keys: list[bytes] = []
-    for path in paths:
-        with open(f"{template}/{path}", "rb") as file:
-            data = file.read()
-        for position, header in batch_headers(data):
-            if position < hit[1] and hit[0] < position + header.size:
-                offsets.update(range(header.base_offset, header.last_offset + 1))
-                records = decode_records(data[position : position + header.size])
-                keys += [record.key or b"" for record in records]
-                if header.is_control:  # what it ended are the transactions' offsets, all of one group
-                    keys.append(GROUPS[0].encode())
-    yield from _facts_about(target.partition, offsets, keys, sound)
-
-
-def _facts_about(partition: str, offsets: set[int], keys: Iterable[bytes], sound: Facts) -> Iterator[str]:
-    about = f"log {partition} "
-    names = [name for name in (*GROUPS, *SHARE_GROUPS, *TRANSACTIONAL_IDS) if any(name.encode() in key for key in keys)]
-    for fact in sound:
-        if fact.startswith(about):
-            kind, _, rest = fact.removeprefix(about).partition(" ")
-            if (kind == "record" and int(rest) in offsets) or (offsets and kind in ("producer", "aborted", "at")):
-                yield fact
-        elif partition.startswith("__") and any(f" {name}" in fact for name in names):
-            yield fact
 
 
 def _is_about(line: str, target: Target) -> bool:

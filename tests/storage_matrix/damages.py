@@ -35,13 +35,18 @@ class Damage:
     name: str
     variant: str
     do: Callable[[str], Hit | None]
+    copy: str = ""  # what is put in its place
 
 
 def damages(target: Target, data: str, older: Sequence[str]) -> list[Damage]:
     """All that is done to this file, one variant after the other."""
     path = f"{data}/{target.path}"
     missing = Damage("missing", "", _remove)
-    copies = [Damage("older copy", os.path.basename(folder), _replacing(f"{folder}/{target.path}")) for folder in older]
+    copies = [
+        Damage("older copy", os.path.basename(folder), _replacing(copy), copy)
+        for folder in older
+        if os.path.exists(copy := f"{folder}/{target.path}")
+    ]
     if os.path.isdir(path):
         return [missing, *copies]
     size = os.path.getsize(path)
@@ -117,7 +122,7 @@ def _replacing(copy: str) -> Callable[[str], Hit | None]:
             shutil.rmtree(path)
             shutil.copytree(copy, path)
             return Everything
-        if not os.path.exists(copy) or _read(copy) == _read(path):
+        if _read(copy) == _read(path):
             return None
         before, after = _read(path), _read(copy)
         shutil.copyfile(copy, path)

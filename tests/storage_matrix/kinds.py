@@ -32,6 +32,8 @@ LOGS: Final = {
 }
 """The partitions whose files are damaged. Others, `spare-0` and `later-0`, never are."""
 
+TOPICS_NEVER_CLEANED: Final = ("orders-0", "spare-0", "later-0", "gone-0")
+
 TRANSIENT: Final = (".swap", ".cleaned", ".deleted")
 FOLDER: Final = "whole folder"
 

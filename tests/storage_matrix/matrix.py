@@ -11,6 +11,7 @@ from typing import Final
 
 from tests.storage_matrix.cell import Outcome, Verdict, baseline, run
 from tests.storage_matrix.damages import Damage, damages
+from tests.storage_matrix.judge import Waiver
 from tests.storage_matrix.kinds import TRANSIENT, Target, targets
 from tests.storage_matrix.life import Stop, Templates, make_templates
 from tests.storage_matrix.observe import Facts
@@ -38,6 +39,7 @@ class Result:
     verdict: Verdict
     told: str
     text: str
+    waived: frozenset[Waiver]
 
 
 def templates_in(folder: str) -> Templates:
@@ -73,6 +75,7 @@ def _result(outcome: Outcome) -> Result:
         outcome.verdict,
         outcome.told,
         outcome.text,
+        outcome.waived,
     )
 
 

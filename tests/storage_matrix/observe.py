@@ -15,6 +15,7 @@ from tests.storage_matrix.world import RealWorld
 from tests.support.offsets_client import OffsetsClient
 
 UNREADABLE: Final = "cannot be read: CORRUPT_MESSAGE"
+FAR: Final = 1000
 Facts = dict[str, str]
 
 
@@ -81,7 +82,7 @@ def read_through(log: PartitionLog) -> Iterator[tuple[str, str]]:
         read = log.read(offset, 1, upto=log.high_watermark)
         if isinstance(read, ErrorCode):
             yield f"{name} record {offset}", UNREADABLE if read is ErrorCode.CORRUPT_MESSAGE else read.name
-            offset += 1
+            offset = _behind_hole(log, offset)
             continue
         if not read.batches:
             return
@@ -91,6 +92,12 @@ def read_through(log: PartitionLog) -> Iterator[tuple[str, str]]:
             if record.offset >= offset:
                 yield f"{name} record {record.offset}", f"{record.key!r} {record.value!r}"
         offset = max(span.last_offset, offset) + 1
+
+
+def _behind_hole(log: PartitionLog, offset: int) -> int:
+    """The next offset to be read: where a base offset was believed that is far too large, that is far away."""
+    lost = log.unreadable_range(offset)
+    return lost[1] if lost is not None and lost[1] - offset > FAR else offset + 1
 
 
 def _offsets(world: RealWorld) -> Iterator[tuple[str, str]]:

@@ -34,6 +34,7 @@ SETTINGS: Final = {
     "transaction.state.log.segment.bytes": "1200",
     "log.cleaner.min.cleanable.ratio": "0",
     "log.cleaner.backoff.ms": "1000",
+    "shareq.disk.reserve.bytes": "65536",  # each damaged folder is a copy
 }
 
 

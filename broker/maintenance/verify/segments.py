@@ -53,7 +53,8 @@ def check_segment(
     read_at: ReadAt, size: int, base_offset: int, limit: int | None, *, gaps: bool, on_batch: OnBatch
 ) -> SegmentFacts:
     """Read a whole segment. `limit`: where the next one begins; `gaps`: a cleaner may have removed batches. OSError."""
-    walk = SoundWalk(read_at, size, next_offset=base_offset, gaps=gaps, limit=limit)
+    bound = base_offset + MAX_RELATIVE_OFFSET + 1 if limit is None else limit
+    walk = SoundWalk(read_at, size, next_offset=base_offset, gaps=gaps, limit=bound)
     batches = 0
     for position, header in walk:
         batches += 1

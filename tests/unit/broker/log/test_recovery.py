@@ -12,7 +12,7 @@ from shareq.broker.log.folders import DamagedFolderError
 from shareq.broker.log.partition_log import AppendInfo, BatchSpan
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import Record, decode_records
+from shareq.protocol.records.batch import Record, RecordData, build_batch, decode_records
 from tests.support.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
 from tests.support.mem_fs import CrashModel
 
@@ -183,6 +183,25 @@ def test_the_only_batch_of_the_last_segment_with_such_a_base_offset_is_damage(ca
     assert world.log.log_end_offset == 5
     assert world.log.read(4, 10_000, upto=5) is ErrorCode.CORRUPT_MESSAGE
     assert f"{FOLDER}/00000000000000000004.log: damaged at byte 0 (offset 4)" in caplog.text
+
+
+def test_a_batch_that_claims_offsets_of_the_one_before_is_not_served() -> None:
+    """In a compacted log it was given to whoever read on from its true base offset."""
+    size = len(batch_of(b"a", b"b", b"c"))
+    world = LogWorld(LogSettings(compact=True, delete=False, segment_bytes=4 * size))
+    for at in range(10, 25, 3):
+        batch = build_batch([RecordData(b"%d" % (at + each), b"") for each in range(3)], timestamp_ms=1)
+        assert len(batch) == size
+        world.append(batch)
+    world.tick()
+    world.logs.close(clean=True)
+    world.clock.drop_everything()
+    world.fs.flip_bit(FIRST_LOG, 2 * size + 7, 1)  # base offset 6 becomes 4
+    world.start()
+    assert [span.last_offset for span in batches_from(world, 0)] == [2, 5]
+    assert world.log.read(6, 10_000, upto=15) is ErrorCode.CORRUPT_MESSAGE
+    assert world.log.unreadable_range(6) == (6, 9)
+    assert [record.offset for record in read_all(world.log, 9)] == list(range(9, 15))
 
 
 @pytest.mark.parametrize("cut", [1, SIZE - 30, SIZE - 1])
