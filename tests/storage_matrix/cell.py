@@ -141,7 +141,7 @@ def _start_and_judge(
             raise Red(f"refuses ({refused}), is repaired, and refuses: {again}") from again
     lost = judge(sound, facts, allowed)
     told = next((line for line in log.lines if _is_about(line, target)), "")
-    if lost and not told:
+    if lost and not told and Waiver.MOVED not in allowed.waived:
         raise Red(f"nobody is told of what is lost: {lost[0]}; logged: {log.lines}")
     if refused:
         return (Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT if lost else Verdict.REPAIRED), refused

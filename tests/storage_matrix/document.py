@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from tests.storage_matrix.cell import SAID, Verdict
+from tests.storage_matrix.judge import Waiver
 from tests.storage_matrix.matrix import DAMAGES, Result, worst
 
 HEAD = """# What damage to its files does to a broker
@@ -25,8 +26,14 @@ compared with a start on the undamaged copy, every topic was written to, and the
 * **repair**: it refuses to start in one sentence; after `shareq verify DATA --repair` it starts, and nothing is lost.
 * **repair, told**: the same, and what is lost was hit.
 
-Each cell is the worst of its variants and of the three ways to end. A traceback, a loss of anything that was not hit, a
-loss that nobody is told of, or a refusal without a repair that works would be **RED**.
+Each cell is the worst of its variants and of the ways to end. A traceback, a loss of anything that was not hit, a loss
+that nobody is told of, or a refusal without a repair that works would be **RED**. Letters stand for what is not held
+against the broker, below. Second starts are not compared in lookups by time, which find the records written between.
+
+Files that only a broker in the midst of something leaves are from a kill at that moment: the cleaner before each of its
+renames (`.cleaned`, `.swap`), a topic's deletion before its first removal. Three were put there by hand: `.cut` (bytes
+that a start had cut off), `.tmp` and `log-manifest.new` (files half written). A file of a kind that is not in the table
+makes the run fail.
 """
 
 SHORT = {
@@ -42,9 +49,22 @@ def document(results: Sequence[Result]) -> str:
     """All of it, in Markdown."""
     counted = Counter(result.verdict for result in results)
     sums = ", ".join(f"{counted[verdict]:,} {SAID[verdict]}" for verdict in Verdict)
-    return "\n".join(
-        (HEAD, f"{len(results):,} damaged folders: {sums}.", "", *_table(results), "", *_told(results), "")
-    )
+    parts = (*_table(results), "", *_waived(results), "", *_told(results), "")
+    return "\n".join((HEAD, f"{len(results):,} damaged folders: {sums}.", "", *parts))
+
+
+LETTERS = {waiver: chr(ord("a") + at) for at, waiver in enumerate(Waiver)}
+
+
+def _waived(results: Sequence[Result]) -> Iterable[str]:
+    """What was waived, why, and how often."""
+    counted = Counter(waiver for result in results for waiver in result.waived)
+    yield "## What is not held against the broker"
+    yield ""
+    yield "| | damaged folders | what, and why |"
+    yield "|---|---|---|"
+    for waiver, letter in LETTERS.items():
+        yield f"| {letter} | {counted[waiver]} | {waiver.value}. |"
 
 
 def _table(results: Iterable[Result]) -> Iterable[str]:
@@ -54,8 +74,13 @@ def _table(results: Iterable[Result]) -> Iterable[str]:
     yield "| file | " + " | ".join(DAMAGES) + " |"
     yield "|---" * (len(DAMAGES) + 1) + "|"
     for kind in dict.fromkeys(kind for kind, _ in cells):
-        row = [SHORT[worst(cells[kind, name]).verdict] if (kind, name) in cells else "" for name in DAMAGES]
+        row = [_cell(cells[kind, name]) if (kind, name) in cells else "" for name in DAMAGES]
         yield f"| {kind} | " + " | ".join(row) + " |"
+
+
+def _cell(results: Sequence[Result]) -> str:
+    letters = "".join(letter for waiver, letter in LETTERS.items() if any(waiver in each.waived for each in results))
+    return SHORT[worst(results).verdict] + (f" ({letters})" if letters else "")
 
 
 def _told(results: Iterable[Result]) -> Iterable[str]:

@@ -69,7 +69,6 @@ def judge(sound: Facts, facts: Facts, allowed: Allowed) -> list[str]:
     is_refused = any(facts.get(name) == UNREADABLE for name in lost)
     if allowed.moved and allowed.moved <= set(facts.values()) and not is_refused and facts != sound:
         allowed.waived.add(Waiver.MOVED)
-        return []
     return lost
 
 
@@ -114,8 +113,13 @@ def _was_cleaned(name: str, fact: str, again: Facts) -> bool:
     if not is_record or name in again or fact == UNREADABLE or log.removeprefix("log ") in TOPICS_NEVER_CLEANED:
         return False
     key = _key_of(log, fact)
-    others = ((other.partition(" record "), value) for other, value in again.items())
-    return any(at[0] == log and at[1] and int(at[2]) > int(offset) and _key_of(log, value) == key for at, value in others)
+    later = [value for other, value in again.items() if _offset_in(log, other) > int(offset)]
+    return any(_key_of(log, value) == key for value in later)
+
+
+def _offset_in(log: str, name: str) -> int:
+    of, is_record, offset = name.partition(" record ")
+    return int(offset) if is_record and of == log else -1
 
 
 def _key_of(log: str, fact: str) -> str:

@@ -1,8 +1,9 @@
-"""The kinds of files in a data folder, and one file of each kind there is."""
+"""The kinds of files in a data folder, and one file of each kind there is. A file of no known kind is an error."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +16,7 @@ OF_THE_FOLDER: Final = {
     "metadata.journal": "metadata.journal",
     ".lock": ".lock",
     "log-manifest": "log-manifest",
+    "log-manifest.new": "log-manifest.new",
     "log-start-offset-checkpoint": "log-start-offset-checkpoint",
     "recovery-point-offset-checkpoint": "recovery-point-offset-checkpoint",
     "cleaner-offset-checkpoint": "cleaner-offset-checkpoint",
@@ -30,12 +32,35 @@ LOGS: Final = {
     "__share_group_state-0": "__share_group_state",
     "__transaction_state-0": "__transaction_state",
 }
-"""The partitions whose files are damaged. Others, `spare-0` and `later-0`, never are."""
+"""The partitions whose files are damaged."""
 
-TOPICS_NEVER_CLEANED: Final = ("orders-0", "spare-0", "later-0", "gone-0")
+NEVER_DAMAGED: Final = ("spare-0", "later-0", "gone-0")
+TOPICS_NEVER_CLEANED: Final = ("orders-0", *NEVER_DAMAGED)
 
-TRANSIENT: Final = (".swap", ".cleaned", ".deleted")
+OF_A_PARTITION: Final = (
+    ".log",
+    ".index",
+    ".timeindex",
+    ".txnindex",
+    ".snapshot",
+    ".checksums",
+    "partition.metadata",
+    "leader-epoch-checkpoint",
+    ".log.swap",
+    ".log.cleaned",
+    ".log.deleted",
+    ".log.#.cut",
+)
+"""Names without the offset in front; # stands for a number."""
+
+TRANSIENT: Final = (".swap", ".cleaned", ".deleted", ".cut", ".tmp", ".new")
 FOLDER: Final = "whole folder"
+DELETED_FOLDER: Final = re.compile(r"gone-0\.[0-9a-f]{32}-delete")
+DELETED: Final = "a folder of a deleted topic"
+
+
+class UnknownFile(Exception):
+    """A data folder has a file of which the matrix does not know what to expect."""
 
 
 @dataclass(frozen=True, order=True)
@@ -51,42 +76,61 @@ class Target:
         head, separator, _ = self.path.partition("/")
         return head if separator or self.kind.endswith(FOLDER) else ""
 
+    @property
+    def is_transient(self) -> bool:
+        """Whether only a broker in the midst of something leaves it."""
+        return self.path.endswith(TRANSIENT) or self.kind.startswith(DELETED)
+
 
 def targets(data: str) -> list[Target]:
-    """One of each kind in the folder."""
-    found = [Target(OF_THE_FOLDER.get(name, name), name) for name in sorted(os.listdir(data)) if _is_file(data, name)]
-    for partition, said in LOGS.items():
-        if os.path.isdir(f"{data}/{partition}"):
-            found += _of_partition(data, partition, said)
+    """One of each kind in the folder. UnknownFile."""
+    found: list[Target] = []
+    for name in sorted(os.listdir(data)):
+        path = f"{data}/{name}"
+        if os.path.isfile(path):
+            found.append(Target(_kind_of(name), name))
+        elif name in LOGS:
+            found += _of_partition(path, name, LOGS[name])
+        elif DELETED_FOLDER.fullmatch(name):
+            found += _of_partition(path, name, DELETED)
+        elif name not in NEVER_DAMAGED:
+            raise UnknownFile(path)
     return found
 
 
-def _is_file(data: str, name: str) -> bool:
-    return os.path.isfile(f"{data}/{name}")
+def _kind_of(name: str) -> str:
+    whole = name.removesuffix(".tmp")
+    if whole not in OF_THE_FOLDER:
+        raise UnknownFile(name)
+    return OF_THE_FOLDER[whole] + name[len(whole) :]
 
 
-def _of_partition(data: str, partition: str, said: str) -> Iterator[Target]:
-    names = sorted(os.listdir(f"{data}/{partition}"))
-    segments = [name for name in names if name.endswith(".log")]
-    for place, name in _places(segments):
+def _of_partition(folder: str, partition: str, said: str) -> Iterator[Target]:
+    names = sorted(os.listdir(folder))
+    by_kind: dict[str, str] = {}
+    for name in names:
+        kind = suffix_of(name)
+        if kind.removesuffix(".tmp") not in OF_A_PARTITION:
+            raise UnknownFile(f"{folder}/{name}")
+        by_kind[kind] = name
+    for place, name in _places([name for name in names if name.endswith(".log")]):
         yield Target(f"{said}: .log, {place}", f"{partition}/{name}")
     if partition == "orders-0" or any(name.endswith(TRANSIENT) for name in names):
-        others = [name for name in names if not name.endswith(".log")]
-        for suffix in dict.fromkeys(_suffix(name) for name in others):
-            name = [each for each in others if _suffix(each) == suffix][-1]
-            yield Target(f"{said}: {suffix}", f"{partition}/{name}")
+        for kind, name in by_kind.items():
+            if kind != ".log":
+                yield Target(f"{said}: {kind}", f"{partition}/{name}")
     yield Target(f"{said}: {FOLDER}", partition)
 
 
-def _suffix(name: str) -> str:
-    """What a file is, without the offset that it is named by."""
-    return name[20:] if name[:20].isdigit() else name
+def suffix_of(name: str) -> str:
+    """What a file is, without the offset that it is named by, and with # for other numbers."""
+    return re.sub(r"\d+", "#", name[20:] if name[:20].isdigit() else name)
 
 
 def _places(segments: list[str]) -> Iterator[tuple[str, str]]:
     """Which segment stands for which place in the log."""
-    if len(segments) == 1:
-        yield "active segment", segments[0]
+    if len(segments) < 2:
+        yield from (("active segment", name) for name in segments)
         return
     yield "first segment", segments[0]
     if len(segments) > 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -47,7 +47,7 @@ class Templates:
     """Data folders to be copied and damaged. `older` are copies from the midst of the same life."""
 
     ended: dict[Stop, str]
-    cleaning: str  # killed while the cleaner put a segment in the place of others
+    moments: dict[str, str]  # killed in the midst of something
     older: tuple[str, ...]
 
 
@@ -62,8 +62,14 @@ def make_templates(folder: str) -> Templates:
     world.stop()
     _copy(data, f"{folder}/older-clean")
     world.restart_after_stop()
-    cleaning = f"{folder}/cleaning"
-    world.files.before = lambda kind, path: _copy_once(data, cleaning) if path.endswith(".swap") else None
+    moments = {name: f"{folder}/{name}" for name in MOMENTS}
+
+    def look(kind: str, path: str) -> None:
+        for name, moment in MOMENTS.items():
+            if moment(kind, path.removeprefix(data)):
+                _copy_once(data, moments[name])
+
+    world.files.before = look
     life.go_on()
     world.files.before = lambda _kind, _path: None
     _copy(data, f"{folder}/killed")
@@ -71,8 +77,29 @@ def make_templates(folder: str) -> Templates:
     _copy(data, f"{folder}/clean")
     shutil.rmtree(data)
     killed = f"{folder}/killed"
+    for folder_of in (f"{folder}/clean", killed):
+        _leave_behind(folder_of)
     ended = {Stop.CLEAN: f"{folder}/clean", Stop.KILL: killed, Stop.POWER: killed}
-    return Templates(ended, cleaning, (f"{folder}/older-running", f"{folder}/older-clean"))
+    return Templates(ended, moments, (f"{folder}/older-running", f"{folder}/older-clean"))
+
+
+MOMENTS: Final[dict[str, Callable[[str, str], bool]]] = {
+    "cleaned": lambda kind, path: kind == "rename" and path.endswith(".cleaned"),
+    "swapping": lambda kind, path: kind == "rename" and path.endswith(".swap"),
+    "deleting": lambda kind, path: kind == "remove" and "-delete/" in path,
+}
+"""When to take a copy: before which rename or removal, of which path below the data folder."""
+
+
+def _leave_behind(folder: str) -> None:
+    """What takes longer than this life, or a kill in a narrower place: bytes that were cut off, files half written."""
+    base = max(name for name in os.listdir(f"{folder}/orders-0") if name.endswith(".log"))
+    shutil.copyfile(f"{folder}/orders-0/{base}", f"{folder}/orders-0/{base}.700.cut")
+    shutil.copyfile(f"{folder}/log-manifest", f"{folder}/log-manifest.new")
+    for name in ("recovery-point-offset-checkpoint", f"orders-0/{base[:20]}.snapshot"):
+        with open(f"{folder}/{name}", "rb") as source, open(f"{folder}/{name}.tmp", "wb") as half:
+            content = source.read()
+            half.write(content[: len(content) // 2])
 
 
 def _copy(source: str, target: str) -> None:

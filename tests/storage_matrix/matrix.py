@@ -12,12 +12,11 @@ from typing import Final
 from tests.storage_matrix.cell import Outcome, Verdict, baseline, run
 from tests.storage_matrix.damages import Damage, damages
 from tests.storage_matrix.judge import Waiver
-from tests.storage_matrix.kinds import TRANSIENT, Target, targets
-from tests.storage_matrix.life import Stop, Templates, make_templates
+from tests.storage_matrix.kinds import Target, targets
+from tests.storage_matrix.life import Stop, Templates
 from tests.storage_matrix.observe import Facts
 
 DAMAGES: Final = ("bit flip", "cut", "zeroed", "missing", "older copy")
-CLEANING: Final = "killed while cleaning"
 
 
 @dataclass(frozen=True)
@@ -42,16 +41,12 @@ class Result:
     waived: frozenset[Waiver]
 
 
-def templates_in(folder: str) -> Templates:
-    """Made there, unless they are there already."""
-    return make_templates(folder)
-
-
 def rows(templates: Templates) -> list[Row]:
     """Every file of a kind, in each way to end that leaves it."""
     found = [Row(folder, stop, target) for stop, folder in templates.ended.items() for target in targets(folder)]
-    transient = [target for target in targets(templates.cleaning) if target.path.endswith(TRANSIENT)]
-    return found + [Row(templates.cleaning, Stop.KILL, target) for target in transient]
+    for folder in templates.moments.values():
+        found += [Row(folder, Stop.KILL, target) for target in targets(folder) if target.is_transient]
+    return found
 
 
 def run_row(row: Row, templates: Templates, work: str, sound: Facts, *, few: int = 0) -> list[Result]:
@@ -81,7 +76,7 @@ def _result(outcome: Outcome) -> Result:
 
 def run_all(templates: Templates, jobs: int, only: str = "", few: int = 0) -> Iterator[list[Result]]:
     """The results of each row, in the order of rows."""
-    folder = os.path.dirname(templates.cleaning)
+    folder = os.path.dirname(templates.older[0])
     chosen = [row for row in rows(templates) if only in f"{row.target.kind} {row.target.path} {row.stop.value}"]
     with ProcessPoolExecutor(jobs) as pool:
         yield from pool.map(_run_row, chosen, [templates] * len(chosen), [folder] * len(chosen), [few] * len(chosen))

@@ -54,6 +54,10 @@ class RealFs(OsFs):
         self.before("rename", source)
         super().rename(source, target)
 
+    def remove(self, path: str) -> None:
+        self.before("remove", path)
+        super().remove(path)
+
     def sync_soon(
         self,
         files: Sequence[File],
