@@ -12,9 +12,7 @@ from collections import Counter
 from tests.storage_matrix.cell import SAID, Verdict
 from tests.storage_matrix.document import document
 from tests.storage_matrix.life import make_templates
-from tests.storage_matrix.matrix import Result, run_all
-
-MEMORY = "/dev/shm"  # thousands of syncs, none of which has anything to tell here
+from tests.storage_matrix.matrix import MEMORY, Result, run_all
 
 
 def main(arguments: list[str]) -> int:
