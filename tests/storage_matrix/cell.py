@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final
 
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.storage_matrix.damages import Damage
@@ -23,6 +25,7 @@ from tests.storage_matrix.world import RealWorld, ServeError
 from tests.support.requests import produce
 
 REPAIR_S = 60
+LOSS: Final = re.compile("damaged|missing|cannot be read|cut off")  # what a line says that tells of a loss
 
 
 class Verdict(IntEnum):
@@ -140,7 +143,8 @@ def _start_and_judge(
         except ServeError as again:
             raise Red(f"refuses ({refused}), is repaired, and refuses: {again}") from again
     lost = judge(sound, facts, allowed)
-    told = next((line for line in log.lines if _is_about(line, target)), "")
+    about = [line for line in log.lines if _is_about(line, target)]
+    told = next((line for line in about if not lost or LOSS.search(line)), "")
     if lost and not told and Waiver.MOVED not in allowed.waived:
         raise Red(f"nobody is told of what is lost: {lost[0]}; logged: {log.lines}")
     if refused:

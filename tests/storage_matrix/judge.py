@@ -148,7 +148,8 @@ def allowed_after(template: str, target: Target, hit: Hit, sound: Facts, copy: s
                 keys += [key for _, key, _ in facts]
                 if header.is_control:  # what it ended are the transactions' offsets, all of one group
                     keys.append(GROUPS[0].encode())
-                if hit[1] <= start + BASE_OFFSET_BYTES and target.partition not in TOPICS_NEVER_CLEANED:
+                may_be_cleaned = path.endswith(".log") and target.partition not in TOPICS_NEVER_CLEANED
+                if hit[1] <= start + BASE_OFFSET_BYTES and may_be_cleaned:
                     allowed.moved = {fact for _, _, fact in facts}
     allowed.may_go = set(_facts_about(target.partition, offsets, keys, sound))
     allowed.back = _may_be_back(template, target, copy)

@@ -12,6 +12,7 @@ import pytest
 from shareq.broker.log import recovery, segment_list
 from shareq.broker.log.damage import DamagedRange
 from shareq.broker.log.manager import LogManager
+from shareq.broker.log.promise import NOTHING_KNOWN
 from shareq.broker.log.segment import BatchWalk
 from tests.storage_matrix.cell import Verdict
 from tests.storage_matrix.document import document
@@ -101,7 +102,7 @@ def break_with_a_traceback(patch: pytest.MonkeyPatch) -> None:
 
 def believe_in_an_end(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(segment_list, "miss_the_end", lambda _: False)
-    patch.setattr(LogManager, "_promise_of", lambda *_: recovery.Promise())
+    patch.setattr(LogManager, "_promise_of", lambda *_: NOTHING_KNOWN)
 
 
 class _TimidWalk(BatchWalk):

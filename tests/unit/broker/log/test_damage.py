@@ -101,7 +101,7 @@ def test_a_misplaced_first_batch_of_a_compacted_log_does_not_hide_the_others() -
 
 def test_the_batch_behind_lost_ones_does_not_begin_where_they_did() -> None:
     """Zeros over some batches and the next one's BaseOffset: it used to be given at the offset of the first of them."""
-    data, batches, end = log_of(Random(1), 6, gaps=False)
+    data, batches, _ = log_of(Random(1), 6, gaps=False)
     moved = batches[2][0]
     data[batches[0][0] : moved] = bytes(moved)
     data[moved : moved + 8] = BASE.to_bytes(8, "big")
