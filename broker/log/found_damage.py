@@ -37,6 +37,10 @@ class HeaderWalk:
     def fault(self) -> str | None:
         return self._walk.fault
 
+    def batch(self, header: BatchHeader, position: int) -> bytes:
+        """The bytes of a batch that was given, at its position."""
+        return self._walk.bytes_at(position, header.size)
+
     def __iter__(self) -> Iterator[tuple[int, BatchHeader]]:
         segment, position, due = self._segment, self._walk.position, self._walk.next_offset
         for lost in segment.damaged:

@@ -12,6 +12,7 @@ from functools import partial
 from shareq.broker.environment import Fs
 from shareq.broker.log.damage import SoundWalk
 from shareq.broker.log.files import Segment, remove_quietly, snapshot_path
+from shareq.broker.log.found_damage import HeaderWalk
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segment import UNKNOWN
 from shareq.broker.log.transactions import AbortedTransactions
@@ -110,11 +111,14 @@ class _Loading:
         return self._segments[0].base_offset if self._segments else self._end
 
     def _replay(self, segment: Segment, start: int) -> None:
+        """Only batches that are sound count. Of a segment that was read byte by byte it is known which those are."""
         position, _ = segment.map.start_of(start)
-        due = UNKNOWN if position else segment.base_offset
-        walk = SoundWalk(
-            segment.read_at, segment.size, position=position, next_offset=due, check_crc=False, limit=segment.limit
-        )
+        walk: HeaderWalk | SoundWalk
+        if segment in self._scanned.segments:
+            walk = HeaderWalk(segment, position)
+        else:
+            due = UNKNOWN if position else segment.base_offset
+            walk = SoundWalk(segment.read_at, segment.size, position=position, next_offset=due, limit=segment.limit)
         for at, header in walk:
             if header.base_offset >= start and header.producer_id >= 0:
                 self._producers.replay(header, partial(walk.batch, header, at))

@@ -324,15 +324,26 @@ class _Opening:
                 to_cut = not self._is_followed(segment)
             if to_cut:
                 return tail
-        end = segment.end_offset
+        end, at = segment.end_offset, segment.size
         if end is None:
-            end = believed_end(segment.read_at, segment.size, tail.position, tail.offset)
-            if promise.clean and promise.end is not None:
-                end = max(promise.end, tail.offset)
+            end, at = self._end_of_damage(segment, tail)
             self.seal_last = True
-        segment.damaged.append(DamagedRange(tail.offset, end, tail.position, segment.size, tail.fault))
+        segment.damaged.append(DamagedRange(tail.offset, end, tail.position, at, tail.fault))
         self.end = end
-        return None
+        return _Tail(at, end, tail.fault) if at < segment.size else None
+
+    def _end_of_damage(self, segment: Segment, tail: _Tail) -> tuple[int, int]:
+        """The log end offset when the last segment ends with damage, and how many of its bytes are kept."""
+        promise, size = self._promise, segment.size
+        if promise.clean and promise.end is not None:
+            return max(promise.end, tail.offset), size
+        if promise.same_boot or promise.clean or promise.synced is None:
+            return believed_end(segment.read_at, size, tail.position, tail.offset), size
+        walk = BatchWalk(segment.read_at, size, position=tail.position, next_offset=tail.offset, check_crc=False)
+        for at, header in walk:
+            if header.base_offset >= promise.synced:  # it was never promised
+                return promise.synced, at
+        return promise.synced, size
 
     def _is_followed(self, segment: Segment) -> bool:
         """Whether a later segment has anything that is sound."""

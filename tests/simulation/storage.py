@@ -8,6 +8,7 @@ takes the place of it, and offsets that were answered are not used again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.log.manifest import parse_manifest
 from shareq.broker.log.manifest_file import MANIFEST_FILE
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import batch_headers
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.reading import contents
@@ -163,10 +164,11 @@ class Storage:
         content = bytes(self._world.fs.content(path))
         if self._world.model is CrashModel.POWER_LOSS:
             content = content[:synced]
-        return [
-            (position, position + header.size, header.base_offset, header.last_offset)
-            for position, header in batch_headers(content)
-        ]
+        found: list[Batch] = []
+        with suppress(MalformedMessage):  # the write that the crash has cut off
+            for position, header in batch_headers(content):
+                found.append((position, position + header.size, header.base_offset, header.last_offset))
+        return found
 
     def _flip(self, path: str, size: int) -> tuple[int, int]:
         at = self._world.rng.randrange(size)
@@ -210,7 +212,8 @@ class Storage:
         if unreadable is None:
             raise InvariantBroken(f"{log!r} gave CORRUPT_MESSAGE at {offset}, and knows of no damage")
         first, after = unreadable
-        wrong = [each for each in range(max(first, log.log_start_offset), after) if each not in hit]
+        answered = self._world.topics.records.values.get(slot.index, {})
+        wrong = [each for each in answered if max(first, log.log_start_offset) <= each < after and each not in hit]
         if wrong:
             raise InvariantBroken(f"slot {slot.index}: {wrong} cannot be read, and only {sorted(hit)} were hit")
         self._world.seen["damaged ranges that were told"] += 1
