@@ -203,7 +203,7 @@ class CleaningPass:
         for source in old:
             source.close()
             source.drop_map()
-        deleted = finish(fs, log.folder, segment.base_offset, end_offset)
+        deleted = finish(fs, log.folder, segment.base_offset, end_offset, sync=self._sync)
         segment.suffix = ""
         segment.write_indexes(sync=False)
         counts.bytes_after += segment.size

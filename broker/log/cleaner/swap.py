@@ -7,7 +7,9 @@
 
 The names are Apache Kafka's. What a `.swap` file replaces is told by its batches: everything from its base offset to
 the offset behind its last batch, which is why that one is kept even when it is empty. The old index files at its base
-go before it counts, so that no crash leaves an index of the old log beside the new one.
+go before it counts, so that no crash leaves an index of the old log beside the new one. What is replaced goes, durably,
+before the `.swap` file loses that name: else a power cut could bring an old segment back, with offsets that the new one
+has, too.
 """
 
 from __future__ import annotations
@@ -91,11 +93,12 @@ def commit(fs: Fs, folder: str, segment: Segment, aborted: Sequence[AbortedTrans
         raise
 
 
-def finish(fs: Fs, folder: str, base_offset: int, end_offset: int) -> list[str]:
+def finish(fs: Fs, folder: str, base_offset: int, end_offset: int, *, sync: bool = True) -> list[str]:
     """Take what a `.swap` segment replaces out of the way, then give it its name.
 
     It replaces the files of offsets from `base_offset` up to `end_offset` (exclusive). Returns the paths of what is now
     `.deleted`, to be removed at leisure. OSError when that stopped half way: to be called again, now or at a start.
+    With `sync` no power cut brings back what was replaced once the new segment has its name.
     """
     names = fs.list_dir(folder)
     deleted: list[str] = []
@@ -109,6 +112,8 @@ def finish(fs: Fs, folder: str, base_offset: int, end_offset: int) -> list[str]:
             offset = offset_of_file(name, suffix)
             if offset is not None and base_offset < offset < end_offset:
                 fs.remove(path)
+    if sync:
+        fs.sync_dir(folder)
     for suffix in (TXN_INDEX_SUFFIX, LOG_SUFFIX):  # the log last: while it is a `.swap`, there is something to finish
         name = file_name(base_offset, suffix)
         if name + SWAP_SUFFIX in names:
