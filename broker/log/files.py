@@ -120,7 +120,7 @@ class Segment:
     bytes, not read from index files. `suffix` is what the `.log` file's name ends with while it replaces others.
     `damaged`: what is known of it that cannot be read, in order. `gaps`: offsets need not be contiguous. `end_offset`
     (exclusive) is where the next segment begins, None for the last one; up to `synced_end` its offsets are on stable
-    storage.
+    storage, though a loss of power may take the file as a whole while not `name_is_synced`.
     """
 
     __slots__ = (
@@ -136,6 +136,7 @@ class Segment:
         "exists",
         "gaps",
         "map_proven",
+        "name_is_synced",
         "pins",
         "size",
         "suffix",
@@ -163,6 +164,7 @@ class Segment:
         self.exists = False  # a new segment has no file before its first write
         self.synced = size
         self.synced_end = base_offset
+        self.name_is_synced = True
         self.pins = 0
         self.used = False
 

@@ -196,7 +196,7 @@ class Flusher:
         for log, segment in sealed:
             segment.pins -= 1
             if error is not None:
-                log.go_offline(error)
+                log.sync_failed(error)
             elif segment.end_offset is not None:
                 log.synced_to(segment, segment.end_offset)
         if error is None:
@@ -206,13 +206,15 @@ class Flusher:
 
     def _settle(self, group: list[_Waiting], error: OSError | None, calls: _Calls) -> None:
         """The group's sync is over: these count, or their logs are offline."""
-        for log, segment, end_offset, _, _ in group:
+        for log, segment, end_offset, _, names in group:
             segment.pins -= 1
             log.waiting_for_sync -= 1
             if error is not None:
-                log.go_offline(error)
+                log.sync_failed(error)
             else:
                 log.unsynced_messages = 0
+                if names is not None:
+                    log.names_synced(segment)
                 log.synced_to(segment, end_offset)
         self._tell([(log, end_offset, callbacks) for log, _, end_offset, callbacks, _ in group], calls)
         if error is None:

@@ -254,6 +254,8 @@ class LogManager:
             log.doubt_names()
         if self.syncs_every_flush(settings):
             self.fs.sync_dir(folder)
+            if log.active_segment is not None:
+                log.names_synced(log.active_segment)
         for segment in recovered.scanned:
             segment.synced = 0  # read back from the page cache, perhaps
             if self.syncs_every_flush(settings):

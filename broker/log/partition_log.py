@@ -356,7 +356,7 @@ class PartitionLog:
             try:
                 active.sync()
             except OSError as error:
-                self.go_offline(error)
+                self.sync_failed(error)
                 return ErrorCode.KAFKA_STORAGE_ERROR
             self.synced_to(active, self.log_end_offset)
         active.write_indexes(sync=sync)
@@ -407,6 +407,21 @@ class PartitionLog:
         if not self._refusal:
             logger.error("%s: offline until the next start: %s", self._folder, error)
             self._stop(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def sync_failed(self, error: OSError) -> None:
+        """As `go_offline`. What the sync should have written is not on stable storage, and no later one writes it: Linux
+        tells of that once. Where nobody was told of it, it is cut off, so that no start takes it from the page cache.
+        """
+        is_first = not self._refusal
+        self.go_offline(error)
+        active = self._active
+        if is_first and active is not None and active.exists and self._host.syncs_every_flush(self._settings):
+            synced = active.synced
+            try:
+                active.cut_at(synced)
+                active.synced = synced
+            except OSError as cut_error:
+                logger.error("%s: not cut to its %d synced bytes: %s", active.log_path, synced, cut_error)
 
     def _stop(self, refusal: ErrorCode) -> None:
         self._refusal = refusal
@@ -470,6 +485,7 @@ class PartitionLog:
             names = create_folder(self._host.fs, self._folder, self.topic_id, self.leader_epoch, self.log_start_offset)
             self._folder_exists = True
         segment.file()
+        segment.name_is_synced = False
         known = self._new_names
         self._new_names = names if known is None else known.and_(names)
         self._host.segments_changed(self)
@@ -485,6 +501,14 @@ class PartitionLog:
         """Files were found that nobody may have synced the names of: the next append has to."""
         if self._segments.all():
             self._new_names = names_of(self._folder)
+            for segment in self._segments.all():
+                segment.name_is_synced = False
+
+    def names_synced(self, upto: Segment) -> None:
+        """The folder's name, and those of its segments up to this one, are on stable storage."""
+        for segment in self._segments.all():
+            if segment.base_offset <= upto.base_offset:
+                segment.name_is_synced = True
 
     def take_new_names(self) -> NewNames | None:
         """What the caller has to sync, then; None without any."""
@@ -494,11 +518,11 @@ class PartitionLog:
     def synced_to(self, segment: Segment, end_offset: int) -> None:
         """What is in `segment` below `end_offset` (exclusive) is on stable storage."""
         segment.synced_end = max(segment.synced_end, end_offset)
-        if self.synced_offset >= segment.base_offset:
-            self.synced_offset = max(self.synced_offset, end_offset)
-        for later in self._segments.from_offset(self.synced_offset):
-            if later.base_offset <= self.synced_offset < later.synced_end:
-                self.synced_offset = later.synced_end
+        for each in self._segments.from_offset(self.synced_offset):
+            if not each.name_is_synced:
+                return
+            if each.base_offset <= self.synced_offset < each.synced_end:
+                self.synced_offset = each.synced_end
 
     # Reading.
 

@@ -48,8 +48,14 @@ def audit(world: World, replayed: Sequence[ReplayedGroups]) -> None:
 def _check_log(world: World, slot: Slot) -> None:
     log = world.log(slot)
     if log.refusal is ErrorCode.NONE:  # else offline after a failed sync; the next start tells
-        found = contents(log, lambda offset, error: world.storage.skip(slot, log, offset, error))
-        world.topics.records.on_read(slot.index, log.log_start_offset, log.high_watermark, found)
+        told: list[tuple[int, int]] = []
+
+        def skip(offset: int, error: ErrorCode) -> int:
+            told.append((offset, world.storage.skip(slot, log, offset, error)))
+            return told[-1][1]
+
+        found = contents(log, skip)
+        world.topics.records.on_read(slot.index, log.log_start_offset, log.high_watermark, found, told)
         world.storage.check_end(slot, log)
 
 

@@ -9,7 +9,7 @@ An answered alteration of offsets starts a partition anew, from the offset it sa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -58,13 +58,20 @@ class RecordLedger:
             raise InvariantBroken(f"{place} was delivered without a value")
         self._at(place, value)
 
-    def on_read(self, slot: int, log_start: int, end: int, found: Mapping[int, bytes | None]) -> None:
-        """All that the slot's log holds, from `log_start` to `end` (exclusive). What damage has hit may be missing."""
+    def on_read(
+        self, slot: int, log_start: int, end: int, found: Mapping[int, bytes | None], told: Sequence[tuple[int, int]]
+    ) -> None:
+        """All that the slot's log holds, from `log_start` to `end` (exclusive). What damage has hit may be missing where
+        it is told to be: `told` are the ranges (the second offset exclusive) that a read was refused for.
+        """
         hit = self.hit.get(slot, set())
-        if sorted(found.keys() | {offset for offset in hit if log_start <= offset < end}) != list(
-            range(log_start, end)
-        ):
-            raise InvariantBroken(f"slot {slot} has offsets {sorted(found)}, not {log_start} to {end}")
+        due = log_start
+        for first, after in sorted([*((offset, offset + 1) for offset in found), *told]):
+            if first > due:
+                break
+            due = max(due, after)
+        if due != end:
+            raise InvariantBroken(f"slot {slot} has offsets {sorted(found)}, not {log_start} to {end}; told: {told}")
         for offset, value in found.items():
             if value is not CONTROL and (value is None or self.sent.get(value) != slot):
                 raise InvariantBroken(f"{(slot, offset)} holds {value!r}, which nobody sent there")

@@ -204,15 +204,17 @@ class Storage:
         return self._world.topics.records.hit.get(slot, set())
 
     def skip(self, slot: Slot, log: PartitionLog, offset: int, error: ErrorCode) -> int:
-        """A read at `offset` was refused: the next offset to read at. Raises unless it was hit."""
+        """A read at `offset` was refused: the next offset to read at. Raises unless it was hit, or nobody was told of it:
+        which offsets an unreadable batch had, only its header could tell.
+        """
         hit = self.may_be_unreadable(slot.index)
-        if error is not ErrorCode.CORRUPT_MESSAGE or offset not in hit:
+        answered = self._world.topics.records.values.get(slot.index, {})
+        if error is not ErrorCode.CORRUPT_MESSAGE or not hit or (offset in answered and offset not in hit):
             raise InvariantBroken(f"{log!r} cannot be read at {offset}: {error.name}, hit are {sorted(hit)}")
         unreadable = _unreadable_range(log, offset)
         if unreadable is None:
             raise InvariantBroken(f"{log!r} gave CORRUPT_MESSAGE at {offset}, and knows of no damage")
         first, after = unreadable
-        answered = self._world.topics.records.values.get(slot.index, {})
         wrong = [each for each in answered if max(first, log.log_start_offset) <= each < after and each not in hit]
         if wrong:
             raise InvariantBroken(f"slot {slot.index}: {wrong} cannot be read, and only {sorted(hit)} were hit")
