@@ -197,7 +197,7 @@ class Flusher:
             segment.pins -= 1
             if error is not None:
                 log.sync_failed(error)
-            elif segment.end_offset is not None:
+            elif segment.end_offset is not None and not log.refusal:
                 log.synced_to(segment, segment.end_offset)
         if error is None:
             calls.run(self._on_sealed_synced, {log: None for log, _ in sealed})
@@ -211,7 +211,7 @@ class Flusher:
             log.waiting_for_sync -= 1
             if error is not None:
                 log.sync_failed(error)
-            else:
+            elif not log.refusal:  # else an earlier sync has failed: this one says nothing of what that one lost
                 log.unsynced_messages = 0
                 if names is not None:
                     log.names_synced(segment)

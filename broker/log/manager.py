@@ -185,11 +185,14 @@ class LogManager:
         row = found.rows.get(key) if found is not None else None
         checked_below = self._recovery_points.get(key, 0)
         gaps = self._settings_for(key[0]).compact or key in self._clean_until
-        if found is None or row is None or row.topic_id != image.topic_id:
+        if found is None or (not found.is_whole and row is None):
             return Promise(clean=clean, checked_below=checked_below, gaps=gaps)
+        same_boot = found.boot_id != "" and found.boot_id == self.fs.boot_id()
+        if row is None or row.topic_id != image.topic_id:  # its first line is not on stable storage yet
+            return Promise(clean=clean, same_boot=same_boot, synced=0, checked_below=checked_below, gaps=gaps)
         return Promise(
             clean=clean,
-            same_boot=found.boot_id != "" and found.boot_id == self.fs.boot_id(),
+            same_boot=same_boot,
             synced=row.synced,
             end=row.synced if clean else None,
             active=row.active,

@@ -17,6 +17,7 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.context import RequestContext
 from shareq.broker.endpoint import Endpoint
 from shareq.broker.environment import Environment
+from shareq.broker.log.manager import DamagedFolderError
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.meta_db import MemoryMetaDb
 from shareq.broker.pending import Pending
@@ -154,6 +155,11 @@ class World:
         except SimulatedCrash:
             self.crash("while starting")
             return
+        except DamagedFolderError:
+            if self.storage.promise is not Promise.NOTHING:
+                raise
+            self.seen["starts refused after syncs that were lies"] += 1
+            raise SeedIsOver from None
         if self.storage.promise is not Promise.ALL:
             self.storage.end_after_power_loss()
         self._started()
