@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from shareq.broker.log import reader
+from shareq.broker.log.cleaner import cleaning, swap
 from shareq.broker.log.damage import DamagedRange
 from shareq.broker.log.files import Segment
+from shareq.broker.log.found_damage import HeaderWalk
+from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promise import Promise
 from shareq.broker.log.recovery import _Opening
+from shareq.broker.log.segment import BatchWalk
 from shareq.broker.share_partitions import SharePartitionManager
-from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC
+from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC, BatchHeader
 from tests.simulation.planted import LOST, Fault, replaced
 from tests.support.mem_fs import MemFs
 
@@ -63,7 +68,101 @@ def clean_shutdown_stays() -> AbstractContextManager[object]:
     return replaced((MemFs, "remove", remove))
 
 
+def log_ends_where_its_files_do() -> AbstractContextManager[object]:
+    return replaced((_Opening, "_keep_promised_end", lambda _self: None))
+
+
+def damage_ends_the_log_where_its_header_says() -> AbstractContextManager[object]:
+    return replaced((_Opening, "_end_of_damage", lambda _self, segment, tail: (tail.offset, segment.size)))
+
+
+def logs_without_a_promise_have_damage_alone() -> AbstractContextManager[object]:
+    original = LogManager._promise_of
+
+    def promise_of(self: LogManager, *arguments: Any) -> Promise:
+        promise = original(self, *arguments)
+        return promise if promise.synced else replace(promise, synced=None)
+
+    return replaced((LogManager, "_promise_of", promise_of))
+
+
+def sequences_of_damaged_batches_count() -> AbstractContextManager[object]:
+    def batches(self: HeaderWalk) -> Iterator[tuple[int, BatchHeader]]:
+        self._walk = BatchWalk(self._segment.read_at, self._segment.size, position=self.position, check_crc=False)
+        yield from self._walk
+
+    return replaced((HeaderWalk, "__iter__", batches))
+
+
+# -- what is promised
+
+
+def unsynced_records_are_promised() -> AbstractContextManager[object]:
+    original = PartitionLog.manifest_row
+    return replaced((PartitionLog, "manifest_row", lambda self: original(self)._replace(synced=self.log_end_offset)))
+
+
+def nothing_is_promised() -> AbstractContextManager[object]:
+    original = PartitionLog.manifest_row
+    return replaced((PartitionLog, "manifest_row", lambda self: original(self)._replace(synced=0)))
+
+
+def files_are_promised_before_their_names() -> AbstractContextManager[object]:
+    original = PartitionLog.synced_to
+
+    def synced_to(self: PartitionLog, segment: Segment, end_offset: int) -> None:
+        self.names_synced(segment)
+        original(self, segment, end_offset)
+
+    return replaced((PartitionLog, "synced_to", synced_to))
+
+
+def names_are_not_synced() -> AbstractContextManager[object]:
+    return replaced((PartitionLog, "take_new_names", lambda _self: None))
+
+
+def failed_sync_is_forgotten_at_the_next_start() -> AbstractContextManager[object]:
+    return replaced((PartitionLog, "sync_failed", PartitionLog.go_offline))
+
+
+def replaced_segments_come_back() -> AbstractContextManager[object]:
+    original = swap.finish
+    finish = partial(original, sync=False)
+    return replaced((cleaning, "finish", lambda *arguments, **_: finish(*arguments)), (swap, "finish", finish))
+
+
 # -- what is read
+
+
+def unreadable_blocks_are_errors() -> AbstractContextManager[object]:
+    def read_around(_self: Segment, _position: int, _size: int, error: OSError) -> bytes:
+        raise error
+
+    return replaced((Segment, "_read_around", read_around))
+
+
+def half_a_header_is_the_end() -> AbstractContextManager[object]:
+    original = reader._damaged
+
+    def damaged(segment: Segment, position: int, offset: int, fault: str) -> Any:
+        return reader.EMPTY if segment.size - position < HEADER_SIZE else original(segment, position, offset, fault)
+
+    return replaced((reader, "_damaged", damaged))
+
+
+def damage_that_is_met_is_not_noted() -> AbstractContextManager[object]:
+    return replaced((Segment, "lose", lambda _self, _damaged: True))
+
+
+def any_offset_is_believed() -> AbstractContextManager[object]:
+    original = _Opening._begin
+
+    def begin(self: _Opening) -> None:
+        original(self)
+        for segment in self.segments:
+            segment.gaps, segment.end_offset = True, None
+
+    return replaced((_Opening, "_begin", begin))
 
 
 def damaged_batches_are_served() -> AbstractContextManager[object]:
@@ -106,8 +205,12 @@ def share_groups_stop_at_damage() -> AbstractContextManager[object]:
 
 
 GONE: Final = "answered or delivered was"
-ENDS: Final = "was answered"
+ENDS: Final = "ends at"
 UNREADABLE: Final = "cannot be read"
+REUSED: Final = "it was"
+TWICE: Final = "more than once"
+BACK: Final = "became"
+LIVE: Final = "replayed"
 
 FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     synced_point_is_not_looked_at: (ENDS, GONE, "has offsets"),
@@ -117,4 +220,18 @@ FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     damaged_batches_are_served: ("which nobody sent there", "MalformedMessage", GONE, "crc", "is now"),
     damage_is_told_of_the_rest_of_the_log: (UNREADABLE, LOST),
     share_groups_stop_at_damage: (LOST,),
+    log_ends_where_its_files_do: (ENDS,),
+    damage_ends_the_log_where_its_header_says: (ENDS, REUSED),
+    logs_without_a_promise_have_damage_alone: (UNREADABLE,),
+    sequences_of_damaged_batches_count: (REUSED, TWICE),
+    unsynced_records_are_promised: (UNREADABLE,),
+    nothing_is_promised: ("is not promised",),
+    files_are_promised_before_their_names: (UNREADABLE,),
+    names_are_not_synced: (GONE, ENDS),
+    failed_sync_is_forgotten_at_the_next_start: (BACK, LIVE),
+    replaced_segments_come_back: (BACK, LIVE, LOST),
+    unreadable_blocks_are_errors: ("read failed", "KAFKA_STORAGE_ERROR"),
+    half_a_header_is_the_end: (UNREADABLE,),
+    damage_that_is_met_is_not_noted: ("knows of no damage",),
+    any_offset_is_believed: ("has offsets", REUSED),
 }

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.log.manifest import parse_manifest
+from shareq.broker.log.manifest import LogRow, parse_manifest
 from shareq.broker.log.manifest_file import MANIFEST_FILE
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.protocol.errors import ErrorCode, MalformedMessage
@@ -50,7 +50,7 @@ class Promise(Enum):
 
 def is_about_storage(seed: int) -> bool:
     """One seed in ten. They have share groups, and no transactions."""
-    return ON and seed % STORAGE_AMONG == STORAGE_SEED
+    return seed % STORAGE_AMONG == STORAGE_SEED
 
 
 def promise_of(seed: int) -> Promise:
@@ -142,15 +142,19 @@ class Storage:
         """Whether a start will know that everything answered was synced. The manifest is synced within a second: what
         is damaged before that and meets a loss of power cannot be told from a write that was cut off.
         """
-        fs = self._world.fs
-        inode = fs.inodes().get(f"data/{MANIFEST_FILE}")
-        size = None if inode is None or self._world.model is CrashModel.PROCESS_KILL else inode.durable_size
-        manifest = None if inode is None else parse_manifest(bytes(inode.content[:size]))
-        row = None if manifest is None else manifest.rows.get((slot.topic, slot.partition))
+        inode = self._world.fs.inodes().get(f"data/{MANIFEST_FILE}")
+        loses_power = self._world.model is CrashModel.POWER_LOSS
+        row = None if inode is None else self._row(slot, inode.durable_size if loses_power else None)
         if row is None or row.synced <= self._last_answered(slot):
             self._world.seen["damage put off: the manifest is behind"] += 1
             return False
         return True
+
+    def _row(self, slot: Slot, size: int | None) -> LogRow | None:
+        """What the first `size` bytes of the manifest promise of the slot's log."""
+        content = self._world.fs.content(f"data/{MANIFEST_FILE}")
+        manifest = parse_manifest(bytes(content[:size]))
+        return None if manifest is None else manifest.rows.get((slot.topic, slot.partition))
 
     def _last_answered(self, slot: Slot) -> int:
         return max(self._world.topics.records.values.get(slot.index, {}), default=-1)
@@ -241,8 +245,14 @@ class Storage:
         return unreadable[1]
 
     def check_end(self, slot: Slot, log: PartitionLog) -> None:
-        """Offsets that were answered are not used again."""
+        """Offsets that were answered are not used again. Where everything is synced before it is answered, the manifest
+        says so.
+        """
         last = self._last_answered(slot)
+        if self.on and last >= 0 and self._world.syncs_every_append and not self._world.faults.happened:
+            row = self._row(slot, None)
+            if row is None or row.synced <= last:
+                raise InvariantBroken(f"slot {slot.index}: the answer for {last} is not promised: {row}")
         if log.log_end_offset <= last:
             raise InvariantBroken(f"slot {slot.index} ends at {log.log_end_offset}, {last} was answered")
 
