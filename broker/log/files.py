@@ -247,6 +247,12 @@ class Segment:
             self.file().sync()
             self.synced = self.size
 
+    def sync_again(self) -> None:
+        """As `sync`, also what is thought to be there: a background sync may not have come to it."""
+        if self.size:
+            self.file().sync()
+            self.synced = self.size
+
     def close_file(self) -> None:
         """Give the file back; the next use opens it again."""
         if self._file is not None:

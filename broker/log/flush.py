@@ -247,9 +247,8 @@ class Flusher:
     def _sync_again(self, waiting: _Waiting) -> OSError | None:
         """Sync what a background sync may not have come to yet; the error if that fails."""
         segment, names = waiting.segment, waiting.names
-        segment.synced = 0
         try:
-            segment.sync()
+            segment.sync_again()
             for path in filter(self._fs.exists, names.files if names is not None else ()):
                 file = self._fs.open(path)
                 try:

@@ -189,11 +189,13 @@ class LogManager:
             return Promise(clean=clean, checked_below=checked_below, gaps=gaps)
         same_boot = found.boot_id != "" and found.boot_id == self.fs.boot_id()
         if row is None or row.topic_id != image.topic_id:  # its first line is not on stable storage yet
-            return Promise(clean=clean, same_boot=same_boot, synced=0, checked_below=checked_below, gaps=gaps)
+            return Promise(
+                clean=clean, same_boot=same_boot, synced=checked_below, checked_below=checked_below, gaps=gaps
+            )
         return Promise(
             clean=clean,
             same_boot=same_boot,
-            synced=row.synced,
+            synced=max(row.synced, checked_below),
             end=row.synced if clean else None,
             active=row.active,
             checked_below=checked_below,
@@ -250,7 +252,7 @@ class LogManager:
             now_wall_ms=now,
             producer_expiration_ms=settings.producer_id_expiration_ms,
         )
-        log.synced_offset = min(promise.synced or promise.checked_below, recovered.log_end_offset)
+        log.synced_offset = min(max(promise.synced or 0, promise.checked_below), recovered.log_end_offset)
         log.restore(recovered, self._folders.leader_epoch(name), now)
         log.recovery_point = self._recovery_points.get(key, 0)
         if not promise.clean:

@@ -409,8 +409,8 @@ class PartitionLog:
             self._stop(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def sync_failed(self, error: OSError) -> None:
-        """As `go_offline`. What the sync should have written is not on stable storage, and no later one writes it: Linux
-        tells of that once. Where nobody was told of it, it is cut off, so that no start takes it from the page cache.
+        """As `go_offline`. What the sync should have written is not on stable storage, and no later one writes it:
+        Linux tells of that once. Where nobody was told of it, it is cut off: a start would take it from the page cache.
         """
         is_first = not self._refusal
         self.go_offline(error)

@@ -61,8 +61,8 @@ class RecordLedger:
     def on_read(
         self, slot: int, log_start: int, end: int, found: Mapping[int, bytes | None], told: Sequence[tuple[int, int]]
     ) -> None:
-        """All that the slot's log holds, from `log_start` to `end` (exclusive). What damage has hit may be missing where
-        it is told to be: `told` are the ranges (the second offset exclusive) that a read was refused for.
+        """All that the slot's log holds, from `log_start` to `end` (exclusive). What damage has hit may be missing
+        where it is told to be: `told` are the ranges (the second offset exclusive) that a read was refused for.
         """
         hit = self.hit.get(slot, set())
         due = log_start

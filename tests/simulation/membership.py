@@ -58,6 +58,7 @@ class Known:
     assigned: Partitions
     certain: bool = True
     leaving: bool = False  # it said so, and the outcome is not known
+    joining: bool = False  # the same; what it is assigned after that it has not been told
 
 
 @dataclass
@@ -87,6 +88,7 @@ class MembershipLedger:
         if known is not None:
             known.certain = False
             known.leaving = known.leaving or epoch == LEAVE
+            known.joining = known.joining or epoch == JOIN
         session = self.sessions.setdefault(member_id, Session(0, 0))
         session.must_go_ms = max(session.must_go_ms, deadline_ms)
         self._under_way[member_id] = self._under_way.get(member_id, 0) + 1
@@ -120,8 +122,10 @@ class MembershipLedger:
         told = known.assigned if known is not None else frozenset()
         if response.assignment is not None:
             told = frozenset((t.topic_id, p) for t in response.assignment.topic_partitions for p in t.partitions)
-        certain = not self._under_way[member_id]
-        self.members[member_id] = Known(response.member_epoch, told, certain, known.leaving if known else False)
+        joining = known is not None and known.joining and response.assignment is None
+        certain = not self._under_way[member_id] and not joining
+        leaving = known is not None and known.leaving
+        self.members[member_id] = Known(response.member_epoch, told, certain, leaving, joining)
         if certain and group is not None and member_id in group.members:
             self._check_member(group, member_id)
 

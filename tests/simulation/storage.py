@@ -31,10 +31,6 @@ STORAGE_SEED: Final = 3
 BLOCK_BYTES: Final = 4096  # what a disk cannot read at once
 MOST_STRIKES: Final = 3
 
-ON = True
-
-Batch = tuple[int, int, int, int]  # position, end (exclusive), first and last offset
-
 
 class SeedIsOver(Exception):
     """What has happened leaves nothing to go on with: the seed has been judged."""
@@ -208,8 +204,8 @@ class Storage:
         return self._world.topics.records.hit.get(slot, set())
 
     def skip(self, slot: Slot, log: PartitionLog, offset: int, error: ErrorCode) -> int:
-        """A read at `offset` was refused: the next offset to read at. Raises unless it was hit, or nobody was told of it:
-        which offsets an unreadable batch had, only its header could tell.
+        """A read at `offset` was refused: the next offset to read at. Raises unless it was hit, or nobody was told of
+        it: which offsets an unreadable batch had, only its header could tell.
         """
         hit = self.may_be_unreadable(slot.index)
         answered = self._world.topics.records.values.get(slot.index, {})
