@@ -31,6 +31,8 @@ STORAGE_SEED: Final = 3
 BLOCK_BYTES: Final = 4096  # what a disk cannot read at once
 MOST_STRIKES: Final = 3
 
+Batch = tuple[int, int, int, int]  # position, end (exclusive), first and last offset
+
 
 class SeedIsOver(Exception):
     """What has happened leaves nothing to go on with: the seed has been judged."""

@@ -11,6 +11,7 @@ from shareq.broker.log.partition_log import AppendInfo, Origin
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from tests.support.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
+from tests.support.mem_fs import CrashModel
 
 LOG_FILE = f"{DATA}/{TOPIC}-0/00000000000000000000.log"
 SIZE = len(batch_of(b"0"))
@@ -327,3 +328,78 @@ def test_a_segment_is_on_stable_storage_before_the_next_one_exists() -> None:
             assert all(synced_bytes.values())
         synced_bytes[path] = kind != "write"
     assert len(synced_bytes) == 6
+
+
+def test_what_a_failed_sync_has_lost_is_not_taken_from_the_page_cache_at_the_next_start() -> None:
+    """The kernel drops what it could not write and calls it clean: a later sync would not write it either."""
+    world = LogWorld(flush_every_message=True)
+    world.fs.drops_failed_syncs = True
+    world.produce(b"kept")
+    told: list[ErrorCode] = []
+    fail(world, "sync")
+    world.append(batch_of(b"lost"), told.append)
+    world.tick()
+    world.fs.fail = None
+    assert told == [ErrorCode.KAFKA_STORAGE_ERROR]
+    world.restart(clean=False)
+    assert world.produce(b"next").base_offset == 1
+    world.clock.advance(2_000)
+    world.crash(CrashModel.POWER_LOSS)
+    world.start()
+    assert values_of(read_all(world.log)) == [b"kept", b"next"]
+
+
+def test_a_sync_behind_one_that_failed_promises_nothing() -> None:
+    world = LogWorld(flush_every_message=True)
+    world.produce(b"a")
+    held: list[Callable[[], None]] = []
+    world.fs.held_syncs = held
+    world.append(batch_of(b"b"))
+    world.tick()  # being synced
+    world.append(batch_of(b"c"))
+    world.tick()  # written, and waits for the next sync
+    fail(world, "sync")
+    held.pop()()
+    world.fs.fail = world.fs.held_syncs = None
+    while held:
+        held.pop()()
+    world.tick()
+    assert world.log.refusal is ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.log.manifest_row().synced == 1
+
+
+def test_a_failed_sync_of_a_log_that_failed_to_write_keeps_what_was_synced() -> None:
+    world = LogWorld(flush_every_message=True)
+    world.produce(b"kept")
+    world.fs.held_syncs = []
+    world.append(batch_of(b"a"))
+    world.tick()
+
+    def no_writes_and_no_syncs(kind: str, path: str) -> OSError | None:
+        return OSError(errno.EIO, "planned", path) if kind in ("write", "sync") else None
+
+    world.append(batch_of(b"b"), lambda _error: None)
+    world.fs.fail = no_writes_and_no_syncs
+    world.tick()
+    world.fs.fail = world.fs.held_syncs = None
+    assert world.log.refusal is ErrorCode.KAFKA_STORAGE_ERROR
+    world.restart(clean=False)
+    assert values_of(read_all(world.log)) == [b"kept"]
+
+
+def test_nothing_is_promised_in_a_file_whose_name_is_not_synced() -> None:
+    """A segment that is full at once is synced before the next one exists; a loss of power takes it all the same."""
+    size = len(batch_of(b"0"))
+    world = LogWorld(LogSettings(segment_bytes=2 * size), flush_every_message=True)
+    held: list[Callable[[], None]] = []
+    world.fs.held_syncs = held
+    world.append(batch_of(b"0"))
+    world.clock.run_tick()  # the names are being synced
+    for at in range(1, 4):
+        world.append(batch_of(b"%d" % at))
+    world.clock.run_tick()
+    assert world.log.manifest_row().synced == 0
+    while held:
+        held.pop(0)()
+        world.clock.run_tick()
+    assert world.log.manifest_row().synced == 4

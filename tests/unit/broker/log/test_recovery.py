@@ -9,6 +9,7 @@ import pytest
 
 from shareq.broker.log.checkpoints import format_offsets, parse_offsets
 from shareq.broker.log.folders import DamagedFolderError
+from shareq.broker.log.manifest import parse_manifest, row_line
 from shareq.broker.log.partition_log import AppendInfo, BatchSpan
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
@@ -19,6 +20,7 @@ from tests.support.mem_fs import CrashModel
 FOLDER = f"{DATA}/{TOPIC}-0"
 SIZE = len(batch_of(b"0"))
 FIRST_LOG = f"{FOLDER}/00000000000000000000.log"
+MANIFEST = f"{DATA}/log-manifest"
 
 
 def world_of(count: int, settings: LogSettings | None = None) -> LogWorld:
@@ -531,3 +533,63 @@ def test_damage_below_the_synced_offset_is_kept_after_a_power_loss() -> None:
     assert world.produce(b"x").base_offset == 8
     world.restart(clean=False)
     assert values_of(read_all(world.log, 8)) == [b"x"]
+
+
+def test_damage_below_the_synced_offset_does_not_take_what_follows_it_into_the_promise() -> None:
+    """What was never answered may be anything after a loss of power: it is no damage, and its offset is free."""
+    world = LogWorld(flush_every_message=True)
+    for at in range(3):
+        world.produce(b"%d" % at)
+    world.clock.advance(2_000)
+    world.crash(CrashModel.POWER_LOSS)
+    world.fs.flip_bit(FIRST_LOG, 2 * SIZE + 65, 1)
+    world.fs.content(FIRST_LOG).extend(bytes(batch_of(b"z"))[:12] + bytes(SIZE - 12))  # the write that was under way
+    world.start()
+    assert world.log.log_end_offset == 3
+    assert world.log.unreadable_range(2) == (2, 3)
+    assert world.produce(b"x").base_offset == 3
+
+
+def test_a_log_that_the_manifest_does_not_know_yet_has_promised_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """Its first line is synced within a second; until then a loss of power may take any page of the log."""
+    world = LogWorld(flush_every_message=True)
+    world.clock.advance(2_000)
+    world.fs.held_syncs = []
+    for at in range(4):
+        world.append(batch_of(b"%d" % at))
+    world.clock.run_tick()
+    content = bytes(world.fs.content(FIRST_LOG))
+    manifest = bytes(world.fs.content(f"{DATA}/log-manifest"))
+    world.fs.held_syncs = None
+    world.crash(CrashModel.POWER_LOSS)
+    world.fs.make_dirs(FOLDER)
+    for path, kept in ((FIRST_LOG, bytes(SIZE) + content[SIZE:]), (f"{DATA}/log-manifest", manifest.split(b"log ")[0])):
+        if world.fs.exists(path):
+            world.fs.remove(path)
+        put(world, path, kept.rpartition(b"\n")[0] + b"\n" if path.endswith("manifest") else kept)
+    world.start()
+    assert (world.log.log_end_offset, world.log.unreadable_range(0)) == (0, None)
+    assert "sound records behind offset 0 were written without being synced" in caplog.text
+
+
+def test_what_is_sealed_and_synced_is_promised_though_the_manifest_is_behind() -> None:
+    """The recovery point tells of whole segments, and is on stable storage before the manifest is."""
+    world = killed(world_of(10))
+    behind = parse_manifest(bytes(world.fs.content(MANIFEST)))
+    assert behind is not None
+    put(world, MANIFEST, row_line((TOPIC, 0), behind.rows[TOPIC, 0]._replace(synced=1)))
+    world.start()
+    assert world.log.manifest_row().synced >= 8
+
+
+def test_the_sequence_in_a_damaged_header_is_not_believed() -> None:
+    """The batch that has this sequence would be answered as known, with the offset of the damaged one, and be lost."""
+    world = LogWorld()
+    world.append(batch_of(b"a", producer_id=7, producer_epoch=0, base_sequence=0))
+    world.produce(b"b")
+    killed(world)
+    world.fs.flip_bit(FIRST_LOG, 56, 2)  # base sequence 0 becomes 4
+    world.start()
+    info = world.append(batch_of(b"c", producer_id=7, producer_epoch=0, base_sequence=4))
+    assert isinstance(info, AppendInfo)
+    assert (info.base_offset, info.duplicate) == (2, False)

@@ -96,6 +96,20 @@ def test_dying_at_every_disk_operation(case: tuple[Rule, Outcome], model: CrashM
         assert contents(world, rule) == after
 
 
+def test_a_loss_of_power_that_keeps_any_names(case: tuple[Rule, Outcome]) -> None:
+    """A file system may keep the last rename and forget the ones before it."""
+    rule, good = case
+    for seed in range(80):
+        world = dirty_world(rule, seed=seed)
+        world.fs.loses_pages = True
+        world.fs.crash_at = world.fs.steps + 1 + seed % (good.last_step - good.steps)
+        with pytest.raises(SimulatedCrash):
+            clean(world)
+        world.crash(CrashModel.POWER_LOSS)
+        world.start()
+        assert contents(world, rule) == good.before
+
+
 @pytest.mark.parametrize("model", list(CrashModel))
 def test_dying_again_during_recovery(case: tuple[Rule, Outcome], model: CrashModel) -> None:
     """A start that finishes a swap may die at every operation, too."""
