@@ -127,6 +127,8 @@ class Heartbeats:
         if expected is ErrorCode.NONE:
             group.membership.on_sent(self.member_id, epoch, deadline_ms)
         world.seen["heartbeats"] += 1
+        if names is not None:
+            self._told = ()  # until it is answered: the broker may have it or not
         world.note(f"{self.member_id} heartbeats at {epoch}, {'' if names is None else names}")
         refused_at_once, leaves = expected is not ErrorCode.NONE, self._leaves
 
