@@ -18,6 +18,7 @@ from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promise import Promise
 from shareq.broker.log.recovery import _Opening
 from shareq.broker.log.segment import BatchWalk
+from shareq.broker.log.segment_list import SegmentList
 from shareq.broker.share_partitions import SharePartitionManager
 from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC, BatchHeader
 from tests.simulation.planted import LOST, Fault, replaced
@@ -72,10 +73,6 @@ def log_ends_where_its_files_do() -> AbstractContextManager[object]:
     return replaced((_Opening, "_keep_promised_end", lambda _self: None))
 
 
-def damage_ends_the_log_where_its_header_says() -> AbstractContextManager[object]:
-    return replaced((_Opening, "_end_of_damage", lambda _self, segment, tail: (tail.offset, segment.size)))
-
-
 def logs_without_a_promise_have_damage_alone() -> AbstractContextManager[object]:
     original = LogManager._promise_of
 
@@ -105,16 +102,6 @@ def unsynced_records_are_promised() -> AbstractContextManager[object]:
 def nothing_is_promised() -> AbstractContextManager[object]:
     original = PartitionLog.manifest_row
     return replaced((PartitionLog, "manifest_row", lambda self: original(self)._replace(synced=0)))
-
-
-def files_are_promised_before_their_names() -> AbstractContextManager[object]:
-    original = PartitionLog.synced_to
-
-    def synced_to(self: PartitionLog, segment: Segment, end_offset: int) -> None:
-        self.names_synced(segment)
-        original(self, segment, end_offset)
-
-    return replaced((PartitionLog, "synced_to", synced_to))
 
 
 def names_are_not_synced() -> AbstractContextManager[object]:
@@ -151,7 +138,7 @@ def half_a_header_is_the_end() -> AbstractContextManager[object]:
 
 
 def damage_that_is_met_is_not_noted() -> AbstractContextManager[object]:
-    return replaced((Segment, "lose", lambda _self, _damaged: True))
+    return replaced((reader, "look_closer", lambda _segment, _position: False), (SegmentList, "miss", lambda *_: None))
 
 
 def any_offset_is_believed() -> AbstractContextManager[object]:
@@ -221,12 +208,10 @@ FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     damage_is_told_of_the_rest_of_the_log: (UNREADABLE, LOST),
     share_groups_stop_at_damage: (LOST,),
     log_ends_where_its_files_do: (ENDS,),
-    damage_ends_the_log_where_its_header_says: (ENDS, REUSED),
     logs_without_a_promise_have_damage_alone: (UNREADABLE,),
     sequences_of_damaged_batches_count: (REUSED, TWICE),
     unsynced_records_are_promised: (UNREADABLE,),
     nothing_is_promised: ("is not promised",),
-    files_are_promised_before_their_names: (UNREADABLE,),
     names_are_not_synced: (GONE, ENDS),
     failed_sync_is_forgotten_at_the_next_start: (BACK, LIVE),
     replaced_segments_come_back: (BACK, LIVE, LOST),

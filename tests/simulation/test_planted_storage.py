@@ -14,13 +14,17 @@ from tests.simulation.runner import Outcome, run_seed
 
 # Seeds to try first. What a seed lives through changes with the broker: then one of the others has to notice.
 KNOWN: Final = {
-    "synced_point_is_not_looked_at": 53,
     "damage_is_cut_off": 53,
-    "damage_takes_the_rest_of_its_segment": 53,
-    "clean_shutdown_stays": 83,
-    "damaged_batches_are_served": 83,
-    "damage_is_told_of_the_rest_of_the_log": 43,
-    "share_groups_stop_at_damage": 43,
+    "clean_shutdown_stays": 223,
+    "log_ends_where_its_files_do": 283,
+    "logs_without_a_promise_have_damage_alone": 63,
+    "sequences_of_damaged_batches_count": 173,
+    "unsynced_records_are_promised": 23,
+    "failed_sync_is_forgotten_at_the_next_start": 493,
+    "replaced_segments_come_back": 983,
+    "unreadable_blocks_are_errors": 143,
+    "half_a_header_is_the_end": 43,
+    "any_offset_is_believed": 23,
 }
 OTHERS: Final = range(storage.STORAGE_SEED, 1_500, storage.STORAGE_AMONG)
 
