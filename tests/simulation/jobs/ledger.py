@@ -1,8 +1,9 @@
 """What must be true of committed offsets and of the copies that a job makes, kept apart from the broker.
 
 A partition's committed offset is a register: it holds the last commit that was answered, or one that was sent later and
-of which nobody knows what became. A transaction's offset is sent when its producer asks for the commit, not before. To
-delete an offset is to commit none; what transactions had pending there goes with it. One that has expired may be gone.
+of which nobody knows what became. A transaction's offset is sent when its producer asks for the commit, not before; as
+long as its end is not known it may come later than whatever was sent meanwhile. To delete an offset is to commit none;
+what transactions had pending there goes with it. One that has expired may be gone.
 
 The copies that readers of committed records see are those of the records below that offset, each one once. Whoever
 begins anew because the offset was deleted or has expired copies once more: that is another generation of copies.
@@ -56,6 +57,11 @@ class _Sent:
     offset: int
     at_ms: int
 
+    @property
+    def lasts(self) -> bool:
+        """Whether it may come about later, too: the end of a transaction can be asked for again."""
+        return isinstance(self.token, Attempt)
+
 
 class Register:
     """The committed offset of one group in one partition. `since_ms`: not committed earlier, time of day. `generation`
@@ -91,19 +97,40 @@ class Register:
         """The broker says so, asked at `order`. `torn`: the markers of some transaction are not all written yet.
         Returns whether it is gone because it has expired.
         """
-        same = [sent for sent in self._maybe if sent.order < order and sent.offset == offset]
+        before = [sent for sent in self._maybe if sent.order < order]
+        same = [sent for sent in before if sent.offset == offset]
+        if not same and offset != self.base:
+            return self._on_surprise(offset, order, torn=torn)
+        coming = [] if stable else self._coming(offset, before)
+        later = [sent for sent in self._maybe if sent.order >= order]
         if same:
             self.generation += offset == NO_OFFSET
             since = [self.since_ms] if offset == self.base else []  # nobody can tell which of them it is
-            self._settle(offset, same[-1].order, min([*since, *(sent.at_ms for sent in same)]))
-        elif offset == self.base:
-            if stable:
-                self._maybe = [sent for sent in self._maybe if sent.order >= order]
-        elif offset == NO_OFFSET and self.may_have_expired:
+            self._settle(offset, order, min([*since, *(sent.at_ms for sent in same)]))
+        self._maybe = coming + later
+        return False
+
+    def _coming(self, offset: int, before: list[_Sent]) -> list[_Sent]:
+        """Of what was sent before somebody read this: what may show later, in a read that may not be stable."""
+        may_be_old = offset == self.base or (offset == NO_OFFSET and self.may_have_expired)
+        if not may_be_old:  # transactions sent before the first that can be it are superseded, or deleted with it
+            first = next(sent.order for sent in before if sent.offset == offset)
+            before = [sent for sent in before if sent.order > first]
+        lasting = [sent.order for sent in before if sent.lasts and sent.offset != offset]
+        # What is the same behind one that may still come may have made an end of it, or not.
+        return [
+            sent
+            for sent in before
+            if sent.order in lasting or (sent.offset == offset and lasting and sent.order > lasting[0])
+        ]
+
+    def _on_surprise(self, offset: int, order: int, *, torn: bool) -> bool:
+        """Neither the last that was answered nor one that was sent. See `on_read`."""
+        if offset == NO_OFFSET and self.may_have_expired:
             self.generation += 1
             self._settle(offset, order - 1, self.since_ms)
             return True
-        elif not (torn and offset == self._before):
+        if not (torn and offset == self._before):
             maybe = [sent.offset for sent in self._maybe]
             raise InvariantBroken(f"{self._what}: committed is {offset}, answered was {self.base}, perhaps {maybe}")
         return False
