@@ -121,10 +121,11 @@ def is_full(error: OSError) -> bool:
 def use_of(path: str) -> Use:
     """What a file or folder is for, by its path inside the data folder.
 
-    Files of the data folder itself tell where logs begin and end, and transaction indexes are needed to end a segment:
-    without either nothing can be deleted. Folders are renamed there when their topic is deleted.
+    Files of the data folder itself tell where logs begin and end, transaction indexes are needed to end a segment, and
+    snapshots of producers to remove one: without them nothing can be deleted. Folders are renamed there when their
+    topic is deleted.
     """
     folder, _, name = path.rpartition("/")
-    if not folder or name.endswith(".txnindex"):
+    if not folder or name.endswith((".txnindex", ".snapshot")):
         return Use.MAKING_ROOM
     return Use.COORDINATORS if folder.startswith("__") else Use.CLIENTS

@@ -18,6 +18,7 @@ from shareq.broker.log.files import Segment, write_snapshot
 from shareq.broker.log.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, SegmentMap
 from shareq.broker.log.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, chain_of
 from shareq.broker.log.new_names import NewNames, create_folder, names_of, segment_names
+from shareq.broker.log.producer_recovery import keep_producers
 from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
 from shareq.broker.log.reader import EMPTY, BatchSpan, Found, ReadResult
 from shareq.broker.log.recovery import RecoveredLog
@@ -619,14 +620,16 @@ class PartitionLog:
     def start_after_truncation(self, new_log_start_offset: int) -> int | ErrorCode:
         """The log start offset if everything below an offset went, not yet in force; it never moves back.
 
-        -1 stands for the high watermark. OFFSET_OUT_OF_RANGE beyond it.
+        -1 stands for the high watermark. OFFSET_OUT_OF_RANGE beyond it. KAFKA_STORAGE_ERROR: what is left would not
+        tell which batches producers have sent.
         """
         if self._refusal:
             return self._refusal
         offset = self.high_watermark if new_log_start_offset == TO_HIGH_WATERMARK else new_log_start_offset
         if offset > self.high_watermark or offset < 0:
             return ErrorCode.OFFSET_OUT_OF_RANGE
-        return max(offset, self.log_start_offset)
+        start = max(offset, self.log_start_offset)
+        return start if self._keeps_producers(start) else ErrorCode.KAFKA_STORAGE_ERROR
 
     def retention_start(self, now_wall_ms: int) -> int:
         """The log start offset after retention by time and size, not yet in force. Rolls when nothing is to be kept."""
@@ -638,7 +641,20 @@ class PartitionLog:
             idle = self._position and self.high_watermark == self.log_end_offset
             if not idle or self._make_room(now_wall_ms):
                 expired -= 1
-        return max(self.log_start_offset, segments.base_of(expired)) if expired else self.log_start_offset
+        start = max(self.log_start_offset, segments.base_of(expired)) if expired else self.log_start_offset
+        return start if self._keeps_producers(start) else self.log_start_offset
+
+    def _keeps_producers(self, start: int) -> bool:
+        """Whether a start knows the producers although all segments below `start` are gone."""
+        going = self._segments.before(start)
+        if not going or not len(self.producers):
+            return True
+        try:
+            keep_producers(self._host.fs, self._folder, going, self._segments.base_of(len(going)))
+        except OSError as error:
+            logger.error("%s: producer snapshot not written, nothing is deleted: %s", self._folder, error)
+            return False
+        return True
 
     def replace_segments(
         self, old: Sequence[Segment], new: Segment, end_offset: int, aborted: Sequence[AbortedTransaction]

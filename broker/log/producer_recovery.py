@@ -11,14 +11,14 @@ from functools import partial
 
 from shareq.broker.environment import Fs
 from shareq.broker.log.damage import SoundWalk
-from shareq.broker.log.files import Segment, remove_quietly, snapshot_path
+from shareq.broker.log.files import Segment, list_offsets, remove_quietly, snapshot_path
 from shareq.broker.log.found_damage import HeaderWalk
 from shareq.broker.log.producer_state import ProducerStates
-from shareq.broker.log.segment import UNKNOWN
+from shareq.broker.log.segment import SNAPSHOT_SUFFIX, UNKNOWN
 from shareq.broker.log.transactions import AbortedTransactions
 from shareq.broker.log.txn_index import AbortedTransaction
 
-__all__ = ["ScannedProducers", "load_producers"]
+__all__ = ["ScannedProducers", "keep_producers", "load_producers"]
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +50,17 @@ def load_producers(
     return _Loading(fs, folder, segments, end, scanned).load(snapshots, txn_indexes)
 
 
+def keep_producers(fs: Fs, folder: str, going: Sequence[Segment], end: int) -> None:
+    """Have a snapshot that a start can use without the segments `going`, sealed and up to `end` (exclusive).
+
+    There is one already, unless it could not be written when a segment was sealed, or was lost. OSError as the files'.
+    """
+    snapshots = list_offsets(fs.list_dir(folder), SNAPSHOT_SUFFIX)
+    if not snapshots or snapshots[-1] < end:
+        producers = _Loading(fs, folder, going, end, ScannedProducers()).replayed(snapshots)
+        fs.write_atomic(snapshot_path(folder, end), producers.to_snapshot(), sync=True)
+
+
 class _Loading:
     def __init__(self, fs: Fs, folder: str, segments: Sequence[Segment], end: int, scanned: ScannedProducers) -> None:
         self._fs = fs
@@ -66,9 +77,7 @@ class _Loading:
         start = self._load_snapshot(snapshots, min((segment.base_offset for segment in missing), default=self._end))
         scanned_from = self._scanned.segments[0].base_offset if self._scanned.segments else self._end
         if start < self._end and (start < scanned_from or self._scanned.any):
-            for segment, end_offset in self._with_ends():
-                if end_offset > start:
-                    self._replay(segment, start)
+            self._replay_from(start)
         found, self._producers.aborted = self._producers.aborted, AbortedTransactions()
         for segment, end_offset in self._with_ends():
             entries = known[segment] if segment in known else found.ending_in(segment.base_offset, end_offset)
@@ -77,6 +86,16 @@ class _Loading:
             for entry in entries:
                 self._producers.aborted.add(entry)
         return self._producers
+
+    def replayed(self, snapshots: Sequence[int]) -> ProducerStates:
+        """The producers alone, by what stands in snapshots and, behind the newest, in batches."""
+        self._replay_from(self._load_snapshot(snapshots, self._end))
+        return self._producers
+
+    def _replay_from(self, start: int) -> None:
+        for segment, end_offset in self._with_ends():
+            if end_offset > start:
+                self._replay(segment, start)
 
     def _known_aborted(self, scanned: Set[Segment], txn_indexes: Set[int]) -> dict[Segment, list[AbortedTransaction]]:
         """The aborted transactions of every segment that has no marker, or a file that can be believed."""

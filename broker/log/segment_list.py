@@ -48,14 +48,18 @@ class SegmentList:
     def size_bytes(self) -> int:
         return sum(segment.size for segment in self._segments)
 
+    def before(self, offset: int) -> Sequence[Segment]:
+        """The segments that end at or before `offset`, never the last one."""
+        return self._segments[: max(bisect_right(self._bases, offset) - 1, 0)]
+
     def remove_before(self, offset: int) -> int:
         """Remove the segments, with their files, that end at or before `offset`; how many. The last one stays."""
-        removed = 0
-        while len(self._segments) > 1 and self._bases[1] <= offset:
+        going = self.before(offset)
+        for segment in going:
             self._bases.pop(0)
-            self._segments.pop(0).remove()
-            removed += 1
-        return removed
+            self._segments.pop(0)
+            segment.remove()
+        return len(going)
 
     def replace(self, old: Sequence[Segment], new: Segment) -> None:
         """Have one segment in the place of those that adjoin; their files are the caller's. ValueError if not here."""

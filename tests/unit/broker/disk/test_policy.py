@@ -119,6 +119,7 @@ def test_what_grows_is_refused_and_what_makes_room_is_not(change: MetaChange, re
         ("orders-1/00000000000000000000.log", Use.CLIENTS),
         ("orders-1/00000000000000000000.index", Use.CLIENTS),
         ("orders-1/00000000000000000000.txnindex", Use.MAKING_ROOM),
+        ("orders-1/00000000000000000007.snapshot", Use.MAKING_ROOM),
         ("orders-1/", Use.CLIENTS),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from random import Random
 
@@ -333,6 +334,41 @@ def test_a_producers_batch_across_the_log_start_is_remembered_without_a_snapshot
     world.start()
     again = world.append(batch_of(b"a", b"b", b"c", producer_id=3, producer_epoch=0, base_sequence=0))
     assert again == AppendInfo(0, 2, -1, 2, True)
+
+
+def without_a_snapshot(step: str, path: str) -> OSError | None:
+    return OSError(errno.EIO, "broken", path) if step == "write" and ".snapshot" in path else None
+
+
+def a_log_without_snapshots() -> LogWorld:
+    """Three batches of producer 4, then nine of producer 3; the first segments are sealed."""
+    world = LogWorld(LogSettings(segment_bytes=400))
+    world.fs.fail = without_a_snapshot
+    for producer_id, batches in ((4, 3), (3, 9)):
+        for sequence in range(batches):
+            world.append(batch_of(b"v", producer_id=producer_id, producer_epoch=0, base_sequence=sequence))
+            world.tick()
+    assert not any(path.endswith(".snapshot") for path in world.fs.paths())
+    return world
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_producers_are_remembered_although_segments_go_that_no_snapshot_covers(clean: bool) -> None:
+    world = a_log_without_snapshots()
+    world.fs.fail = None
+    assert world.log.truncate_prefix(world.log.high_watermark) is ErrorCode.NONE
+    world.logs.close(clean=clean)
+    world.start()
+    assert world.log.producers.producer_ids() == [3, 4]
+    again = world.append(batch_of(b"v", producer_id=4, producer_epoch=0, base_sequence=2))
+    assert again == AppendInfo(2, 2, -1, 12, True)
+
+
+def test_segments_stay_that_alone_tell_of_producers() -> None:
+    world = a_log_without_snapshots()
+    before = world.fs.paths()
+    assert world.log.truncate_prefix(world.log.high_watermark) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert (world.fs.paths(), world.log.log_start_offset) == (before, 0)
 
 
 def test_leftovers_of_a_crash_are_swept() -> None:
