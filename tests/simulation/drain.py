@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.disk.watch import INTERVAL_MS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from tests.simulation.calm import check_stable
@@ -26,6 +27,7 @@ def drain(world: World) -> None:
     world.note("drain")
     world.faults.clear()
     _begin(world)
+    _await_room(world)
     for producer in world.producers:
         producer.finish()
     world.settle()
@@ -60,6 +62,12 @@ def _begin(world: World) -> None:
     except SimulatedCrash:
         world.crash("before the drain")
     world.faults.clear()
+
+
+def _await_room(world: World) -> None:
+    """Until the broker has seen that the disk is not full any more."""
+    while world.broker.disk.refuses_clients():
+        world.advance(INTERVAL_MS)
 
 
 def _drain_group(world: World, group: Group) -> None:
