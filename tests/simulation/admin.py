@@ -56,6 +56,7 @@ class Administrator:
         self._world = world
         self._connection = world.connect()
         self._open: list[Operation] = []  # whose outcome is not known
+        self._left_over: list[tuple[Group, int]] = []  # slots with states that were to be deleted
         self._settled = False
 
     def act(self) -> None:
@@ -210,12 +211,25 @@ class Administrator:
         told before the next start.
         """
         sound = self._world.knows_what_is_durable()
+        if sound:
+            self._left_over = [each for each in self._left_over if not self._is_taken_over(*each)]
         for operation in list(self._open):
             if sound:
                 self._resolve(operation)
                 self._close(operation)
             else:
                 operation.before.clear()  # locks run out meanwhile
+
+    def _is_taken_over(self, group: Group, index: int) -> bool:
+        """Whether the group has begun with the slot again: anew, if nothing has happened in it yet."""
+        world, slot = self._world, self._world.topics.slots[index]
+        if not world.topics.is_live(index):
+            return True
+        if slot not in world.initialized(group):
+            return False
+        if world.state_told(group, slot) == (RESET, RESET, ()):
+            group.ledger.on_left_over_gone(index)
+        return True
 
     def _resolve(self, operation: Operation) -> None:
         world, group = self._world, operation.group
@@ -227,12 +241,15 @@ class Administrator:
                 continue
             group.ledger.on_lock_lost(index)
             slot = world.topics.slots[index]
-            if slot not in world.initialized(group) and not world.left_initializing(group, slot):
-                # Whoever joins next begins anew: it is deleted, or has never been there.
-                self._begun_anew(group, index, RESET)
-                group.assigned.discard(index)
-                continue
             state = world.state_told(group, slot)
+            if slot not in world.initialized(group) and not world.left_initializing(group, slot):
+                group.assigned.discard(index)
+                if state is None:  # it is deleted, or has never been there
+                    self._begun_anew(group, index, RESET)
+                else:
+                    group.ledger.on_left_over(index)
+                    self._left_over.append((group, index))
+                continue
             if state == (offset, RESET if offset == RESET else 0, ()):
                 self._begun_anew(group, index, offset)
             elif operation.before.get(index) is None:

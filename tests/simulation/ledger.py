@@ -142,6 +142,7 @@ class GroupLedger:
     holds: dict[Place, Hold] = field(default_factory=dict)
     finished: set[Place] = field(default_factory=set)  # an ACCEPT or REJECT was answered
     maybe_finished: Counter[Place] = field(default_factory=Counter)  # those sent of which the outcome is not known
+    perhaps_over: set[Place] = field(default_factory=set)  # finished in a state that may have been deleted
     at_limit: set[Place] = field(default_factory=set)  # delivered as often as it may be, so perhaps archived
     times: Counter[Place] = field(default_factory=Counter)  # how often each was delivered
     counts: dict[Place, int] = field(default_factory=dict)  # the last delivery count
@@ -213,6 +214,7 @@ class GroupLedger:
         self.counted_by[place] = leader
         if certain:
             self.maybe_finished.pop(place, None)  # whatever was sent before has had no effect
+            self.perhaps_over.discard(place)
         if count >= self.limit:
             self.at_limit.add(place)
         else:
@@ -305,8 +307,25 @@ class GroupLedger:
         if begin is not None:
             self.begins[slot] = begin
 
+    def on_left_over(self, slot: int) -> None:
+        """The slot's state was to be deleted, and is still there: who joins next begins anew, or goes on with it."""
+        places = {*self.finished, *self.maybe_finished, *self.at_limit, *self.perhaps_over}
+        over = {place for place in places if place[0] == slot and self._may_be_over(place)}
+        begin = self.begins.get(slot)
+        if begin is not None and begin.due is not None:
+            over.update((slot, offset) for offset in range(begin.due))
+        counts, over_limit = self.counts, self.over_limit
+        self.forget(slot)
+        self.perhaps_over |= over
+        self.counts, self.over_limit = counts, over_limit
+
+    def on_left_over_gone(self, slot: int) -> None:
+        """It did begin anew."""
+        self.perhaps_over = {place for place in self.perhaps_over if place[0] != slot}
+
     def forget(self, slot: int) -> None:
         """All that was known of the slot."""
+        self.on_left_over_gone(slot)
         self.generations[slot] += 1
         self.finished = {place for place in self.finished if place[0] != slot}
         self.at_limit = {place for place in self.at_limit if place[0] != slot}
@@ -344,7 +363,8 @@ class GroupLedger:
         ]
 
     def _may_be_over(self, place: Place) -> bool:
-        return place in self.finished or self.maybe_finished[place] > 0 or place in self.at_limit
+        known = place in self.finished or place in self.at_limit or place in self.perhaps_over
+        return known or self.maybe_finished[place] > 0
 
     def check_all_finished(self, log_starts: Mapping[int, int]) -> None:
         """After everything was drained: nothing that was due is missing, by slot."""
