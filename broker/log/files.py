@@ -248,8 +248,10 @@ class Segment:
             self.synced = self.size
 
     def sync_again(self) -> None:
-        """As `sync`, also what is thought to be there: a background sync may not have come to it."""
-        if self.size:
+        """As `sync`, also what is thought to be there: a background sync may not have come to it. Of an empty file
+        that it is empty: what was cut off could be back.
+        """
+        if self.exists:
             self.file().sync()
             self.synced = self.size
 

@@ -264,7 +264,7 @@ class LogManager:
         for segment in recovered.scanned:
             segment.synced = 0  # read back from the page cache, perhaps
             if self.syncs_every_flush(settings):
-                segment.sync()  # what readers see from now on must not be lost any more
+                segment.sync_again()  # what readers see from now on must not be lost any more, nor more be back
                 log.synced_to(segment, segment.end_offset or recovered.log_end_offset)
             if segment is not log.active_segment:
                 self._flusher.sync_sealed(log, segment)

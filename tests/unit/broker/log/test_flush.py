@@ -403,3 +403,17 @@ def test_nothing_is_promised_in_a_file_whose_name_is_not_synced() -> None:
         held.pop(0)()
         world.clock.run_tick()
     assert world.log.manifest_row().synced == 4
+
+
+def test_a_start_makes_it_durable_that_a_failed_sync_left_nothing() -> None:
+    """Or what was cut off, and is not read, is back when power is lost after it."""
+    world = LogWorld(LogSettings(flush_messages=1))
+    told: list[ErrorCode] = []
+    world.append(batch_of(b"refused"), told.append)
+    fail(world, "sync")
+    world.tick()
+    world.fs.fail = None
+    assert (told, len(world.fs.content(LOG_FILE))) == ([ErrorCode.KAFKA_STORAGE_ERROR], 0)
+    before = len(world.fs.history)
+    world.restart()
+    assert ("sync", LOG_FILE) in world.fs.history[before:]
