@@ -58,7 +58,7 @@ class Known:
     assigned: Partitions
     certain: bool = True
     leaving: bool = False  # it said so, and the outcome is not known
-    joining: bool = False  # the same; what it is assigned after that it has not been told
+    joining: bool = False  # the same, or an answer was lost; what it is assigned since it has not been told
 
 
 @dataclass
@@ -142,10 +142,11 @@ class MembershipLedger:
 
     def on_broker_start(self, now_ms: int, timeout_ms: int) -> None:
         """Every member has a whole session to be heard of; heartbeats under way have no answer."""
-        self._under_way.clear()
         for member_id, known in self.members.items():  # its session was over when the broker died
+            known.joining = known.joining or self._under_way.get(member_id, 0) > 0
             session = self.sessions.get(member_id)
             known.leaving = known.leaving or session is None or now_ms >= session.may_go_ms
+        self._under_way.clear()
         self.sessions = {
             member_id: Session(now_ms + timeout_ms, now_ms + timeout_ms)
             for member_id in self.sessions.keys() | self.members.keys()
