@@ -61,6 +61,8 @@ Examples:
       Besides, give up batches that cannot be read, so that consumers go on behind them.
   shareq verify shareq-data --repair --set-aside orders-3
       Besides, set aside a folder of a topic that metadata does not know; --adopt orders-3 makes it a topic again.
+  shareq verify shareq-data --repair --adopt all
+      When metadata is lost: make topics of all folders again, with the ids in them.
 
 \b
 The broker must not be running. What a repair changes is first copied into DATA/repair-<time>.
@@ -188,7 +190,7 @@ def check(address: str, timeout_s: float) -> None:
 @click.option("--repair", is_flag=True, help="Repair what is certain, and what the options below allow.")
 @click.option("--skip-damage", is_flag=True, help="Give up what cannot be read inside of logs.")
 @click.option("--cut-tails", is_flag=True, help="Give up what cannot be read at the end of logs.")
-@click.option("--adopt", metavar="FOLDER", multiple=True, help="Make a folder's topic known again. Repeatable.")
+@click.option("--adopt", metavar="FOLDER", multiple=True, help="Make a folder's topic known again; or all. Repeatable.")
 @click.option("--set-aside", metavar="FOLDER", multiple=True, help="Rename a folder out of the way. Repeatable.")
 @click.option("--trust", type=click.Choice(["meta.db", "metadata.journal"]), help="Which metadata to believe.")
 @click.option("--records", is_flag=True, help="Decode the records of every topic, too; takes longer.")

@@ -14,8 +14,17 @@ from shareq.broker.data_folder.comparison import CLUSTER_ID, DIGEST, NUMBER, Fou
 from shareq.broker.data_folder.digest import apply_and_digest, digest_of
 from shareq.broker.data_folder.journal import JournalFile
 from shareq.broker.meta_db import MetaChange, MetaDb, MetaState, PutMeta
+from shareq.broker.repair_command import ADOPT_ALL
 
-__all__ = ["DamagedMetadataError", "FirstRecord", "Records", "TwiceKeptMetaDb", "look_at_records", "open_records"]
+__all__ = [
+    "DamagedMetadataError",
+    "FirstRecord",
+    "Records",
+    "TwiceKeptMetaDb",
+    "look_at_records",
+    "open_records",
+    "options_to_repair",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +100,22 @@ def open_records(database: FirstRecord, journal: JournalFile, records: Records) 
         _tell_of_the_journal(journal, records)
         metadata.write_journal()
     return metadata
+
+
+def options_to_repair(records: Records, cluster_id: str) -> str:
+    """What `shareq verify --repair` needs besides for records that a start refuses; `cluster_id`: the marker's, or "".
+
+    The record that is to be trusted, if there is one with a cluster: of the marker's cluster rather than of another,
+    sound rather than damaged, with later commits rather than earlier ones.
+    """
+    named = {"meta.db": records.database, "metadata.journal": records.journal}
+    usable = {name: found for name, found in named.items() if found.cluster_id}
+    if not usable:
+        return ADOPT_ALL
+    best = max(
+        usable, key=lambda name: (usable[name].cluster_id == cluster_id, usable[name].sound, usable[name].number)
+    )
+    return f"--trust {best} {ADOPT_ALL}"
 
 
 def _problems(database: str, journal: str, records: Records) -> str:

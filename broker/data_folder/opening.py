@@ -20,11 +20,13 @@ from shareq.broker.data_folder.kept_twice import (
     TwiceKeptMetaDb,
     look_at_records,
     open_records,
+    options_to_repair,
 )
 from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker
 from shareq.broker.data_folder.ownership import DataFolderError, Occupant, look_at_folder, repair_hint
 from shareq.broker.environment import Fs
 from shareq.broker.log.manager import lock_data_folder
+from shareq.broker.repair_command import ADOPT_ALL
 
 __all__ = ["DataFolder", "DataFolderError", "open_data_folder"]
 
@@ -71,7 +73,8 @@ def open_data_folder(
         try:
             meta_db = open_records(database, journal, records)
         except DamagedMetadataError as error:
-            raise DataFolderError(f"data folder {data_dir}: {error}. Not starting. {repair_hint(data_dir)}") from error
+            hint = repair_hint(data_dir, options_to_repair(records, "" if marker is None else marker.cluster_id))
+            raise DataFolderError(f"data folder {data_dir}: {error}. Not starting. {hint}", has_repair=True) from error
         undo.callback(meta_db.close)
         marker = _settled_marker(fs, data_dir, occupant, marker, records, meta_db)
         undo.pop_all()
@@ -91,11 +94,13 @@ def _check(data_dir: str, occupant: Occupant, marker: Marker | None, records: Re
         said[MARKER_FILE] = marker.cluster_id
     if len(set(said.values())) > 1:
         files = ", ".join(f"{name} is of cluster {cluster_id}" for name, cluster_id in sorted(said.items()))
-        raise DataFolderError(f"data folder {data_dir}: {files}. Not starting. {repair_hint(data_dir)}")
+        hint = repair_hint(data_dir, options_to_repair(records, "" if marker is None else marker.cluster_id))
+        raise DataFolderError(f"data folder {data_dir}: {files}. Not starting. {hint}", has_repair=True)
     if records.verdict is Verdict.NOTHING_THERE and (marker is None or marker.used):
         raise DataFolderError(
             f"data folder {data_dir}: meta.db and metadata.journal are missing or empty, but there was a cluster. "
-            f"Not starting, because that would be an empty one. {repair_hint(data_dir)}"
+            f"Not starting, because that would be an empty one. {repair_hint(data_dir, ADOPT_ALL)}",
+            has_repair=True,
         )
 
 

@@ -13,6 +13,7 @@ from shareq.broker.data_folder.journal_format import JOURNAL_FILE, parse_journal
 from shareq.broker.data_folder.marker import FORMAT_VERSION, MARKER_FILE, Marker, parse_marker
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
 from shareq.broker.environment import Fs
+from shareq.broker.repair_command import ADOPT_ALL, repair_command
 
 __all__ = ["DataFolderError", "Occupant", "look_at_folder", "repair_hint"]
 
@@ -25,7 +26,14 @@ _NAMED: Final = 3
 
 
 class DataFolderError(Exception):
-    """The folder cannot be used. One sentence that names the files; nothing in it was changed."""
+    """The folder cannot be used. One sentence that names the files; nothing in it was changed.
+
+    `has_repair`: a repair makes it one that can be used, and the sentence names the command.
+    """
+
+    def __init__(self, message: str, *, has_repair: bool = False) -> None:
+        super().__init__(message)
+        self.has_repair = has_repair
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +48,10 @@ class Occupant:
     damage: str = ""
 
 
-def repair_hint(data_dir: str) -> str:
-    """The end of a refusal that a repair can help with."""
-    return f"`shareq verify {data_dir} --repair` repairs what can be repaired, and keeps a copy of what it changes"
+def repair_hint(data_dir: str, options: str) -> str:
+    """The end of a refusal: the command that makes a start possible again, and what it does of its own accord."""
+    what = ", makes topics of the folders that are there, with the ids in them" if ADOPT_ALL in options else ""
+    return f"{repair_command(data_dir, options)} repairs it{what}, and keeps a copy of what it changes"
 
 
 def look_at_folder(fs: Fs, data_dir: str) -> Occupant:
@@ -62,7 +71,7 @@ def look_at_folder(fs: Fs, data_dir: str) -> Occupant:
         return Occupant(None, fresh=True)
     if _has_our_metadata(fs, data_dir, names):
         return Occupant(None, damage=damage)
-    raise DataFolderError(_refusal(fs, data_dir, names, damage))
+    raise _refusal(fs, data_dir, names, damage)
 
 
 def _marker_in(fs: Fs, data_dir: str) -> tuple[Marker | None, str]:
@@ -108,18 +117,19 @@ def _is_our_database(fs: Fs, data_dir: str, names: list[str]) -> bool:
     )
 
 
-def _refusal(fs: Fs, data_dir: str, names: list[str], damage: str) -> str:
+def _refusal(fs: Fs, data_dir: str, names: list[str], damage: str) -> DataFolderError:
     logs = [name for name in names if fs.is_folder(f"{data_dir}/{name}") and _is_a_log(fs, f"{data_dir}/{name}")]
     metadata = [
         f"{name} is {'damaged' if name in names else 'missing'}" for name in (MARKER_FILE, META_DB_FILE, JOURNAL_FILE)
     ]
     if logs or damage or not {MARKER_FILE, META_DB_FILE, JOURNAL_FILE}.isdisjoint(names):
         found = f" but there are logs in it, like {_listed(logs)}," if logs else ""
-        return (
+        return DataFolderError(
             f"data folder {data_dir}: {', '.join(metadata)},{found} and nothing says any more what it holds. "
-            f"Not starting, because that would be an empty cluster. {repair_hint(data_dir)}"
+            f"Not starting, because that would be an empty cluster. {repair_hint(data_dir, ADOPT_ALL)}",
+            has_repair=True,
         )
-    return (
+    return DataFolderError(
         f"data folder {data_dir} is not one of shareq's, and not empty: it has {_listed(names)}. "
         "Nothing in it was changed. Choose an empty folder, or one that does not exist yet"
     )

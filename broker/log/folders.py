@@ -20,6 +20,7 @@ from typing import Final, NamedTuple, Protocol
 from shareq.broker.environment import Environment, Fs
 from shareq.broker.log.checkpoints import format_partition_metadata, parse_epochs, parse_partition_metadata
 from shareq.broker.log.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
+from shareq.broker.repair_command import ADOPT_ALL, SET_ASIDE_ALL, repair_command
 from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.protocol.primitives import uuid_to_text
 
@@ -72,13 +73,17 @@ class Claim(Enum):
 
 
 class FolderClaim(NamedTuple):
-    """Whose a folder is: `topic` for LIVE, UNNAMED and DELETED; `problem` is why it is UNKNOWN or UNNAMED."""
+    """Whose a folder is: `topic` for LIVE, UNNAMED and DELETED; `problem` is why it is UNKNOWN or UNNAMED.
+
+    `adoptable`: an UNKNOWN one can be a partition of the topic of its name.
+    """
 
     name: str
     partition: TopicPartition
     claim: Claim
     topic: TopicImage | None = None
     problem: str = ""
+    adoptable: bool = True
 
 
 def is_our_file(name: str) -> bool:
@@ -97,7 +102,8 @@ def claim_of(fs: Fs, data_dir: str, name: str, metadata: KnownTopics) -> FolderC
     if not fs.is_folder(path):
         if image is None or fs.is_file(path):
             return FolderClaim(name, partition, Claim.FOREIGN)
-        return FolderClaim(name, partition, Claim.UNKNOWN, problem="it is a symbolic link, and these are not followed")
+        problem = "it is a symbolic link, and these are not followed"
+        return FolderClaim(name, partition, Claim.UNKNOWN, problem=problem, adoptable=False)
     content = _id_file(fs, path)
     if image is not None and content == format_partition_metadata(image.topic_id):
         return FolderClaim(name, partition, Claim.LIVE, image)
@@ -135,13 +141,16 @@ def _claim_by_id(
     nearly = [topic for topic in candidates if _differ_little(content, format_partition_metadata(topic.topic_id))]
     if topic_id is not None and not nearly:
         known = {topic.topic_id for topic in metadata.deleted_topics()}
+        adoptable = False
         if topic_id in known:  # of that id under another name: nobody but a broker renames to <name>-<number>
             problem = "its topic had another name, or fewer partitions"
-        elif metadata.topic_by_id(topic_id) is not None:
+        elif (owner := metadata.topic_by_id(topic_id)) is not None:
             problem = "its topic has another name, or fewer partitions"
+            adoptable = owner.name == partition[0]
         else:
             problem = f"no topic is known that has the id in its {PARTITION_METADATA_FILE}, {uuid_to_text(topic_id)}"
-        return FolderClaim(name, partition, Claim.UNKNOWN, problem=problem)
+            adoptable = metadata.topic(partition[0]) is None
+        return FolderClaim(name, partition, Claim.UNKNOWN, problem=problem, adoptable=adoptable)
     if not any(map(is_our_file, fs.list_dir(path))):
         return FolderClaim(name, partition, Claim.FOREIGN)
     candidates = nearly or candidates
@@ -207,9 +216,13 @@ class PartitionFolders:
             return
         first = "; ".join(f"{self.path(claim.name)}: {claim.problem}" for claim in claims[:_NAMED])
         more = f"; and {len(claims) - _NAMED} more folders" if len(claims) > _NAMED else ""
+        adopt = any(claim.adoptable for claim in claims)
+        aside = not all(claim.adoptable for claim in claims)
+        options = [ADOPT_ALL] * adopt + [SET_ASIDE_ALL] * aside
+        deeds = ["makes topics of them again"] * adopt + ["renames what cannot be one out of the way"] * aside
         raise DamagedFolderError(
             f"{first}{more}. Not starting, because the records in there may belong to a topic that exists. "
-            f"`shareq verify {self._data_dir} --repair` repairs what can be repaired"
+            f"{repair_command(self._data_dir, *options)} {', and '.join(deeds)}"
         )
 
     def _settle(self, claim: FolderClaim) -> None:

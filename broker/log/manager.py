@@ -37,6 +37,7 @@ from shareq.broker.log.progress import Progress
 from shareq.broker.log.promise import Promise
 from shareq.broker.log.recovery import open_as_stopped, recover_log, without_folder
 from shareq.broker.log.settings import LogSettings
+from shareq.broker.repair_command import repair_command
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 
@@ -160,6 +161,8 @@ class LogManager:
         self._recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
         self._clean_until = self._read_offsets(CLEANER_FILE)
         claims = list(self._folders.claim(metadata))
+        if claims:
+            self._tell_of_lost_starts(found)
         progress = Progress("recovering logs", len(claims), self._env.clock.now_ns)
         for claim in claims:
             if claim.topic is not None:
@@ -574,13 +577,21 @@ class LogManager:
             if found is None or not found.is_whole:
                 raise DamagedFolderError(
                     f"{path}: {error}; and {self._path(MANIFEST_FILE)} does not tell where all logs begin. Not "
-                    f"starting, because deleted records would be back. `shareq verify {self._data_dir} --repair` has "
-                    "every log begin with its first segment."
+                    f"starting, because deleted records would be back. {repair_command(self._data_dir)} has every log "
+                    "begin with its first segment"
                 ) from error
             logger.error("%s: %s; taken from %s", path, error, self._path(MANIFEST_FILE))
             self.write_offsets(LOG_START_FILE, starts)
             return starts
         return {key: max(written.get(key, 0), starts.get(key, 0)) for key in {**written, **starts}}
+
+    def _tell_of_lost_starts(self, found: Manifest | None) -> None:
+        """Where logs begin may never have been written down by itself: the manifest says it, unless it is lost."""
+        if (found is None or not found.is_whole) and not self._from_format_1:
+            path = self._path(LOG_START_FILE)
+            if not self.fs.exists(path):
+                told = "%s is missing, and %s does not tell where all logs begin: deleted records may be back"
+                logger.error(told, path, self._path(MANIFEST_FILE))
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
         try:

@@ -7,7 +7,7 @@ everything else determines, metadata of which one record can be trusted. What gi
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,8 +15,8 @@ from shareq.broker.data_folder.comparison import CLUSTER_ID, Verdict
 from shareq.broker.data_folder.digest import digest_of
 from shareq.broker.data_folder.journal import JournalFile
 from shareq.broker.data_folder.journal_format import JOURNAL_FILE
-from shareq.broker.data_folder.kept_twice import FirstRecord, look_at_records, open_records
-from shareq.broker.data_folder.marker import MARKER_FILE, parse_marker
+from shareq.broker.data_folder.kept_twice import FirstRecord, Records, look_at_records, open_records
+from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker, parse_marker
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
 from shareq.broker.environment import Fs
 from shareq.broker.log.checkpoints import format_partition_metadata
@@ -25,6 +25,7 @@ from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX
 from shareq.broker.log.manifest import snapshot
 from shareq.broker.log.manifest_file import MANIFEST_FILE
 from shareq.broker.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_name
+from shareq.broker.maintenance.repair.coordinator_topics import coordinator_topic
 from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.repair.segments import Change, rewrite_segment, write_new
 from shareq.broker.maintenance.verify.findings import (
@@ -43,12 +44,18 @@ from shareq.broker.maintenance.verify.findings import (
     RewriteFile,
 )
 from shareq.broker.maintenance.verify.logs import CUT_TAILS, SKIP_DAMAGE
+from shareq.broker.maintenance.verify.promises import LOG_START_FILE
 from shareq.broker.maintenance.verify.segments import empty_batches
-from shareq.broker.meta_db import MetaChange, MetaDb, PutMeta, PutTopic, TopicRow
+from shareq.broker.meta_db import MetaChange, MetaDb, PutConfig, PutMeta, PutTopic, ResourceName, TopicRow
 from shareq.broker.topic_names import INTERNAL_TOPICS
 from shareq.protocol.primitives import uuid_to_text
 
-__all__ = ["Choices", "Repair"]
+__all__ = ["ALL", "Choices", "Repair"]
+
+ALL: Final = "all"  # no folder of a partition has that name
+TRUST: Final = "--trust"
+DELETIONS: Final = "where deleted records ended, so that some may be back"
+KEEP_EVERYTHING: Final[Mapping[str, str]] = {"retention.ms": "-1", "retention.bytes": "-1"}
 
 CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
 NEXT_PRODUCER_ID: Final = "producer.id.next"
@@ -57,7 +64,10 @@ _PRIVATE: Final = {META_DB_FILE, f"{META_DB_FILE}-wal", f"{META_DB_FILE}-shm", J
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the operator has decided. `trust`: the record of metadata to believe, "" when none was named."""
+    """What the operator has decided. `trust`: the record of metadata to believe, "" when none was named.
+
+    `ALL` in `adopt` are the folders that can be partitions of the topics of their names, in `set_aside` all others.
+    """
 
     skip_damage: bool = False
     cut_tails: bool = False
@@ -70,11 +80,21 @@ class Choices:
         match finding.remedy:
             case None:
                 return False
-            case NeedsDecision(name=name):
-                return name in self.adopt or name in self.set_aside
+            case NeedsDecision() as decision:
+                return self.adopts(decision) or self.sets_aside(decision)
             case RepairMetadata():
-                return not finding.option or bool(self.trust)
+                return not finding.option or bool(self.trust if TRUST in finding.option else self.adopt)
         return {SKIP_DAMAGE: self.skip_damage, CUT_TAILS: self.cut_tails}.get(finding.option, True)
+
+    def adopts(self, decision: NeedsDecision) -> bool:
+        """Whether the folder is to be a partition of a topic."""
+        return decision.name in self.adopt or (
+            ALL in self.adopt and decision.adoptable and not self.sets_aside(decision)
+        )
+
+    def sets_aside(self, decision: NeedsDecision) -> bool:
+        """Whether the folder is to be renamed out of the way."""
+        return decision.name in self.set_aside or (ALL in self.set_aside and not decision.adoptable)
 
 
 class Repair:
@@ -104,9 +124,9 @@ class Repair:
         self._change_files(allowed)
         remedies = [finding.remedy for finding in allowed]
         if any(isinstance(remedy, RepairMetadata) for remedy in remedies):
-            self._repair_metadata()
-        decisions = [remedy for remedy in remedies if isinstance(remedy, NeedsDecision)]
-        self._decide(decisions, report.highest_producer_id + 1)
+            self._repair_metadata(report.highest_producer_id + 1)
+        else:  # which topics are not known is seen when metadata is as it will be
+            self._decide([remedy for remedy in remedies if isinstance(remedy, NeedsDecision)])
         manifests = [remedy for remedy in remedies if isinstance(remedy, NewManifest)]
         if len(manifests) == len(remedies):  # else logs may have changed, and are read again before it is written
             for manifest in manifests:
@@ -195,83 +215,120 @@ class Repair:
 
     # -- metadata
 
-    def _repair_metadata(self) -> None:
+    def _repair_metadata(self, unused_producer_id: int) -> None:
         for name in sorted(_PRIVATE):
             self._copies.keep(name, private=True)
         database, journal = self._open_database(), JournalFile(self._fs, self._data_dir)
         try:
             records = look_at_records(database, journal)
-            if records.verdict is not Verdict.REFUSE:
+            ids = {*records.cluster_ids().values(), *self._marker_id()}
+            if not records.database.cluster_id and not records.journal.cluster_id:
+                self._make_metadata(database, journal, unused_producer_id)
+            elif records.verdict is Verdict.REFUSE or len(ids) > 1:
+                self._trust(database, journal, records)
+            else:
                 open_records(database, journal, records).close()
                 self.done.append("metadata: both records are equal again")
-                return
-            found = records.database if self._choices.trust == META_DB_FILE else records.journal
-            if found.state is None or not found.cluster_id:
-                self.done.append(f"metadata: {self._choices.trust} has no state that can be read; nothing was changed")
-                return
-            number = max(records.database.number, records.journal.number) + 1
-            database.set_aside()
-            journal.rewrite(found.cluster_id, found.state, number, digest_of(found.state))
-            open_records(database, journal, look_at_records(database, journal)).close()
         finally:
             database.close()
-        self.done.append(f"metadata: taken from {self._choices.trust}, {len(found.state.topics)} topics")
+
+    def _make_metadata(self, database: FirstRecord, journal: JournalFile, unused_producer_id: int) -> None:
+        """All of it is lost: a cluster without topics, of the id in the marker, with producer ids that no log has."""
+        cluster_id = next(iter(self._marker_id()), "") or uuid_to_text(self._new_id())
+        database.set_aside()
+        self._remove(JOURNAL_FILE)
+        metadata = open_records(database, journal, look_at_records(database, journal))
+        metadata.commit([PutMeta(CLUSTER_ID, cluster_id), PutMeta(NEXT_PRODUCER_ID, str(unused_producer_id))])
+        metadata.close()
+        self.done.append("metadata: made anew, because both records are lost; lost: all properties, ACLs and users")
+
+    def _trust(self, database: FirstRecord, journal: JournalFile, records: Records) -> None:
+        """Have everything say what the named record says."""
+        trusted = self._choices.trust
+        found = records.database if trusted == META_DB_FILE else records.journal
+        if found.state is None or not found.cluster_id:
+            self.done.append(f"metadata: {trusted} has no state that can be read; nothing was changed")
+            return
+        number = max(records.database.number, records.journal.number) + 1
+        database.set_aside()
+        journal.rewrite(found.cluster_id, found.state, number, digest_of(found.state))
+        open_records(database, journal, look_at_records(database, journal)).close()
+        if self._marker_id() != {found.cluster_id}:
+            self._copies.keep(MARKER_FILE)
+            marker = format_marker(Marker(found.cluster_id, used=True))
+            self._fs.write_atomic(self._path(MARKER_FILE), marker, sync=True)
+        lost = f"; lost: what it does not have, it is damaged: {found.problem}" if found.problem else ""
+        self.done.append(f"metadata: taken from {trusted}, {len(found.state.topics)} topics{lost}")
+
+    def _marker_id(self) -> set[str]:
+        """The cluster id in the marker; none when that cannot be read."""
+        try:
+            return {parse_marker(self._fs.read_bytes(self._path(MARKER_FILE))).cluster_id}
+        except (OSError, ValueError):
+            return set()
 
     # -- folders of unknown topics
 
-    def _decide(self, decisions: Sequence[NeedsDecision], unused_producer_id: int) -> None:
+    def _decide(self, decisions: Sequence[NeedsDecision]) -> None:
         for decision in decisions:
-            if decision.name in self._choices.set_aside:
+            if self._choices.sets_aside(decision):
                 aside = f"{decision.name[:200]}.{self._new_id().hex()}-stray"
                 self._fs.rename(self._path(decision.name), self._path(aside))
                 self._fs.sync_dir(self._data_dir)
                 self.done.append(f"{decision.name}: set aside as {aside}; its records are in no topic any more")
-        adopted = [decision for decision in decisions if decision.name not in self._choices.set_aside]
+        adopted = [decision for decision in decisions if not self._choices.sets_aside(decision)]
         if adopted:
-            self._adopt(adopted, unused_producer_id)
+            self._adopt(
+                sorted(adopted, key=lambda decision: not decision.topic_id)
+            )  # who knows its id tells the others
 
-    def _adopt(self, decisions: Sequence[NeedsDecision], unused_producer_id: int) -> None:
+    def _adopt(self, decisions: Sequence[NeedsDecision]) -> None:
         for name in sorted(_PRIVATE):
             self._copies.keep(name, private=True)
         database, journal = self._open_database(), JournalFile(self._fs, self._data_dir)
         try:
-            metadata = open_records(database, journal, look_at_records(database, journal))
+            records = look_at_records(database, journal)
+            if records.verdict in (Verdict.REFUSE, Verdict.NOTHING_THERE):
+                self.done.append("metadata: cannot be trusted; no folder was adopted")
+                return
+            metadata = open_records(database, journal, records)
             try:
-                if CLUSTER_ID not in metadata.load().meta:
-                    metadata.commit(self._new_cluster(unused_producer_id))
                 for decision in decisions:
-                    self._adopt_into(metadata, decision)
+                    self._adopt_into(metadata, decision, decisions)
             finally:
                 metadata.close()
         finally:
             database.close()
 
-    def _new_cluster(self, unused_producer_id: int) -> list[MetaChange]:
-        """What metadata begins with where all of it is lost: the id in the marker, producer ids that no log has."""
-        try:
-            cluster_id = parse_marker(self._fs.read_bytes(self._path(MARKER_FILE))).cluster_id
-        except (OSError, ValueError):
-            cluster_id = uuid_to_text(self._new_id())
-        self.done.append("metadata: made anew; configs, ACLs and users are lost")
-        return [PutMeta(CLUSTER_ID, cluster_id), PutMeta(NEXT_PRODUCER_ID, str(unused_producer_id))]
-
-    def _adopt_into(self, metadata: MetaDb, decision: NeedsDecision) -> None:
+    def _adopt_into(self, metadata: MetaDb, decision: NeedsDecision, decisions: Sequence[NeedsDecision]) -> None:
         """Have the topic in metadata, with partitions up to this one; its folder names the topic's id."""
         state = metadata.load()
-        row = state.topics.get(decision.topic)
-        if row is not None and decision.topic_id not in (b"", row.topic_id):
-            self.done.append(
-                f"{decision.name}: not adopted, because another topic has its name; delete that one, or set this aside"
+        topic, row = decision.topic, state.topics.get(decision.topic)
+        if not decision.adoptable or (row is not None and decision.topic_id not in (b"", row.topic_id)):
+            why = (
+                "another topic has its name"
+                if row is not None and decision.topic_id
+                else "it is no folder of that topic"
             )
+            self.done.append(f"{decision.name}: not adopted, because {why}; --set-aside {decision.name}")
             return
-        topic_id = decision.topic_id or (row.topic_id if row is not None else self._new_id())
-        partitions = max(decision.partition + 1, row.partitions if row is not None else 0)
-        internal = decision.topic in INTERNAL_TOPICS
-        metadata.commit([PutTopic(TopicRow(decision.topic, topic_id, partitions, internal))])
+        changes: list[MetaChange] = []
+        if row is None:
+            partitions = [each.partition for each in decisions if each.topic == topic and each.adoptable]
+            row = TopicRow(topic, decision.topic_id or self._new_id(), max(partitions) + 1, topic in INTERNAL_TOPICS)
+            configs: Mapping[str, str] = KEEP_EVERYTHING
+            if row.internal:
+                new = coordinator_topic(self._fs, self._data_dir, topic, partitions)
+                row, configs = row._replace(partitions=new.partitions), new.configs
+            changes += [PutConfig(ResourceName("topic", topic), key, value) for key, value in configs.items()]
+        row = row._replace(partitions=max(decision.partition + 1, row.partitions))
+        metadata.commit([PutTopic(row), *changes])
         path = f"{decision.name}/{PARTITION_METADATA_FILE}"
         self._copies.keep(path)
-        self._fs.write_atomic(self._path(path), format_partition_metadata(topic_id), sync=True)
-        self.done.append(f"{decision.name}: adopted as partition {decision.partition} of topic {decision.topic}")
+        self._fs.write_atomic(self._path(path), format_partition_metadata(row.topic_id), sync=True)
+        self.done.append(
+            f"{decision.name}: adopted as partition {decision.partition} of topic {topic}{_new_topic(row, changes)}"
+        )
 
     # -- saying it
 
@@ -282,6 +339,15 @@ class Repair:
 
     def _path(self, path: str) -> str:
         return f"{self._data_dir}/{path}"
+
+
+def _new_topic(row: TopicRow, changes: Sequence[MetaChange]) -> str:
+    """What is new about a topic that was not known."""
+    if not changes:
+        return ""
+    if row.internal:
+        return f", made anew with {row.partitions} partitions"
+    return "; lost: its properties, so it keeps everything until retention.ms and cleanup.policy are set again"
 
 
 def _loss(finding: Finding) -> str:
@@ -310,5 +376,7 @@ def _deed(finding: Finding) -> str:
             return "made anew, with an empty segment"
         case RewriteFile():
             return "written anew"
+        case RemoveFile(path) if path == LOG_START_FILE:
+            return f"removed; every log begins with its first segment; lost: {DELETIONS}"
         case _:
             return "removed; a start makes it again"

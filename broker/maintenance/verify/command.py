@@ -6,13 +6,12 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Final
 
 from shareq.broker.data_folder.ownership import DataFolderError, look_at_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
-from shareq.broker.log.files import PARTITION_METADATA_FILE
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.os_files import ReadOnlyFs, copied_database, lock_for_maintenance
 from shareq.broker.maintenance.progress import Progress, bytes_text
@@ -21,10 +20,11 @@ from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.verify.findings import Finding, Report
 from shareq.broker.maintenance.verify.folder import verify_folder
 from shareq.broker.os_fs import OsFs
+from shareq.broker.repair_command import ADOPT_ALL, SET_ASIDE_ALL, repair_command
 
 __all__ = ["verify"]
 
-_ROUNDS: Final = 4  # what one repair uncovers, the next one repairs
+_ROUNDS: Final = 6  # what one repair uncovers, the next one repairs
 
 Write = Callable[[str], None]
 
@@ -60,10 +60,7 @@ def _check_usable(fs: ReadOnlyFs, data_dir: str, *, repairs: bool) -> None:
     try:
         occupant = look_at_folder(fs, data_dir)
     except DataFolderError as error:
-        names = [
-            name for name in os.listdir(data_dir) if os.path.isfile(f"{data_dir}/{name}/{PARTITION_METADATA_FILE}")
-        ]
-        if not names or "this release knows" in str(error):
+        if not error.has_repair:
             raise MaintenanceError(str(error), usage=True) from error
         return
     if occupant.fresh:
@@ -116,10 +113,21 @@ def _print(data_dir: str, before: Report, after: Report, done: list[str], out: W
         for finding in after.damage:
             out(f"left: {finding.text()}")
     out(_summary(data_dir, after))
+    command = repair_command(data_dir).strip("`")
     if not repaired and any(finding.remedy and not finding.option for finding in after.damage):
-        out(f"next: shareq verify {data_dir} --repair  (keeps a copy of what it changes)")
-    for option in sorted({finding.option for finding in after.damage if finding.option}):
-        out(f"next: shareq verify {data_dir} --repair {option}")
+        out(f"next: {command}  (keeps a copy of what it changes)")
+    for option in _options(after.damage):
+        out(f"next: {command} {option}")
+
+
+def _options(findings: Iterable[Finding]) -> list[str]:
+    """What `--repair` needs besides, each for a command of its own; several folders in one word."""
+    options = sorted({finding.option for finding in findings if finding.option})
+    for word, together in (("--adopt ", ADOPT_ALL), ("--set-aside ", SET_ASIDE_ALL)):
+        named = [option for option in options if option.startswith(word)]
+        if len(named) > 1:
+            options = [option for option in options if option not in named] + [together]
+    return options
 
 
 def _summary(data_dir: str, report: Report) -> str:

@@ -104,12 +104,16 @@ class RepairMetadata(NamedTuple):
 
 
 class NeedsDecision(NamedTuple):
-    """A folder of a topic that is not known: `--adopt NAME` or `--set-aside NAME`. `topic_id` is empty if unknown."""
+    """A folder of a topic that is not known: `--adopt NAME` or `--set-aside NAME`. `topic_id` is empty if unknown.
+
+    `adoptable`: it can be a partition of the topic of its name.
+    """
 
     name: str
     topic: str
     partition: int
     topic_id: bytes
+    adoptable: bool = True
 
 
 Remedy = (

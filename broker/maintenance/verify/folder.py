@@ -102,9 +102,11 @@ def _check_claim(fs: Fs, data_dir: str, claim: FolderClaim, report: Report) -> N
             report.add(Finding(path, claim.problem, consequence, remedy=RewriteFile(path, content)))
         case Claim.UNKNOWN:
             topic, partition = claim.partition
-            decision = NeedsDecision(claim.name, topic, partition, _topic_id(fs, f"{data_dir}/{path}"))
-            option = f"--adopt {claim.name} or --set-aside {claim.name}"
-            consequence = "a start refuses: its records may belong to a topic that was lost"
+            topic_id = _topic_id(fs, f"{data_dir}/{path}") if fs.is_folder(f"{data_dir}/{claim.name}") else b""
+            decision = NeedsDecision(claim.name, topic, partition, topic_id, claim.adoptable)
+            option = f"--adopt {claim.name}" if claim.adoptable else f"--set-aside {claim.name}"
+            instead = f"; --set-aside {claim.name} leaves them in no topic" if claim.adoptable else ""
+            consequence = f"a start refuses: its records may belong to a topic that was lost{instead}"
             report.add(Finding(claim.name, claim.problem, consequence, remedy=decision, option=option))
         case Claim.DELETED:
             report.add(Finding(claim.name, "of a deleted topic", "a start removes it", level=Level.NOTE))

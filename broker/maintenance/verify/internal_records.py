@@ -7,7 +7,7 @@ from typing import Final
 
 from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.coordinator.group.serde import GROUP_SERDE
-from shareq.coordinator.shard import RecordSerde
+from shareq.coordinator.shard import InconsistentRecords, RecordSerde
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.transaction.records import TRANSACTION_SERDE
 from shareq.protocol.errors import MalformedMessage
@@ -44,5 +44,5 @@ def _reason(serde: RecordSerde | None, key: bytes | None, value: bytes | None) -
         return "it has no key"
     try:
         return "its type is unknown" if serde.decode(key, value) is None else ""
-    except MalformedMessage as error:
+    except (MalformedMessage, InconsistentRecords) as error:
         return str(error)

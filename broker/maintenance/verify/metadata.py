@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shareq.broker.data_folder.comparison import Found, Verdict
 from shareq.broker.data_folder.journal import JournalFile
 from shareq.broker.data_folder.journal_format import JOURNAL_FILE
-from shareq.broker.data_folder.kept_twice import FirstRecord, Records, look_at_records
+from shareq.broker.data_folder.kept_twice import FirstRecord, Records, look_at_records, options_to_repair
 from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker, parse_marker
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
 from shareq.broker.environment import Fs
@@ -18,7 +18,6 @@ from shareq.coordinator.ports import TopicImage
 
 __all__ = ["CheckedMetadata", "Topics", "check_metadata"]
 
-TRUST = "--trust meta.db or --trust metadata.journal"
 _POLICY = "cleanup.policy"
 
 
@@ -74,8 +73,14 @@ def check_metadata(fs: Fs, data_dir: str, database: FirstRecord, report: Report)
         best = records.journal
     said = {name: each for name, each in records.cluster_ids().items() if each}
     cluster_id = marker.cluster_id if marker is not None else next(iter(said.values()), "")
-    _check_marker(report, marker, marker_problem, said, used=records.verdict is not Verdict.NOTHING_THERE)
-    _check_records(report, records, has_marker=marker is not None)
+    marker_id = "" if marker is None else marker.cluster_id
+    is_of_two_clusters = len({*said.values(), *([marker_id] if marker_id else [])}) > 1
+    if is_of_two_clusters:
+        _tell_of_two_clusters(report, records, {**said, **({MARKER_FILE: marker_id} if marker_id else {})}, marker_id)
+    else:
+        _check_marker(report, marker, marker_problem, said, used=records.verdict is not Verdict.NOTHING_THERE)
+    if not is_of_two_clusters:
+        _check_records(report, records, marker)
     report.files += 3
     return CheckedMetadata(cluster_id, Topics(best.state or MetaState()), records.verdict, marker, records)
 
@@ -90,12 +95,8 @@ def _marker(fs: Fs, data_dir: str) -> tuple[Marker | None, str]:
 
 
 def _check_marker(report: Report, marker: Marker | None, problem: str, said: dict[str, str], *, used: bool) -> None:
-    ids = set(said.values()) | ({marker.cluster_id} if marker is not None else set())
-    if len(ids) > 1:
-        files = ", ".join(f"{name}: {cluster_id}" for name, cluster_id in sorted(said.items()))
-        report.add(Finding(MARKER_FILE, f"the files are of different clusters ({files})", "a start refuses the folder"))
-    elif marker is None and len(ids) == 1:
-        content = format_marker(Marker(ids.pop(), used=used))
+    if marker is None and said:
+        content = format_marker(Marker(next(iter(said.values())), used=used))
         is_format_1 = problem == "it is missing" and JOURNAL_FILE not in said
         level = Level.NOTE if is_format_1 else Level.DAMAGE
         why = "of format 1, without a marker" if is_format_1 else problem
@@ -103,8 +104,16 @@ def _check_marker(report: Report, marker: Marker | None, problem: str, said: dic
         report.add(Finding(MARKER_FILE, why, consequence, level=level, remedy=RewriteFile(MARKER_FILE, content)))
 
 
-def _check_records(report: Report, records: Records, *, has_marker: bool) -> None:
+def _tell_of_two_clusters(report: Report, records: Records, said: dict[str, str], marker_id: str) -> None:
+    files = ", ".join(f"{name}: {cluster_id}" for name, cluster_id in sorted(said.items()))
+    problem = f"the files are of different clusters ({files})"
+    option = options_to_repair(records, marker_id)
+    report.add(Finding(MARKER_FILE, problem, "a start refuses the folder", remedy=RepairMetadata(), option=option))
+
+
+def _check_records(report: Report, records: Records, marker: Marker | None) -> None:
     database, journal = records.database, records.journal
+    option = options_to_repair(records, "" if marker is None else marker.cluster_id)
     match records.verdict:
         case Verdict.AGREE:
             return
@@ -119,10 +128,10 @@ def _check_records(report: Report, records: Records, *, has_marker: bool) -> Non
             _add(report, META_DB_FILE, _what(database, journal), consequence, Level.DAMAGE)
         case Verdict.REFUSE:
             for name, found in ((META_DB_FILE, database), (JOURNAL_FILE, journal)):
-                what = found.problem or f"it differs from the other record, both of commit {found.number}"
-                report.add(_refused(name, what))
-        case Verdict.NOTHING_THERE if has_marker:
-            report.add(_refused(META_DB_FILE, "it is missing or empty, and so is metadata.journal"))
+                what = found.problem or _instead(found)
+                report.add(_refused(name, what, option))
+        case Verdict.NOTHING_THERE if marker is None or marker.used:
+            report.add(_refused(META_DB_FILE, "it is missing or empty, and so is metadata.journal", option))
         case Verdict.NOTHING_THERE:
             return
 
@@ -142,13 +151,19 @@ def _add(report: Report, path: str, problem: str, consequence: str, level: Level
     report.add(Finding(path, problem, consequence, level=level, remedy=remedy))
 
 
-def _refused(path: str, problem: str) -> Finding:
+def _instead(found: Found) -> str:
+    if found.state is None:
+        return "it is missing or empty"
+    return f"it differs from the other record, both of commit {found.number}"
+
+
+def _refused(path: str, problem: str, option: str) -> Finding:
     return Finding(
         path,
         problem,
         "a start refuses the folder, because it would be an empty cluster",
         remedy=RepairMetadata(),
-        option=TRUST,
+        option=option,
     )
 
 

@@ -149,7 +149,8 @@ def test_a_folder_of_no_topic_that_is_known_stops_the_start(image: TopicImage | 
     if image is not None:
         world.topics.images[TOPIC] = image
     before = everything(world)
-    with pytest.raises(DamagedFolderError, match=r"data/orders-0: .* Not starting.*`shareq verify data --repair`"):
+    command = "`shareq verify data --repair --(adopt|set-aside) all`"
+    with pytest.raises(DamagedFolderError, match=rf"data/orders-0: .* Not starting.*{command}"):
         world.start()
     assert everything(world) == before
     world.topics.images[TOPIC] = known

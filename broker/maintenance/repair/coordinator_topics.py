@@ -1,0 +1,82 @@
+"""How many partitions a coordinator's topic had, found out from its records when metadata does not say any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.environment import Fs
+from shareq.broker.internal_topics import new_internal_topic
+from shareq.broker.log.segment import LOG_SUFFIX
+from shareq.broker.maintenance.verify.internal_records import SERDES
+from shareq.broker.metadata import NewTopic
+from shareq.coordinator.shard import InconsistentRecords
+from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.generated.share_snapshot import ShareSnapshotKey
+from shareq.protocol.generated.share_update import ShareUpdateKey
+from shareq.protocol.generated.transaction_log import TransactionLogKey
+from shareq.protocol.primitives import Message
+from shareq.protocol.records.batch import batch_headers, decode_records
+
+__all__ = ["coordinator_topic"]
+
+MOST_PARTITIONS: Final = 1000  # that are tried; who has more has records in the higher ones
+
+
+def coordinator_topic(fs: Fs, data_dir: str, topic: str, partitions: Sequence[int]) -> NewTopic:
+    """The topic as a broker with default properties makes it, with as many partitions as it had.
+
+    `partitions` are those that have a folder; there may have been others, without records. Their number is one by which
+    each record is in the partition where its coordinator looks for it: the default if that is one, else the smallest.
+    """
+    config = BrokerConfig.load()
+    new = new_internal_topic(config, topic)
+    assert isinstance(new, NewTopic)
+    return new._replace(partitions=_partition_count(fs, data_dir, topic, partitions, new.partitions))
+
+
+def _partition_count(fs: Fs, data_dir: str, topic: str, partitions: Sequence[int], default: int) -> int:
+    least = max(partitions, default=0) + 1
+    homes = {home for each in partitions for home in _homes(fs, f"{data_dir}/{topic}-{each}", topic, each)}
+    if not homes:
+        return max(least, default)
+    candidates = [default] * (default >= least) + [*range(least, max(least, MOST_PARTITIONS) + 1)]
+    fitting = (count for count in candidates if all(group_partition_for(name, count) == at for name, at in homes))
+    return next(fitting, max(least, default))
+
+
+def _homes(fs: Fs, folder: str, topic: str, partition: int) -> Iterator[tuple[str, int]]:
+    """By what each record is assigned to a partition, and the partition where it is."""
+    for name in fs.list_dir(folder):
+        if name.endswith(LOG_SUFFIX):
+            for key in _keys(fs.read_bytes(f"{folder}/{name}"), topic):
+                owner = _owner(key)
+                if owner:
+                    yield owner, partition
+
+
+def _keys(data: bytes, topic: str) -> Iterator[Message]:
+    """The keys of the records that can be read."""
+    serde = SERDES[topic]
+    try:
+        for position, header in batch_headers(data):
+            if header.is_control:
+                continue
+            for record in decode_records(data[position : position + header.size]):
+                found = serde.decode(record.key, record.value) if record.key is not None else None
+                if found is not None:
+                    yield found.key
+    except (MalformedMessage, InconsistentRecords, ValueError):
+        return  # what is left of it was told by the check
+
+
+def _owner(key: Message) -> str:
+    match key:
+        case ShareSnapshotKey() | ShareUpdateKey():
+            return SharePartitionKey(key.group_id, key.topic_id, key.partition).text()
+        case TransactionLogKey():
+            return key.transactional_id
+    group = getattr(key, "group", None) or getattr(key, "group_id", None)
+    return group if isinstance(group, str) else ""

@@ -1,0 +1,16 @@
+"""The command that repairs a data folder, as a refusal to start prints it: it can be run as it stands. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Final
+
+__all__ = ["ADOPT_ALL", "SET_ASIDE_ALL", "repair_command"]
+
+ADOPT_ALL: Final = "--adopt all"
+SET_ASIDE_ALL: Final = "--set-aside all"
+
+
+def repair_command(data_dir: str, *options: str) -> str:
+    """In backquotes, quoted for a shell."""
+    return f"`{' '.join(('shareq verify', shlex.quote(data_dir), '--repair', *options))}`"
