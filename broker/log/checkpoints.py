@@ -46,9 +46,12 @@ def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
     """The offsets in a checkpoint file's content. ValueError when it is not one."""
     offsets: dict[TopicPartition, int] = {}
     content = content_of(data)
-    for line in _lines(data if content is None else content):
-        topic, partition, offset = line.split(" ")
-        offsets[topic, int(partition)] = int(offset)
+    for number, line in _lines(data if content is None else content):
+        try:
+            topic, partition, offset = line.split(" ")
+            offsets[topic, int(partition)] = int(offset)
+        except ValueError as error:
+            raise ValueError(f"its line {number} is not a topic, a partition and an offset") from error
     return offsets
 
 
@@ -61,9 +64,12 @@ def format_epochs(epochs: list[tuple[int, int]]) -> bytes:
 def parse_epochs(data: bytes) -> list[tuple[int, int]]:
     """(epoch, start offset) in order. ValueError when it is not a leader epoch file's content."""
     epochs: list[tuple[int, int]] = []
-    for line in _lines(data):
-        epoch, start = line.split(" ")
-        epochs.append((int(epoch), int(start)))
+    for number, line in _lines(data):
+        try:
+            epoch, start = line.split(" ")
+            epochs.append((int(epoch), int(start)))
+        except ValueError as error:
+            raise ValueError(f"its line {number} is not an epoch and an offset") from error
     return epochs
 
 
@@ -75,7 +81,7 @@ def format_partition_metadata(topic_id: bytes) -> bytes:
 def parse_partition_metadata(data: bytes) -> bytes:
     """The topic id (16 bytes) in a `partition.metadata` file's content. ValueError when it is not one."""
     fields: dict[str, str] = {}
-    for line in data.decode("ascii").splitlines():
+    for line in _text(data).splitlines():
         name, separator, value = line.partition(": ")
         if not separator:
             raise ValueError(f"partition.metadata: {line!r}")
@@ -85,10 +91,18 @@ def parse_partition_metadata(data: bytes) -> bytes:
     return uuid_from_text(fields["topic_id"])
 
 
-def _lines(data: bytes) -> list[str]:
-    lines = data.decode("utf-8").splitlines()
+def _lines(data: bytes) -> list[tuple[int, str]]:
+    """The lines behind the first two, with their numbers in the file."""
+    lines = _text(data).splitlines()
     if len(lines) < 2 or lines[0] != "0":
         raise ValueError("checkpoint file without version 0")
-    if int(lines[1]) != len(lines) - 2:
-        raise ValueError(f"checkpoint file with {len(lines) - 2} lines that announces {lines[1]}")
-    return lines[2:]
+    if lines[1] != str(len(lines) - 2):
+        raise ValueError(f"checkpoint file with {len(lines) - 2} lines that announces {lines[1]!r}")
+    return list(enumerate(lines[2:], start=3))
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("ascii")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is no text from byte {error.start} on") from error

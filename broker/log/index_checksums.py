@@ -34,5 +34,8 @@ def parse_checksums(data: bytes) -> dict[str, int]:
     content = content_of(data, _OWN)
     if content is None:
         raise ValueError("its own checksum is missing")
-    rows = (line.partition(" ") for line in content.decode("ascii").splitlines())
-    return {f".{name}": int(crc, 16) for name, _, crc in rows}
+    try:
+        rows = (line.partition(" ") for line in content.decode("ascii").splitlines())
+        return {f".{name}": int(crc, 16) for name, _, crc in rows}
+    except ValueError as error:
+        raise ValueError("its lines are not names and checksums") from error

@@ -168,6 +168,12 @@ def _may_be_back(template: str, target: Target, copy: str) -> Facts:
     return {f"{about}{at}": fact for file in files for _, _, facts in _batches_in(file) for at, _, fact in facts}
 
 
+def records_in(paths: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Offset and fact of each record of sound segments."""
+    for path in paths:
+        yield from ((at, fact) for _, _, facts in _batches_in(path) for at, _, fact in facts)
+
+
 def _batches_in(path: str) -> Iterator[tuple[int, BatchHeader, list[tuple[int, bytes, str]]]]:
     """Position, header, and the records as offset, key and fact."""
     with open(path, "rb") as file:

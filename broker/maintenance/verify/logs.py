@@ -68,7 +68,8 @@ class LogExpectation:
     `start`: where the log begins. `promised_end`: it must not end before. `active`: base offset of the newest segment,
     which must be there. `gaps`: a cleaner may have removed batches. `kept_tail`: it was stopped cleanly, so no write
     was cut off. `whole_writes`: the machine has run on, so such a write runs past the end of the file.
-    `cut_from`: nothing was promised from there on, and a power loss may have taken any of it.
+    `cut_from`: nothing was promised from there on, and a power loss may have taken any of it. `derived`: how bad it is
+    that a file which a start makes again does not fit: it may never have been synced.
     """
 
     start: int | None = None
@@ -78,6 +79,7 @@ class LogExpectation:
     kept_tail: bool = False
     whole_writes: bool = False
     cut_from: int | None = None
+    derived: Level = Level.DAMAGE
 
 
 @dataclass(slots=True)
@@ -369,7 +371,7 @@ class _LogCheck:
             checksums = parse_checksums(self._fs.read_bytes(f"{self._folder}/{file_name(base, CHECKSUMS_SUFFIX)}"))
         except ValueError as error:
             consequence = "a start believes the index files without it"
-            self._report.add(Finding(path, str(error), consequence, remedy=RemoveFile(path)))
+            self._derived(path, str(error), consequence, RemoveFile(path))
             return
         told = {finding.path for finding in self._report.findings}
         for suffix, crc in checksums.items():
@@ -380,8 +382,7 @@ class _LogCheck:
                 remedy: RemoveFile | RewriteFile = RemoveFile(f"{self._name}/{name}")
                 if suffix == TXN_INDEX_SUFFIX:
                     remedy = RewriteFile(f"{self._name}/{name}", self._txn_index(base, end, first, content or b""))
-                consequence = "a start makes it anew from the log"
-                self._report.add(Finding(f"{self._name}/{name}", problem, consequence, remedy=remedy))
+                self._derived(f"{self._name}/{name}", problem, "a start makes it anew from the log", remedy)
 
     def _check_txn_index(self, base: int, end: int, first: int) -> None:
         """Against the aborted transactions of the log; a sealed segment that has some needs the file."""
@@ -409,7 +410,11 @@ class _LogCheck:
     def _check_derived(self, path: str, problem_in: Callable[[bytes], str], consequence: str) -> None:
         problem = problem_in(self._fs.read_bytes(f"{self._folder.removesuffix(self._name)}{path}"))
         if problem:
-            self._report.add(Finding(path, problem, consequence, remedy=RemoveFile(path)))
+            self._derived(path, problem, consequence, RemoveFile(path))
+
+    def _derived(self, path: str, problem: str, consequence: str, remedy: RemoveFile | RewriteFile) -> None:
+        """A file that a start makes again without loss."""
+        self._report.add(Finding(path, problem, consequence, level=self._expected.derived, remedy=remedy))
 
     def _check_orphans(self, bases: Sequence[int]) -> None:
         """Index files without their segment. Where old segments are deleted, a kill leaves them; else it is lost."""
@@ -442,14 +447,8 @@ class _LogCheck:
                 epoch for epoch, _ in parse_epochs(self._fs.read_bytes(f"{self._folder}/{LEADER_EPOCH_FILE}"))
             }
         except ValueError as error:
-            self._report.add(
-                Finding(
-                    path,
-                    str(error),
-                    "a start takes epoch 0",
-                    remedy=RewriteFile(path, format_epochs([(0, 0)])),
-                )
-            )
+            remedy = RewriteFile(path, format_epochs([(0, 0)]))
+            self._derived(path, str(error), "a start takes epoch 0", remedy)
 
     def _check_leftovers(self) -> None:
         for each in self._names:

@@ -55,6 +55,11 @@ class Promises:
     manifest_problem: str = ""
     same_boot: bool = False
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that was written is there; else what was not synced may not have reached the disk."""
+        return self.stop is not None or self.same_boot
+
     def row(self, key: TopicPartition, topic: TopicImage | None) -> LogRow | None:
         """What the manifest says of a log; None of one that it does not know, or of another topic's of that name."""
         row = self.manifest.rows.get(key) if self.manifest is not None else None
@@ -64,15 +69,15 @@ class Promises:
         key = claim.partition
         row = self.row(key, claim.topic)
         start = self.starts.get(key)
-        complete = self.stop is not None or self.same_boot  # else what was not synced may not have reached the disk
         return LogExpectation(
             start=start if row is None else max(start or 0, row.start),
             promised_end=self.promised_end(key, row),
-            active=row.active if row is not None and row.active != NO_SEGMENT and complete else None,
+            active=row.active if row is not None and row.active != NO_SEGMENT and self.is_complete else None,
             gaps=compacted or key in self.cleaned,
             kept_tail=self.stop is not None,
             whole_writes=self.same_boot,
-            cut_from=row.synced if row is not None and not complete else None,
+            cut_from=row.synced if row is not None and not self.is_complete else None,
+            derived=derived_level(is_complete=self.is_complete),
         )
 
     def promised_end(self, key: TopicPartition, row: LogRow | None) -> int | None:
@@ -82,15 +87,21 @@ class Promises:
         return max([*ends, *([] if stopped is None else [stopped.end])], default=None)
 
 
+def derived_level(*, is_complete: bool) -> Level:
+    """How bad it is that a file which a start makes again does not fit: these are not synced before anybody is told."""
+    return Level.DAMAGE if is_complete else Level.NOTE
+
+
 def check_promises(fs: Fs, data_dir: str, metadata: CheckedMetadata, report: Report) -> Promises:
     """Read the manifest, the checkpoints and what a stop has left. OSError."""
     _check_reserve(fs, data_dir, report)
     manifest, problem = _manifest(fs, data_dir, report)
-    starts = _log_starts(fs, data_dir, manifest, report)
-    _offsets(fs, data_dir, RECOVERY_POINT_FILE, "the next start takes longer", report)
-    cleaned = _offsets(fs, data_dir, CLEANER_FILE, "the cleaner reads compacted logs again", report)
     stop = _clean_stop(fs, data_dir, report, from_format_1=metadata.is_of_format_1)
     same_boot = manifest is not None and manifest.boot_id != "" and manifest.boot_id == fs.boot_id()
+    level = derived_level(is_complete=stop is not None or same_boot)
+    starts = _log_starts(fs, data_dir, manifest, report, level)
+    _offsets(fs, data_dir, RECOVERY_POINT_FILE, "the next start takes longer", report, level)
+    cleaned = _offsets(fs, data_dir, CLEANER_FILE, "the cleaner reads compacted logs again", report, level)
     return Promises(
         starts, cleaned, stop, manifest, "" if manifest is None and metadata.is_of_format_1 else problem, same_boot
     )
@@ -205,7 +216,9 @@ def _check_reserve(fs: Fs, data_dir: str, report: Report) -> None:
             report.add(Finding(RESERVE_FILE, "it is no file", consequence))
 
 
-def _log_starts(fs: Fs, data_dir: str, manifest: Manifest | None, report: Report) -> dict[TopicPartition, int]:
+def _log_starts(
+    fs: Fs, data_dir: str, manifest: Manifest | None, report: Report, level: Level
+) -> dict[TopicPartition, int]:
     """Where logs begin: kept twice."""
     whole = manifest is not None and manifest.is_whole
     known = {key: row.start for key, row in manifest.rows.items() if row.start > 0} if manifest is not None else {}
@@ -213,13 +226,14 @@ def _log_starts(fs: Fs, data_dir: str, manifest: Manifest | None, report: Report
     remedy: Remedy = RewriteFile(LOG_START_FILE, format_offsets(known))
     if not whole:
         consequence, remedy = "records that were deleted may be back", RemoveFile(LOG_START_FILE)
+        level = Level.DAMAGE
     if known and not fs.exists(f"{data_dir}/{LOG_START_FILE}"):
-        report.add(Finding(LOG_START_FILE, "it is missing", consequence, remedy=remedy if whole else None))
-    return _offsets(fs, data_dir, LOG_START_FILE, consequence, report, remedy)
+        report.add(Finding(LOG_START_FILE, "it is missing", consequence, level=level, remedy=remedy if whole else None))
+    return _offsets(fs, data_dir, LOG_START_FILE, consequence, report, level, remedy)
 
 
 def _offsets(
-    fs: Fs, data_dir: str, name: str, consequence: str, report: Report, remedy: Remedy | None = None
+    fs: Fs, data_dir: str, name: str, consequence: str, report: Report, level: Level, remedy: Remedy | None = None
 ) -> dict[TopicPartition, int]:
     report.files += 1
     try:
@@ -227,5 +241,5 @@ def _offsets(
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        report.add(Finding(name, str(error), consequence, remedy=remedy or RemoveFile(name)))
+        report.add(Finding(name, str(error), consequence, level=level, remedy=remedy or RemoveFile(name)))
         return {}

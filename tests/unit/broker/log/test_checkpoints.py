@@ -38,11 +38,11 @@ def test_partition_metadata() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"0", b"1\n0\n", b"0\n2\na 0 1\n", b"0\n1\na 0\n", b"0\n1\na x 1\n", b"0\nx\n"])
 def test_what_is_no_checkpoint(data: bytes) -> None:
-    with pytest.raises(ValueError, match=r"checkpoint file|invalid literal|not enough values"):
+    with pytest.raises(ValueError, match=r"checkpoint file|its line 3 is not a topic, a partition and an offset"):
         parse_offsets(data)
 
 
 @pytest.mark.parametrize("data", [b"", b"version: 0", b"version: 1\ntopic_id: AAECAwQFBgcICQoLDA0ODw", b"x\n", b"\xff"])
 def test_what_is_no_partition_metadata(data: bytes) -> None:
-    with pytest.raises(ValueError, match=r"partition.metadata|codec can't decode"):
+    with pytest.raises(ValueError, match=r"partition.metadata|it is no text from byte 0 on"):
         parse_partition_metadata(data)

@@ -1,0 +1,246 @@
+"""Two files of the data folder itself zeroed or missing, and a real broker process that is started on what is left.
+
+When it refuses, the command that its one sentence names is run as it stands, and the broker is started again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import Final
+
+from shareq.broker.log.segment import LOG_SUFFIX
+from shareq.broker.os_fs import OsFs
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.records.batch import RecordData, build_batch
+from shareq.testing import Broker
+from shareq.testing.broker import BrokerFailed, child_environment
+from tests.storage_matrix.cell import LOSS, REPAIR_S, Verdict, baseline
+from tests.storage_matrix.judge import Allowed, Red, judge, records_in
+from tests.storage_matrix.life import Stop, Templates
+from tests.storage_matrix.observe import Facts, facts_of
+from tests.storage_matrix.world import SETTINGS, RealWorld
+from tests.support.requests import fetch, fetch_request, produce
+from tests.support.wire import WireClient
+
+FILES: Final = (
+    "shareq.data",
+    "meta.db",
+    "meta.db-wal",
+    "metadata.journal",
+    "log-manifest",
+    "log-start-offset-checkpoint",
+    "recovery-point-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+    "clean-shutdown",
+)
+WAYS: Final = ("zeroed", "missing")
+ENDS: Final = (Stop.CLEAN, Stop.POWER)  # a real broker is on another start of the machine than the template's
+METADATA: Final = ("properties of ", "access control lists", "user ", "features")
+RECORDS_OF_METADATA: Final = ({"meta.db", "metadata.journal"}, {"meta.db-wal", "metadata.journal"})
+RECORDS_OF_LOG_STARTS: Final = {"log-manifest", "log-start-offset-checkpoint"}
+PRODUCERS: Final = " producer "  # of the template's time, which a broker of today has long forgotten
+COMMAND: Final = re.compile(r"`(shareq verify [^`]* --repair[^`]*)`")
+CONFIG: Final = {
+    **{name: value for name, value in SETTINGS.items() if not name.startswith("log.cleaner.")},
+    "log.cleaner.enable": "false",  # what it removes was not lost
+    "log.retention.check.interval.ms": "3600000",
+    "offsets.retention.minutes": "2147483647",
+    "message.timestamp.before.max.ms": "9223372036854775807",
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two files, and what happens to each."""
+
+    stop: Stop
+    files: tuple[str, str]
+    ways: tuple[str, str]
+
+    @property
+    def text(self) -> str:
+        both = " and ".join(f"{name} {way}" for name, way in zip(self.files, self.ways, strict=True))
+        return f"{both}, {self.stop.value}"
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """`refusal` and `command` are empty when it started at once; `told`: what the repair or the log says of a loss."""
+
+    pair: Pair
+    verdict: Verdict
+    refusal: str = ""
+    command: str = ""
+    told: str = ""
+
+
+@dataclass
+class _Course:
+    """What has happened so far."""
+
+    refusal: str = ""
+    command: str = ""
+    lines: list[str] = field(default_factory=list)
+
+
+def pairs(templates: Templates) -> list[Pair]:
+    """Of all files that are there after each way to end."""
+    return [
+        Pair(stop, files, ways)
+        for stop in ENDS
+        for files in combinations([name for name in FILES if os.path.exists(f"{templates.ended[stop]}/{name}")], 2)
+        for ways in product(WAYS, repeat=2)
+    ]
+
+
+def run_pair(pair: Pair, templates: Templates, work: str) -> PairResult:
+    """`work` is a path where nothing is; nothing is there afterwards, but for a log beside it."""
+    template = templates.ended[pair.stop]
+    course = _Course()
+    try:
+        sound = _facts(baseline(template, pair.stop, work))
+        shutil.rmtree(work)
+        shutil.copytree(template, work)
+        for name, way in zip(pair.files, pair.ways, strict=True):
+            _damage(f"{work}/{name}", way)
+        verdict, told = _start_and_judge(pair, template, work, sound, course)
+    except (Red, BrokerFailed, subprocess.TimeoutExpired) as error:
+        verdict, told = Verdict.RED, str(error)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        if os.path.exists(f"{work}.log"):
+            os.remove(f"{work}.log")
+    refusal, command, told = (text.replace(work, "DATA") for text in (course.refusal, course.command, told))
+    return PairResult(pair, verdict, refusal, command, told)
+
+
+def _damage(path: str, way: str) -> None:
+    if way == "missing":
+        os.remove(path)
+        return
+    size = os.path.getsize(path)
+    with open(path, "r+b") as file:
+        file.write(bytes(size))
+
+
+def _start_and_judge(pair: Pair, template: str, work: str, sound: Facts, course: _Course) -> tuple[Verdict, str]:
+    before = _small_files(work)
+    broker = Broker(data_dir=work, config=CONFIG)
+    try:
+        broker.start()
+    except BrokerFailed:
+        course.refusal = broker.log_tail(1).removeprefix("shareq: ")
+        _check_refusal(course.refusal, broker.log, before, _small_files(work))
+        course.command, said = _repair(course.refusal)
+        course.lines += said.splitlines()
+        broker.start()
+    try:
+        _use(broker, sound)
+    finally:
+        broker.stop()
+    if "Traceback" in broker.log:
+        raise Red(f"a traceback in the log: {broker.log}")
+    course.lines += broker.log.splitlines()
+    world = RealWorld(work, boot=OsFs(lambda call: call()).boot_id())
+    try:
+        lost = judge(sound, _facts(facts_of(world)), _allowed(pair, template, sound))
+    finally:
+        world.abandon()
+    told = next((line for line in course.lines if _tells_of_loss(line, is_repair=course.command != "")), "")
+    if lost and not told:
+        raise Red(f"nobody is told of what is lost: {lost}; said: {course.lines}")
+    if course.command:
+        return (Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT if lost else Verdict.REPAIRED), told if lost else ""
+    return (Verdict.LOST_WHAT_WAS_HIT if lost else Verdict.WHOLE), told if lost else ""
+
+
+def _tells_of_loss(line: str, *, is_repair: bool) -> bool:
+    return line.startswith("repaired:") and "lost:" in line if is_repair else LOSS.search(line) is not None
+
+
+def _facts(facts: Facts) -> Facts:
+    return {name: fact for name, fact in facts.items() if PRODUCERS not in name}
+
+
+def _allowed(pair: Pair, template: str, sound: Facts) -> Allowed:
+    """What nothing but the two damaged files said."""
+    files = set(pair.files)
+    allowed = Allowed()
+    if files in RECORDS_OF_METADATA:
+        allowed.may_go.update(name for name in sound if name.startswith(METADATA))
+    if files == RECORDS_OF_LOG_STARTS:
+        allowed.may_go.update(name for name in sound if name.endswith(" start"))
+        for folder in (name.removeprefix("log ").removesuffix(" start") for name in allowed.may_go):
+            names = [name for name in os.listdir(f"{template}/{folder}") if name.endswith(LOG_SUFFIX)]
+            for at, fact in records_in(f"{template}/{folder}/{name}" for name in names):
+                allowed.back[f"log {folder} record {at}"] = fact
+    return allowed
+
+
+def _check_refusal(refusal: str, log: str, before: dict[str, bytes], after: dict[str, bytes]) -> None:
+    if "Traceback" in log or COMMAND.search(refusal) is None:
+        raise Red(f"no start, and no command that repairs: {log}")
+    if before != after:
+        changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        raise Red(f"refuses ({refusal}), and has changed {changed}")
+
+
+def _small_files(data: str) -> dict[str, bytes]:
+    """Contents of the files of the folder itself, but for the lock, and for SQLite's, which it changes by looking."""
+    found = {}
+    for name in os.listdir(data):
+        if os.path.isfile(f"{data}/{name}") and name != ".lock" and not name.startswith("meta.db"):
+            with open(f"{data}/{name}", "rb") as file:
+                found[name] = file.read()
+    return found
+
+
+def _repair(refusal: str) -> tuple[str, str]:
+    """Run the command that the refusal names. Returns it, and what it printed."""
+    found = COMMAND.search(refusal)
+    assert found is not None
+    words = shlex.split(found[1])
+    command = [sys.executable, "-m", "shareq.broker", *words[1:]]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=REPAIR_S, check=False, env=child_environment()
+    )
+    if done.returncode or done.stderr:
+        raise Red(f"refuses ({refusal}), and the repair ends with {done.returncode}: {done.stdout}{done.stderr}")
+    return found[1], done.stdout
+
+
+def _use(broker: Broker, sound: Facts) -> None:
+    """Every topic is there, and takes and gives a record."""
+    with WireClient(broker.address) as client:
+        answer = client.call(MetadataRequest(None), 9, MetadataResponse)
+        names = {topic.name or "" for topic in answer.topics}
+        missing = {name.removeprefix("topic ") for name in sound if name.startswith("topic ")} - names
+        if missing or any(topic.error_code for topic in answer.topics):
+            raise Red(f"topics {missing} are gone: {answer.topics}")
+        for topic in sorted(name for name in names if not name.startswith("__")):
+            records = build_batch([RecordData(b"key", b"afterwards")], timestamp_ms=1)
+            taken = produce(client, topic, bytes(records))
+            if taken.error_code:
+                raise Red(f"{topic} takes no records: error {ErrorCode(taken.error_code).name}")
+            given = fetch(client, fetch_request(topic, offset=taken.base_offset))
+            if given.error_code or b"afterwards" not in bytes(given.records or b""):
+                raise Red(f"{topic} does not have what it took")
+
+
+def run_pairs(templates: Templates, jobs: int, only: str = "") -> Iterator[PairResult]:
+    """All pairs with `only` in their text, in order."""
+    chosen: Sequence[Pair] = [pair for pair in pairs(templates) if only in pair.text]
+    folder = os.path.dirname(templates.older[0])
+    with ProcessPoolExecutor(jobs) as pool:
+        works = [f"{folder}/pair-{number}" for number in range(len(chosen))]
+        yield from pool.map(run_pair, chosen, [templates] * len(chosen), works)
