@@ -18,6 +18,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final
+from urllib.parse import quote
 
 from shareq.broker.meta_changes import BY_TAG, TABLES, ChangeKind, Effect, Value, kind_of
 from shareq.broker.meta_db import DropTopic, MetaChange, MetaState, ResourceName, TopicRow
@@ -65,9 +66,10 @@ class SqliteMetaDb:
     """A `MetaDb` in one file, created if absent. OSError naming the file when it cannot be opened or read.
 
     Without `create` it is opened as it is, to be looked at: it needs a call of `make_tables` before the first commit.
+    With `immutable` nothing in its files changes by that, and its write-ahead log is left out.
     """
 
-    def __init__(self, path: str, *, create: bool = True) -> None:
+    def __init__(self, path: str, *, create: bool = True, immutable: bool = False) -> None:
         self._path = path
         try:
             if create:
@@ -75,7 +77,8 @@ class SqliteMetaDb:
                 # puts beside the file takes its mode.
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             # One thread uses it; the transactions are ours, so the module must not start its own.
-            self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            name = f"file:{quote(path)}?immutable=1" if immutable else path
+            self._connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False, uri=immutable)
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
         if create:

@@ -32,7 +32,8 @@ class Found:
     """What one record says. `state` without the entries of its own, None when there is nothing or nothing readable.
 
     `problem`: why it cannot be trusted, "" when it can be or is missing. `number` is 0 in a database of format 1.
-    `damaged`: it is there and not as it was written, whatever of it can be used.
+    `damaged`: it is there and not as it was written, whatever of it can be used. `newest`: the last commit that can be
+    seen in it, although those before it cannot be read; 0 when that is not so.
     """
 
     state: MetaState | None = None
@@ -40,6 +41,7 @@ class Found:
     digest: int = 0
     problem: str = ""
     damaged: bool = False
+    newest: int = 0
 
     @property
     def cluster_id(self) -> str:
@@ -70,11 +72,13 @@ def found_in_database(state: MetaState) -> Found:
 def found_in_journal(journal: Journal) -> Found:
     """What a readable journal says."""
     if journal.sequence == 0:
-        return Found(None, problem=journal.damage or "it has no whole commit", damaged=True)
+        problem = journal.damage or "it has no whole commit"
+        return Found(None, problem=problem, damaged=True, newest=journal.newest)
     problem = journal.damage
     if not problem and digest_of(journal.state) != journal.digest:
         problem = "its content does not fit its digest"
-    return Found(journal.state, journal.sequence, journal.digest, problem, bool(problem) or journal.cut_off)
+    newest = journal.newest if problem else 0
+    return Found(journal.state, journal.sequence, journal.digest, problem, bool(problem) or journal.cut_off, newest)
 
 
 def compare(database: Found, journal: Found) -> Verdict:
@@ -87,7 +91,7 @@ def compare(database: Found, journal: Found) -> Verdict:
         return Verdict.WRITE_JOURNAL if journal.damaged else Verdict.AGREE
     if journal.sound:
         return Verdict.REBUILD_DATABASE
-    if database.sound:
-        return Verdict.WRITE_JOURNAL
+    if database.sound:  # unless the journal, damaged as it is, has seen later commits
+        return Verdict.REFUSE if journal.newest > database.number else Verdict.WRITE_JOURNAL
     there = [found for found in (database, journal) if found.state is not None or found.problem]
     return Verdict.REFUSE if there else Verdict.NOTHING_THERE

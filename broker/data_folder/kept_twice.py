@@ -122,6 +122,8 @@ def _problems(database: str, journal: str, records: Records) -> str:
     found = ((database, records.database), (journal, records.journal))
     problems = [f"{name}: {each.problem}" for name, each in found if each.problem]
     missing = [f"{name} is missing" for name, each in found if each.state is None and not each.problem]
+    if records.database.sound and records.journal.newest > records.database.number:
+        problems.append(f"{database} ends with commit {records.database.number}, before those that follow")
     return "; ".join([*problems, *missing]) or f"both are at commit {records.database.number}, and differ"
 
 
@@ -133,7 +135,8 @@ def _tell_of_the_journal(journal: JournalFile, records: Records) -> None:
         if records.journal.state is not None
         else "it is missing"
     )
-    logger.warning("%s: written anew from the database: %s", journal.path, why)
+    lost = "" if records.journal.sound else "; a change that only it had is lost"
+    logger.warning("%s: written anew from the database: %s%s", journal.path, why, lost)
 
 
 def _rebuild(database: FirstRecord, journal: JournalFile, records: Records) -> MetaDb:

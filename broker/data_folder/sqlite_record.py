@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+from dataclasses import replace
 from typing import Final
 
 from shareq.broker.data_folder.comparison import Found, found_in_database
@@ -15,6 +16,8 @@ __all__ = ["META_DB_FILE", "SqliteRecord"]
 META_DB_FILE: Final = "meta.db"
 
 _SUFFIXES: Final = ("", "-wal", "-shm")
+_LOG_HEADER_BYTES: Final = 32
+_LOG_MAGIC: Final = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")  # the byte order of its checksums
 
 
 class SqliteRecord:
@@ -31,14 +34,26 @@ class SqliteRecord:
                 return Found()
         except FileNotFoundError:
             return Found()
+        log_problem = self._problem_of_log()
         try:
-            self._database = SqliteMetaDb(self.name, create=False)
+            self._database = SqliteMetaDb(self.name, create=False, immutable=log_problem != "")
             self._database.check()
-            return found_in_database(self._database.load())
+            found = found_in_database(self._database.load())
+            return replace(found, problem=log_problem, damaged=True) if log_problem and not found.problem else found
         except (OSError, sqlite3.Error, ValueError, TypeError) as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise  # nothing is wrong with it
             return Found(problem=str(error), damaged=True)
+
+    def _problem_of_log(self) -> str:
+        """SQLite goes without a word on without a write-ahead log that it does not know again. "" when it knows it."""
+        try:
+            with open(f"{self.name}-wal", "rb") as file:
+                head = file.read(_LOG_HEADER_BYTES)
+        except OSError:
+            return ""
+        is_log = not head or (len(head) == _LOG_HEADER_BYTES and head[:4] in _LOG_MAGIC)
+        return "" if is_log else "its write-ahead log is damaged, and later commits may be in it"
 
     def open(self) -> SqliteMetaDb:
         database, self._database = self._database, None

@@ -20,6 +20,7 @@ from tests.storage_matrix.judge import Allowed, Red, Waiver, judge
 from tests.storage_matrix.kinds import NEVER_DAMAGED, OF_A_PARTITION, OF_THE_FOLDER, UnknownFile, suffix_of, targets
 from tests.storage_matrix.life import Stop, Templates, make_templates
 from tests.storage_matrix.matrix import MEMORY, Result, Row, rows, run_row, sound_facts
+from tests.storage_matrix.pairs import Pair, pairs, run_pair
 
 FEW = 15  # every so manyeth damage of each file
 
@@ -57,7 +58,24 @@ def test_a_part_of_the_matrix(templates: Templates, results_of: Callable[..., li
     assert red(results) == []
     assert len(results) > 110
     assert {result.stop for result in results} == {stop.value for stop in Stop}
-    assert "0 RED" in document(results)
+    assert "0 RED" in document(results, [])
+
+
+PAIRS = (
+    Pair(Stop.CLEAN, ("meta.db", "metadata.journal"), ("zeroed", "zeroed")),
+    Pair(Stop.POWER, ("log-manifest", "log-start-offset-checkpoint"), ("missing", "zeroed")),
+)
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_the_command_in_a_refusal_repairs_what_two_damaged_files_have_done(
+    pair: Pair, folder: str, templates: Templates
+) -> None:
+    assert pair in pairs(templates)
+    result = run_pair(pair, templates, f"{folder}/pair")
+    assert result.verdict is Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT, result.text
+    assert result.command in ("shareq verify DATA --repair --adopt all", "shareq verify DATA --repair")
+    assert result.told in document([], [result])
 
 
 def test_every_kind_of_file_is_met(templates: Templates) -> None:

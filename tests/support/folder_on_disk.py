@@ -77,9 +77,14 @@ def marker(producer_id: int, offset: int, *, commit: bool) -> bytearray:
     return batch
 
 
-def forgotten(offset: int) -> bytearray:
-    """A batch of the share coordinator: the state of a share partition is deleted."""
-    key, value = SHARE_STATE_SERDE.encode(tombstone(SharePartitionKey("g", ORDERS, offset)))
+def key_of_state(partition: int) -> SharePartitionKey:
+    return SharePartitionKey("g", ORDERS, partition)
+
+
+def forgotten(partition: int, offset: int | None = None) -> bytearray:
+    """A batch of the share coordinator: the state of a share partition is deleted; at its number if not at `offset`."""
+    offset = partition if offset is None else offset
+    key, value = SHARE_STATE_SERDE.encode(tombstone(key_of_state(partition)))
     return build_batch([RecordData(key, value)], timestamp_ms=TIME_MS, base_offset=offset, leader_epoch=0)
 
 

@@ -257,7 +257,10 @@ class Repair:
             self._copies.keep(MARKER_FILE)
             marker = format_marker(Marker(found.cluster_id, used=True))
             self._fs.write_atomic(self._path(MARKER_FILE), marker, sync=True)
-        lost = f"; lost: what it does not have, it is damaged: {found.problem}" if found.problem else ""
+        lost = f"; lost: what is not in it any more ({found.problem})" if found.problem else ""
+        newest = max(records.database.number, records.journal.number, records.journal.newest)
+        if newest > found.number:
+            lost = f"; lost: commits {found.number + 1} to {newest}"
         self.done.append(f"metadata: taken from {trusted}, {len(found.state.topics)} topics{lost}")
 
     def _marker_id(self) -> set[str]:

@@ -128,7 +128,7 @@ def _check_records(report: Report, records: Records, marker: Marker | None) -> N
             _add(report, META_DB_FILE, _what(database, journal), consequence, Level.DAMAGE)
         case Verdict.REFUSE:
             for name, found in ((META_DB_FILE, database), (JOURNAL_FILE, journal)):
-                what = found.problem or _instead(found)
+                what = found.problem or _instead(found, journal)
                 report.add(_refused(name, what, option))
         case Verdict.NOTHING_THERE if marker is None or marker.used:
             report.add(_refused(META_DB_FILE, "it is missing or empty, and so is metadata.journal", option))
@@ -151,9 +151,11 @@ def _add(report: Report, path: str, problem: str, consequence: str, level: Level
     report.add(Finding(path, problem, consequence, level=level, remedy=remedy))
 
 
-def _instead(found: Found) -> str:
+def _instead(found: Found, journal: Found) -> str:
     if found.state is None:
         return "it is missing or empty"
+    if journal.newest > found.number:
+        return f"it ends with commit {found.number}, and metadata.journal has seen commit {journal.newest}"
     return f"it differs from the other record, both of commit {found.number}"
 
 

@@ -237,6 +237,41 @@ def test_both_records_lost_is_no_empty_cluster(tmp_path: Path, images: dict[str,
     assert folder.contents() == before
 
 
+def test_a_damaged_journal_that_has_seen_later_commits_is_not_written_over(
+    tmp_path: Path, images: dict[str, tuple[Path, Path, MetaState]]
+) -> None:
+    """An older `meta.db` would be the truth then, without a word of what was committed since."""
+    older, image, _ = images["stopped"]
+    folder = Folder(tmp_path / "data")
+    shutil.copytree(image, folder.path)
+    for name in ("meta.db", "meta.db-wal", "meta.db-shm"):
+        (folder.path / name).unlink(missing_ok=True)
+        if (older / name).exists():
+            shutil.copy(older / name, folder.path / name)
+    journal = bytearray((folder.path / "metadata.journal").read_bytes())
+    journal[journal.index(b"\n") + 10] ^= 1
+    (folder.path / "metadata.journal").write_bytes(journal)
+    with pytest.raises(DataFolderError, match=r"its line 2 is damaged; .*--repair --trust meta\.db --adopt all`"):
+        folder.open()
+    assert (folder.path / "metadata.journal").read_bytes() == journal
+
+
+def test_a_damaged_write_ahead_log_is_not_thrown_away(
+    tmp_path: Path, images: dict[str, tuple[Path, Path, MetaState]]
+) -> None:
+    """SQLite goes on without it, and removes it."""
+    _, image, _ = images["killed"]
+    folder = Folder(tmp_path / "data")
+    shutil.copytree(image, folder.path)
+    (folder.path / "meta.db-wal").write_bytes(bytes((folder.path / "meta.db-wal").stat().st_size))
+    (folder.path / "metadata.journal").unlink()
+    before = folder.contents()
+    for _ in range(2):
+        with pytest.raises(DataFolderError, match=r"meta\.db: its write-ahead log is damaged"):
+            folder.open()
+        assert folder.contents() == before
+
+
 def test_files_of_two_clusters_are_refused(tmp_path: Path, images: dict[str, tuple[Path, Path, MetaState]]) -> None:
     _, image, _ = images["stopped"]
     other = Folder(tmp_path / "other")

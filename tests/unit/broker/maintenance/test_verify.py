@@ -9,12 +9,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareq.broker.log.segment import LOG_SUFFIX, file_name
+from shareq.broker.maintenance.repair.apply import ALL as ALL_FOLDERS
 from shareq.broker.maintenance.repair.apply import Choices, Repair
+from shareq.broker.maintenance.repair.coordinator_topics import coordinator_topic
 from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.verify.findings import HealHeader, Level, LoseBatches, MissingOffsets, Report
 from shareq.broker.maintenance.verify.folder import verify_folder
+from shareq.broker.meta_db import ResourceName
+from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.coordinator.share.keys import group_partition_for
 from shareq.protocol.records.batch import RecordData, build_batch
-from tests.support.folder_on_disk import DATA, FolderOnDisk, plain
+from tests.support.folder_on_disk import (
+    CLUSTER,
+    DATA,
+    ORDERS,
+    PAYMENTS,
+    STATE,
+    FolderOnDisk,
+    forgotten,
+    key_of_state,
+    plain,
+)
 
 RECORDS = 7 * 3 + 3 + 4 + 3  # without the one whose transaction was aborted; markers are read, too
 ALL = Choices(skip_damage=True, cut_tails=True, trust="meta.db")
@@ -141,6 +156,78 @@ def test_an_unknown_folder_is_set_aside_or_adopted_only_by_name() -> None:
         after, done = repair(folder, report, choices)
         assert damage(after) == []
         assert any(line in each for each in done)
+
+
+def test_all_folders_are_adopted_with_the_ids_in_them_when_metadata_is_lost() -> None:
+    """A topic keeps everything until its properties are set again; a coordinator's gets its own."""
+    folder = FolderOnDisk()
+    folder.db.clear()
+    folder.content("metadata.journal")[:] = bytes(len(folder.content("metadata.journal")))
+    report = verify(folder)
+    assert {finding.option for finding in report.damage if finding.path == "metadata.journal"} == {"--adopt all"}
+    assert damage(repair(folder, report, Choices())[0]) == damage(report)
+    after, done = repair(folder, report, Choices(adopt=frozenset({ALL_FOLDERS})))
+    assert damage(after) == []
+    state = folder.db.load()
+    assert {name: row.topic_id for name, row in state.topics.items()} == {
+        "orders": ORDERS,
+        "payments": PAYMENTS,
+        SHARE_GROUP_STATE: STATE,
+    }
+    assert state.configs[ResourceName("topic", "orders")]["retention.ms"] == "-1"
+    assert state.configs[ResourceName("topic", SHARE_GROUP_STATE)]["cleanup.policy"] == "compact"
+    assert state.meta["cluster.id"] == CLUSTER
+    assert any("lost: all properties, ACLs and users" in line for line in done)
+    assert folder.start() == RECORDS
+
+
+def test_an_adopted_coordinators_topic_has_the_partitions_by_which_its_records_are_found() -> None:
+    """With another number the coordinator would look for a share partition's state where it is not."""
+    for partitions in (1, 3, 7):
+        folder = FolderOnDisk()
+        folder.fs.remove(f"{DATA}/{LAST_STATE}")  # its records are in the only partition of one
+        homes = [group_partition_for(key_of_state(at).text(), partitions) for at in range(40)]
+        for partition in set(homes):
+            kept = [forgotten(at, at_offset) for at_offset, at in enumerate(_in(homes, partition))]
+            folder.log(f"{SHARE_GROUP_STATE}-{partition}", STATE, [kept])
+        names = sorted(set(homes))
+        assert coordinator_topic(folder.fs, DATA, SHARE_GROUP_STATE, names).partitions == partitions
+
+
+def _in(homes: list[int], partition: int) -> list[int]:
+    return [at for at, home in enumerate(homes) if home == partition]
+
+
+@pytest.mark.parametrize("odd", ["of another topic", "of another topic's name"])
+def test_a_folder_that_cannot_be_adopted_is_set_aside(odd: str) -> None:
+    folder = FolderOnDisk()
+    if odd == "of another topic":
+        folder.log("lost-0", ORDERS, [[plain(0)]])
+        path = "lost-0"
+    else:
+        folder.log("orders-1", b"l" * 16, [[plain(0)]])
+        path = "orders-1"
+    report = verify(folder)
+    assert [(finding.path, finding.option) for finding in report.damage] == [(path, f"--set-aside {path}")]
+    everything = Choices(adopt=frozenset({ALL_FOLDERS}), set_aside=frozenset({ALL_FOLDERS}))
+    assert damage(repair(folder, report, Choices(adopt=frozenset({ALL_FOLDERS})))[0]) == damage(report)
+    after, done = repair(folder, report, everything)
+    assert damage(after) == []
+    assert any("its records are in no topic any more" in line for line in done)
+
+
+def test_what_is_not_synced_is_a_note_after_a_power_loss_and_damage_else() -> None:
+    for boot_id, level in ((None, Level.DAMAGE), ("another", Level.NOTE)):
+        folder = FolderOnDisk()
+        folder.promise(boot_id=boot_id)
+        for path in (f"orders-0/{file_name(0, '.index')}", f"orders-0/{file_name(0, '.checksums')}"):
+            folder.content(path)[:] = bytes(len(folder.content(path)))
+        for name in ("recovery-point-offset-checkpoint", "log-start-offset-checkpoint"):
+            folder.write(name, bytes(20))
+        report = verify(folder)
+        assert len(report.findings) == 4
+        assert {finding.level for finding in report.findings} == {level}
+        assert folder.start() == RECORDS
 
 
 def test_a_lost_database_is_rebuilt() -> None:
