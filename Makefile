@@ -45,7 +45,7 @@ help:
 	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds (default 1000)"
-	@echo "  make storage-matrix  every kind of file in a data folder, damaged in every way (2 minutes); writes docs/evidence"
+	@echo "  make storage-matrix  every kind of file in a data folder, damaged in every way, and pairs (5 minutes on one core); writes docs/evidence"
 	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.3.1 (10 minutes); needs Java and Maven"
 	@echo "  make differential-few  15 of them (1 minute)"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"

@@ -102,7 +102,7 @@ def claim_of(fs: Fs, data_dir: str, name: str, metadata: KnownTopics) -> FolderC
     if not fs.is_folder(path):
         if image is None or fs.is_file(path):
             return FolderClaim(name, partition, Claim.FOREIGN)
-        problem = "it is a symbolic link, and these are not followed"
+        problem = "it is a symbolic link, and these are not followed; move the folder itself there"
         return FolderClaim(name, partition, Claim.UNKNOWN, problem=problem, adoptable=False)
     content = _id_file(fs, path)
     if image is not None and content == format_partition_metadata(image.topic_id):

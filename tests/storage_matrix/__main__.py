@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
             pairs.append(pair)
             if options.verbose or pair.verdict is Verdict.RED:
                 print(pair.text, flush=True)
-    counted = Counter(result.verdict for result in (*results, *pairs))
+    counted = Counter([result.verdict for result in results] + [pair.verdict for pair in pairs])
     for verdict in Verdict:
         print(f"{counted[verdict]:>7,} {SAID[verdict]}")
     print(f"{len(results) + len(pairs):,} damaged folders, {time.monotonic() - began:.0f} s")

@@ -24,7 +24,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.testing import Broker
 from shareq.testing.broker import BrokerFailed, child_environment
-from tests.storage_matrix.cell import LOSS, REPAIR_S, SAID, Verdict, baseline
+from tests.storage_matrix.cell import LOSS, REPAIR_S, SAID, Verdict, baseline, broker_log
 from tests.storage_matrix.judge import Allowed, Red, judge, records_in
 from tests.storage_matrix.life import Stop, Templates
 from tests.storage_matrix.observe import Facts, facts_of
@@ -103,7 +103,7 @@ def pairs(templates: Templates) -> list[Pair]:
         Pair(stop, files, ways)
         for stop in ENDS
         for files in combinations([name for name in FILES if os.path.exists(f"{templates.ended[stop]}/{name}")], 2)
-        for ways in product(WAYS, repeat=2)
+        for ways in product(WAYS, WAYS)
     ]
 
 
@@ -155,11 +155,13 @@ def _start_and_judge(pair: Pair, template: str, work: str, sound: Facts, course:
     if "Traceback" in broker.log:
         raise Red(f"a traceback in the log: {broker.log}")
     course.lines += broker.log.splitlines()
-    world = RealWorld(work, boot=OsFs(lambda call: call()).boot_id())
-    try:
-        lost = judge(sound, _facts(facts_of(world)), _allowed(pair, template, sound))
-    finally:
-        world.abandon()
+    with broker_log():
+        world = RealWorld(work, boot=OsFs(lambda call: call()).boot_id())
+        try:
+            facts = _facts(facts_of(world))
+        finally:
+            world.abandon()
+    lost = judge(sound, facts, _allowed(pair, template, sound))
     told = next((line for line in course.lines if _tells_of_loss(line, is_repair=course.command != "")), "")
     if lost and not told:
         raise Red(f"nobody is told of what is lost: {lost}; said: {course.lines}")
