@@ -6,7 +6,7 @@ Production passes the monotonic clock, a seeded-by-the-OS generator and `OsFs`; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final, NamedTuple, Protocol
@@ -61,6 +61,10 @@ class File(Protocol):
         """Return when every byte written before is on stable storage (fdatasync)."""
 
     def close(self) -> None: ...
+
+
+SyncErrors = Mapping[str, OSError]
+"""By the path of the file or folder that could not be synced."""
 
 
 class DiskSpace(NamedTuple):
@@ -134,13 +138,13 @@ class Fs(Protocol):
     def sync_soon(
         self,
         files: Sequence[File],
-        on_done: Callable[[OSError | None], None],
+        on_done: Callable[[SyncErrors], None],
         *,
         folders: Sequence[str] = (),
         bulk: bool = False,
     ) -> None:
         """Sync the files, then what was created, renamed and removed in the folders, off the loop; then call back on
-        the loop with the first error (group commit). With `bulk`, whatever is not has precedence.
+        the loop with what failed (group commit). With `bulk`, whatever is not has precedence.
         """
 
 

@@ -7,12 +7,12 @@ import os
 import queue
 import stat
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from shareq.broker.environment import DiskSpace, File
+from shareq.broker.environment import DiskSpace, File, SyncErrors
 
 __all__ = ["OsFs"]
 
@@ -23,7 +23,7 @@ _TEMPORARY_SUFFIX: Final = ".tmp"
 _TEMPORARY_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
-_SyncJob = tuple[list["OsFile"], Sequence[str], Callable[[OSError | None], None]]
+_SyncJob = tuple[list["OsFile"], Sequence[str], Callable[[SyncErrors], None]]
 _BOOT_ID_FILE: Final = "/proc/sys/kernel/random/boot_id"  # Linux
 
 
@@ -247,12 +247,12 @@ class OsFs:
     def sync_soon(
         self,
         files: Sequence[File],
-        on_done: Callable[[OSError | None], None],
+        on_done: Callable[[SyncErrors], None],
         *,
         folders: Sequence[str] = (),
         bulk: bool = False,
     ) -> None:
-        """Sync files and folders on a worker thread, in order, then call back on the loop with the first error."""
+        """Sync files and folders on a worker thread, in order, then call back on the loop with what failed."""
         own = [file for file in files if isinstance(file, OsFile)]
         worker = self._bulk if bulk else self._urgent
         worker.put((own, folders, on_done))
@@ -289,19 +289,21 @@ class _SyncWorker:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             files, folders, on_done = job
-            error = _first_error([file.sync for file in files] + [partial(_sync_folder, path) for path in folders])
+            errors: dict[str, OSError] = {}
+            for path, sync in _syncs(files, folders):
+                try:
+                    sync()
+                except OSError as error:
+                    errors[path] = error
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                self._hand_back(_ending(files, error, on_done))
+                self._hand_back(_ending(files, errors, on_done))
 
 
-def _first_error(syncs: Sequence[Callable[[], None]]) -> OSError | None:
-    error: OSError | None = None
-    for sync in syncs:
-        try:
-            sync()
-        except OSError as failure:
-            error = error or failure
-    return error
+def _syncs(files: Sequence[OsFile], folders: Sequence[str]) -> Iterator[tuple[str, Callable[[], None]]]:
+    for file in files:
+        yield file.path, file.sync
+    for path in folders:
+        yield path, partial(_sync_folder, path)
 
 
 def _sync_folder(path: str) -> None:
@@ -321,13 +323,11 @@ def _allocate(fd: int, position: int, size: int) -> None:
         os.pwrite(fd, zeros[: position + size - at], at)
 
 
-def _ending(
-    files: list[OsFile], error: OSError | None, on_done: Callable[[OSError | None], None]
-) -> Callable[[], None]:
+def _ending(files: list[OsFile], errors: SyncErrors, on_done: Callable[[SyncErrors], None]) -> Callable[[], None]:
     def end() -> None:
         for file in files:
             file.sync_ended()
-        on_done(error)
+        on_done(errors)
 
     return end
 

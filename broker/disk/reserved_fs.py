@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from shareq.broker.disk.policy import Use, is_full, use_of
 from shareq.broker.disk.reserve import Reserve
-from shareq.broker.environment import DiskSpace, File, Fs
+from shareq.broker.environment import DiskSpace, File, Fs, SyncErrors
 
 __all__ = ["ReservedFs"]
 
@@ -110,7 +110,7 @@ class ReservedFs:
     def sync_soon(
         self,
         files: Sequence[File],
-        on_done: Callable[[OSError | None], None],
+        on_done: Callable[[SyncErrors], None],
         *,
         folders: Sequence[str] = (),
         bulk: bool = False,

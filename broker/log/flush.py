@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from shareq.broker.environment import Clock, File, Fs
+from shareq.broker.environment import Clock, File, Fs, SyncErrors
 from shareq.broker.log.files import Segment
 from shareq.broker.log.new_names import NewNames
 from shareq.broker.log.partition_log import OnDurable, PartitionLog
@@ -28,6 +28,13 @@ class _Waiting(NamedTuple):
     end_offset: int
     callbacks: list[OnDurable]
     names: NewNames | None
+
+    def first_of(self, errors: SyncErrors) -> OSError | None:
+        """What of this could not be synced."""
+        paths = [self.segment.log_path]
+        if self.names is not None:
+            paths += (*self.names.files, *self.names.folders)
+        return next((errors[path] for path in paths if path in errors), None)
 
 
 class Flusher:
@@ -152,63 +159,74 @@ class Flusher:
         self,
         segments: Iterable[Segment],
         new_names: list[NewNames],
-        on_ended: Callable[[OSError | None], None],
+        on_ended: Callable[[SyncErrors], None],
         *,
         bulk: bool,
     ) -> None:
         sizes = {segment: segment.size for segment in segments if segment.synced < segment.size}
         named: list[File] = []
+        files: list[File] = []
+        failed: dict[str, OSError] = {}
+        for path in dict.fromkeys(path for names in new_names for path in names.files):
+            try:
+                if self._fs.exists(path):
+                    named.append(self._fs.open(path))
+            except OSError as error:
+                failed[path] = error
+        for segment in sorted(sizes, key=lambda segment: segment.log_path):
+            try:
+                files.append(segment.file())
+            except OSError as error:
+                failed[segment.log_path] = error
+        self._named += named
 
-        def end(error: OSError | None) -> None:
+        def end(errors: SyncErrors) -> None:
             for file in named:
                 if file in self._named:
                     self._named.remove(file)
                     file.close()
-            if error is None:
-                for segment, size in sizes.items():
+            errors = {**failed, **errors}
+            for segment, size in sizes.items():
+                if segment.log_path not in errors:
                     segment.synced = max(segment.synced, size)
-            on_ended(error)
+            on_ended(errors)
 
-        try:
-            named += [self._fs.open(path) for names in new_names for path in names.files if self._fs.exists(path)]
-            self._named += named
-            files = [segment.file() for segment in sorted(sizes, key=lambda segment: segment.log_path)]
-        except OSError as error:
-            end(error)
-            return
         folders = list(dict.fromkeys(path for names in new_names for path in names.folders))
         self._fs.sync_soon([*named, *files], end, folders=folders, bulk=bulk)
 
-    def _synced(self, error: OSError | None) -> None:
+    def _synced(self, errors: SyncErrors) -> None:
         if self._closed:
             return
         calls = _Calls()
         group, self._syncing = self._syncing, []
-        self._settle(group, error, calls)
+        self._settle(group, errors, calls)
         self._start_sync()
         calls.finish()
 
-    def _sealed_synced(self, error: OSError | None) -> None:
+    def _sealed_synced(self, errors: SyncErrors) -> None:
         if self._closed:
             return
         calls = _Calls()
         sealed, self._sealed_syncing = self._sealed_syncing, []
         for log, segment in sealed:
             segment.pins -= 1
-            if error is not None:
-                log.sync_failed(error)
+            if segment.log_path in errors:
+                log.sync_failed(errors[segment.log_path])
             elif segment.end_offset is not None and not log.refusal:
                 log.synced_to(segment, segment.end_offset)
-        if error is None:
-            calls.run(self._on_sealed_synced, {log: None for log, _ in sealed})
+        calls.run(self._on_sealed_synced, {log: None for log, _ in sealed if not log.refusal})
         self._start_sync()
         calls.finish()
 
-    def _settle(self, group: list[_Waiting], error: OSError | None, calls: _Calls) -> None:
-        """The group's sync is over: these count, or their logs are offline."""
-        for log, segment, end_offset, _, names in group:
+    def _settle(self, group: list[_Waiting], errors: SyncErrors, calls: _Calls) -> None:
+        """The group's sync is over: these count, or their logs are offline. An error is that of one log alone, unless
+        it is of something that several of them need.
+        """
+        for waiting in group:
+            log, segment, end_offset, _, names = waiting
             segment.pins -= 1
             log.waiting_for_sync -= 1
+            error = waiting.first_of(errors) if errors else None
             if error is not None:
                 log.sync_failed(error)
             elif not log.refusal:  # else an earlier sync has failed: this one says nothing of what that one lost
@@ -217,8 +235,7 @@ class Flusher:
                     log.names_synced(segment)
                 log.synced_to(segment, end_offset)
         self._tell([(log, end_offset, callbacks) for log, _, end_offset, callbacks, _ in group], calls)
-        if error is None:
-            calls.run(self._on_synced, [waiting.log for waiting in group])
+        calls.run(self._on_synced, [waiting.log for waiting in group if not waiting.log.refusal])
 
     def _sync_now(self, log: PartitionLog, calls: _Calls) -> None:
         """Sync what waits of one log here and now: a later append failed, and who made it must see all earlier ones."""
@@ -244,7 +261,7 @@ class Flusher:
                 self._named.pop().close()
         calls.finish()
 
-    def _sync_again(self, waiting: _Waiting) -> OSError | None:
+    def _sync_again(self, waiting: _Waiting) -> SyncErrors:
         """Sync what a background sync may not have come to yet; the error if that fails."""
         segment, names = waiting.segment, waiting.names
         try:
@@ -258,8 +275,8 @@ class Flusher:
             for path in names.folders if names is not None else ():
                 self._fs.sync_dir(path)
         except OSError as error:
-            return error
-        return None
+            return {segment.log_path: error}
+        return {}
 
 
 class _Calls:

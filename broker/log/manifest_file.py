@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Final
 
-from shareq.broker.environment import Clock, File, Fs, TimerHandle
+from shareq.broker.environment import Clock, File, Fs, SyncErrors, TimerHandle
 from shareq.broker.log.manifest import LogRow, Manifest, boot_line, gone_line, parse_manifest, row_line, snapshot
 
 __all__ = ["MANIFEST_FILE", "ManifestFile"]
@@ -99,9 +99,7 @@ class ManifestFile:
                 return
             self._file.append([data])
         except OSError as error:
-            if not self._failed:
-                logger.warning("%s: not written, a start will know less of what was promised: %s", self._path, error)
-            self._failed = True
+            self._told_of(error)
             return
         self._appended += len(data)
         if self._next is not None:
@@ -131,7 +129,27 @@ class ManifestFile:
         """Have what was written on stable storage, off the loop."""
         self._timer = None
         if self._file is not None:
-            self._fs.sync_soon([self._file], lambda _error: None, folders=[self._data_dir], bulk=True)
+            self._fs.sync_soon([self._file], self._synced, folders=[self._data_dir], bulk=True)
+
+    def _synced(self, errors: SyncErrors) -> None:
+        """What a sync could not write, no later one writes: the file is written anew, until that goes well."""
+        if errors and self._file is not None and self._timer is None:
+            self._told_of(next(iter(errors.values())))
+            self._timer = self._clock.call_at(self._clock.now_ms() + SYNC_DELAY_MS, self._write_anew)
+
+    def _write_anew(self) -> None:
+        self._timer = None
+        if self._file is None:
+            return
+        try:
+            self._rewrite()
+        except OSError as error:
+            self._synced({self._path: error})
+
+    def _told_of(self, error: OSError) -> None:
+        if not self._failed:
+            logger.warning("%s: not written, a start will know less of what was promised: %s", self._path, error)
+        self._failed = True
 
     def _rewrite(self) -> None:
         """A new file at once. OSError."""
@@ -164,7 +182,9 @@ class ManifestFile:
         except OSError as error:
             self._end_snapshot(file, error)
             return
-        self._fs.sync_soon([file], lambda error: self._end_snapshot(file, error), bulk=True)
+        self._fs.sync_soon(
+            [file], lambda errors: self._end_snapshot(file, next(iter(errors.values()), None)), bulk=True
+        )
 
     def _end_snapshot(self, file: File, error: OSError | None) -> None:
         if self._next is not file:

@@ -16,7 +16,7 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.data_folder.opening import open_data_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
 from shareq.broker.endpoint import Endpoint
-from shareq.broker.environment import Environment, File
+from shareq.broker.environment import Environment, File, SyncErrors
 from shareq.broker.os_fs import OsFs
 from shareq.broker.server import REFUSALS, ServeError
 from shareq.protocol.primitives import uuid_to_text
@@ -61,7 +61,7 @@ class RealFs(OsFs):
     def sync_soon(
         self,
         files: Sequence[File],
-        on_done: Callable[[OSError | None], None],
+        on_done: Callable[[SyncErrors], None],
         *,
         folders: Sequence[str] = (),
         bulk: bool = False,
@@ -70,7 +70,7 @@ class RealFs(OsFs):
             file.sync()
         for folder in folders:
             self.sync_dir(folder)
-        self._call_soon(lambda: on_done(None))
+        self._call_soon(lambda: on_done({}))
 
 
 class RealWorld(BrokerWorld):

@@ -16,7 +16,7 @@ from enum import Enum
 from random import Random
 from typing import Final
 
-from shareq.broker.environment import DiskSpace, File
+from shareq.broker.environment import DiskSpace, File, SyncErrors
 from tests.support.disk.content import PAGE, Inode
 from tests.support.disk.folder import Folder
 
@@ -408,7 +408,7 @@ class MemFs:
     def sync_soon(
         self,
         files: Sequence[File],
-        on_done: Callable[[OSError | None], None],
+        on_done: Callable[[SyncErrors], None],
         *,
         folders: Sequence[str] = (),
         bulk: bool = False,
@@ -419,18 +419,19 @@ class MemFs:
         names = [(path, self._folder(path), self._folder(path).changes) for path in folders]
 
         def end() -> None:
-            error: OSError | None = None
+            errors: dict[str, OSError] = {}
             for file, inode, size, cuts in began:
                 try:
                     self.sync(file.path, inode, size if inode.cuts == cuts else None)
                 except OSError as failure:
-                    error = error or failure
+                    errors[file.path] = failure
             for path, folder, changes in names:
                 try:
+                    self._folder(path)  # it may have got another name meanwhile
                     self._sync_folder(path, folder, changes)
                 except OSError as failure:
-                    error = error or failure
-            on_done(error)
+                    errors[path] = failure
+            on_done(errors)
 
         if self.held_syncs is None:
             self._call_soon(end)

@@ -17,7 +17,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from shareq.broker.environment import Environment, TimerHandle
+from shareq.broker.environment import Environment, SyncErrors, TimerHandle
 from shareq.broker.log.files import FilePool, Segment
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.settings import LogSettings
@@ -284,14 +284,14 @@ class LogCleaner:
         """Have the segment on stable storage, off the loop, and go on then."""
         size = segment.size
 
-        def on_synced(error: OSError | None) -> None:
+        def on_synced(errors: SyncErrors) -> None:
             segment.pins -= 1
             if self._pass is not current:
                 segment.close()
                 return
-            if error is not None:
+            if errors:
                 self._end_pass()
-                self._leave_alone(current.log, error)
+                self._leave_alone(current.log, next(iter(errors.values())))
                 self.look_soon()
                 return
             segment.synced = size
@@ -301,7 +301,7 @@ class LogCleaner:
         try:
             files = [segment.file()]
         except OSError as error:
-            on_synced(error)
+            on_synced({segment.log_path: error})
             return
         self._env.fs.sync_soon(files, on_synced, bulk=True)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import shareq.broker.os_fs as os_fs_module
+from shareq.broker.environment import SyncErrors
 from shareq.broker.os_fs import OsFs
 
 
@@ -163,14 +164,14 @@ else:
 
 def test_syncing_in_the_background_calls_back_on_the_loop(fs: OsFs, hand_back: HandBack, tmp_path: Path) -> None:
     files = [fs.open(f"{tmp_path}/{at}", create=True) for at in range(3)]
-    results: list[OSError | None] = []
+    results: list[SyncErrors] = []
     for file in files:
         file.append([b"x"])
     fs.sync_soon(files, results.append)
     fs.sync_soon([], results.append)
     hand_back.run_one()
     hand_back.run_one()
-    assert results == [None, None]
+    assert results == [{}, {}]
     for file in files:
         file.close()
 
@@ -190,14 +191,14 @@ def test_a_file_closed_under_a_background_sync_is_closed_when_that_is_over(
     monkeypatch.setattr(os_fs_module, "_sync_data", slow_sync)
     file = fs.open(f"{tmp_path}/file", create=True)
     inode = os.stat(f"{tmp_path}/file").st_ino
-    results: list[OSError | None] = []
+    results: list[SyncErrors] = []
     fs.sync_soon([file], results.append)
     assert began.wait(10)
     file.close()
     other = fs.open(f"{tmp_path}/other", create=True)
     go_on.set()
     hand_back.run_one()
-    assert (results, synced) == ([None], [inode])
+    assert (results, synced) == ([{}], [inode])
     with pytest.raises(OSError, match="Bad file descriptor"):
         file.read_at(0, 1)
     other.close()
@@ -211,10 +212,10 @@ def test_a_failed_background_sync_is_told(
 
     monkeypatch.setattr(os_fs_module, "_sync_data", failing_sync)
     file = fs.open(f"{tmp_path}/file", create=True)
-    results: list[OSError | None] = []
+    results: list[SyncErrors] = []
     fs.sync_soon([file], results.append)
     hand_back.run_one()
-    assert isinstance(results[0], OSError)
+    assert [type(error) for error in results[0].values()] == [OSError]
     file.close()
 
 
@@ -224,7 +225,7 @@ async def test_it_hands_back_to_a_real_loop(tmp_path: Path) -> None:
     file = fs.open(f"{tmp_path}/file", create=True)
     done = loop.create_future()
     fs.sync_soon([file], done.set_result)
-    assert await asyncio.wait_for(done, 10) is None
+    assert await asyncio.wait_for(done, 10) == {}
     file.close()
     fs.close()
 
@@ -234,13 +235,13 @@ def test_names_are_synced_in_the_background(
 ) -> None:
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
-    results: list[OSError | None] = []
+    results: list[SyncErrors] = []
     fs.sync_soon([], results.append, folders=[str(tmp_path)], bulk=True)
     hand_back.run_one()
     fs.sync_soon([], results.append, folders=[f"{tmp_path}/absent"])
     hand_back.run_one()
-    assert results[0] is None
-    assert isinstance(results[1], FileNotFoundError)
+    assert results[0] == {}
+    assert [(path, type(error)) for path, error in results[1].items()] == [(f"{tmp_path}/absent", FileNotFoundError)]
     assert synced == [os.stat(tmp_path).st_ino]
 
 

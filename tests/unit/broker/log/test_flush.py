@@ -9,12 +9,15 @@ import pytest
 
 from shareq.broker.log.partition_log import AppendInfo, Origin
 from shareq.broker.log.settings import LogSettings
+from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from tests.support.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
 from tests.support.mem_fs import CrashModel
 
 LOG_FILE = f"{DATA}/{TOPIC}-0/00000000000000000000.log"
 SIZE = len(batch_of(b"0"))
+
+NONE, FAILED = ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def fail(world: LogWorld, *kinds: str, path: str = "") -> None:
@@ -417,3 +420,46 @@ def test_a_start_makes_it_durable_that_a_failed_sync_left_nothing() -> None:
     before = len(world.fs.history)
     world.restart()
     assert ("sync", LOG_FILE) in world.fs.history[before:]
+
+
+def test_an_error_of_one_file_takes_that_log_alone_offline() -> None:
+    world = LogWorld(flush_every_message=True)
+    logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
+    told: dict[int, list[ErrorCode]] = {0: [], 1: [], 2: []}
+
+    def append_to_all() -> None:
+        for at, log in enumerate(logs):
+            log.append(
+                batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms(), on_durable=told[at].append
+            )
+        world.tick()
+
+    append_to_all()
+
+    def one_file(kind: str, path: str) -> OSError | None:
+        return OSError(errno.EIO, "planned", path) if kind == "sync" and path.startswith(logs[1].folder) else None
+
+    world.fs.fail = one_file
+    append_to_all()
+    assert told == {0: [NONE, NONE], 1: [NONE, FAILED], 2: [NONE, NONE]}
+    assert [log.refusal for log in logs] == [NONE, FAILED, NONE]
+
+
+def test_a_topic_that_is_deleted_while_its_names_are_synced_takes_nobody_with_it() -> None:
+    """Its folder has another name by then: syncing it fails."""
+    world = LogWorld()
+    other = TopicImage("other", bytes(16), 1)
+    world.topics.images["other"] = other
+    told: list[ErrorCode] = []
+    held: list[Callable[[], None]] = []
+    world.fs.held_syncs = held
+    world.logs.get("other", 0).append(batch_of(b"y"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
+    world.append(batch_of(b"x"), told.append)
+    world.clock.run_tick()
+    world.topics.delete("other")
+    world.logs.delete_topic("other", other.topic_id)
+    world.fs.held_syncs = None
+    held.pop()()
+    world.tick()
+    assert told == [NONE]
+    assert world.produce(b"z").base_offset == 1
