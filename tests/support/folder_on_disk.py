@@ -172,7 +172,7 @@ class FolderOnDisk:
         clock = VirtualClock()
         env = Environment(clock, Random(1), self.fs)
         topics = Topics(self.db.load())
-        logs = LogManager(env, DATA, lambda _topic: LogSettings())
+        logs = LogManager(env, DATA, lambda topic: LogSettings(compact=topic == SHARE_GROUP_STATE))
         logs.open_all(topics)
         try:
             return sum(len(read_all(logs.get(row.name, 0))) for row in topics.state.topics.values())
