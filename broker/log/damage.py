@@ -14,12 +14,13 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.log.segment import NO_LIMIT, BatchWalk, ReadAt, is_sound_at, valid_batch_after
-from shareq.protocol.records.batch import BatchHeader
+from shareq.protocol.records.batch import HEADER_SIZE, BatchHeader, Compression
 
 __all__ = ["DamagedRange", "SoundWalk", "believed_end", "covering", "described", "read_around"]
 
 
 _SECTOR_BYTES: Final = 512
+_LEAST_RECORD_BYTES: Final = 7  # without key, value and headers
 
 
 class DamagedRange(NamedTuple):
@@ -228,8 +229,23 @@ def read_around(read_at: ReadAt, position: int, size: int) -> tuple[bytes, int]:
 
 
 def believed_end(read_at: ReadAt, size: int, position: int, next_offset: int) -> int:
-    """The log end offset if the unsound bytes from `position` to the end were batches, as far as their headers say."""
+    """The log end offset if the unsound bytes from `position` to the end were batches, as far as their headers say.
+
+    Headers tell the number of records twice. Where these differ, the larger one counts that the bytes have room for.
+    """
     walk = BatchWalk(read_at, size, position=position, next_offset=next_offset, check_crc=False, gaps=False)
-    for _ in walk:
-        pass
-    return max(walk.next_offset, next_offset + 1)
+    end = next_offset
+    for _, header in walk:
+        end = header.base_offset + _believed_records(header)
+        if end != header.next_offset:
+            break
+    return max(end, next_offset + 1)
+
+
+def _believed_records(header: BatchHeader) -> int:
+    told = (header.last_offset_delta + 1, header.records_count)
+    if told[0] == told[1]:
+        return told[0]
+    is_plain = header.compression == Compression.NONE
+    most = (header.size - HEADER_SIZE) // _LEAST_RECORD_BYTES if is_plain else max(told)
+    return max((records for records in told if 0 < records <= most), default=1)

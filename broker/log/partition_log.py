@@ -554,7 +554,7 @@ class PartitionLog:
             if result is ErrorCode.CORRUPT_MESSAGE and self._map_was_wrong():
                 result = self._segments.read(offset, max_bytes, upto, min_one_batch, max_records)
             if result is ErrorCode.CORRUPT_MESSAGE:
-                self._segments.miss(offset)
+                self._segments.miss(offset, self.high_watermark)
         except OSError as error:
             logger.error("%s: reading at offset %d failed: %s", self._folder, offset, error)
             return ErrorCode.KAFKA_STORAGE_ERROR

@@ -106,10 +106,14 @@ class SegmentList:
                 at += 1
         return ErrorCode.CORRUPT_MESSAGE if self._segments else EMPTY
 
-    def miss(self, offset: int) -> None:
-        """A read at `offset` was refused as damaged: note that, unless it is known."""
+    def miss(self, offset: int, end_offset: int) -> None:
+        """A read at `offset` was refused as damaged: note that, unless it is known. Without a batch behind it nothing
+        is readable up to `end_offset` (exclusive). OSError as the file's.
+        """
         if self._lost_at(offset) is None:
-            insort(self.missing, DamagedRange(offset, offset + 1, 0, 0, "unreadable"))
+            is_last = bool(self._segments) and position_of(self._segments[-1], offset) is None
+            after = end_offset if is_last and offset >= self._bases[-1] else offset + 1
+            insort(self.missing, DamagedRange(offset, after, 0, 0, "unreadable"))
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
         """The offsets around `offset` that are known to be unreadable, as (first, the one behind the last); or None."""

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from shareq.broker.log.damage import DamagedRange, SoundWalk, covering
+from shareq.broker.log.damage import DamagedRange, SoundWalk, believed_end, covering
 from shareq.broker.log.segment import ReadAt, runs_past_the_end
 from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, stamp
 
@@ -140,3 +140,12 @@ def test_only_the_beginning_of_a_batch_is_a_write_that_was_cut_off() -> None:
     assert not runs_past_the_end(reader(data), len(data), at)
     zeroed = data[:at] + bytes(200)
     assert not runs_past_the_end(reader(zeroed), len(zeroed), at)
+
+
+@pytest.mark.parametrize("field", [23, 57])  # the last offset delta, the number of records
+@pytest.mark.parametrize("bit", [0, 1, 6])
+def test_a_header_is_not_believed_to_have_more_records_than_its_bytes(field: int, bit: int) -> None:
+    """Else the log end offset would be millions ahead of every record."""
+    batch = build_batch([RecordData(b"k", b"v")] * 3, timestamp_ms=1)
+    batch[field] ^= 1 << bit
+    assert believed_end(lambda position, size: bytes(batch[position : position + size]), len(batch), 0, 0) == 3

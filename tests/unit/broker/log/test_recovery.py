@@ -629,3 +629,15 @@ def test_the_sequence_in_a_damaged_header_is_not_believed() -> None:
     info = world.append(batch_of(b"c", producer_id=7, producer_epoch=0, base_sequence=4))
     assert isinstance(info, AppendInfo)
     assert (info.base_offset, info.duplicate) == (2, False)
+
+
+def test_what_is_behind_damage_at_the_end_is_told_as_one_range() -> None:
+    world = world_of(3)
+    world.restart()
+    world.fs.flip_bit(FIRST_LOG, 2 * SIZE + 65, 1)
+    log = world.log
+    assert log.read(2, 1 << 20, upto=3) is ErrorCode.CORRUPT_MESSAGE
+    assert log.unreadable_range(2) == (2, 3)
+    log.high_watermark = log.log_end_offset = 1 << 30  # as a damaged header may have told an earlier start
+    assert log.read(3, 1 << 20, upto=1 << 30) is ErrorCode.CORRUPT_MESSAGE
+    assert log.unreadable_range(3) == (3, 1 << 30)
