@@ -95,7 +95,7 @@ def recover_log(
         opening.log_start_offset,
         opening.end,
         producers,
-        opening.scanned.segments,
+        [segment for segment in opening.scanned.segments if segment in opening.segments],
         opening.missing,
         opening.seal_last,
     )

@@ -641,3 +641,14 @@ def test_what_is_behind_damage_at_the_end_is_told_as_one_range() -> None:
     log.high_watermark = log.log_end_offset = 1 << 30  # as a damaged header may have told an earlier start
     assert log.read(3, 1 << 20, upto=1 << 30) is ErrorCode.CORRUPT_MESSAGE
     assert log.unreadable_range(3) == (3, 1 << 30)
+
+
+def test_an_empty_segment_that_is_removed_is_not_synced() -> None:
+    """The file was cut to nothing while the broker was dead, and power is lost once more while it starts."""
+    world = LogWorld(flush_every_message=True)
+    world.produce(b"0")
+    world.clock.advance(2_000)
+    killed(world)
+    world.fs.cut(FIRST_LOG, 0)
+    world.start()
+    assert (world.log.log_end_offset, world.log.unreadable_range(0)) == (1, (0, 1))
