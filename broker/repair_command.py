@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Final
 
 __all__ = ["ADOPT_ALL", "SET_ASIDE_ALL", "repair_command"]
@@ -13,4 +12,6 @@ SET_ASIDE_ALL: Final = "--set-aside all"
 
 def repair_command(data_dir: str, *options: str) -> str:
     """In backquotes, quoted for a shell."""
+    import shlex  # rarely needed
+
     return f"`{' '.join(('shareq verify', shlex.quote(data_dir), '--repair', *options))}`"

@@ -18,7 +18,6 @@ import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final
-from urllib.parse import quote
 
 from shareq.broker.meta_changes import BY_TAG, TABLES, ChangeKind, Effect, Value, kind_of
 from shareq.broker.meta_db import DropTopic, MetaChange, MetaState, ResourceName, TopicRow
@@ -77,7 +76,7 @@ class SqliteMetaDb:
                 # puts beside the file takes its mode.
                 os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             # One thread uses it; the transactions are ours, so the module must not start its own.
-            name = f"file:{quote(path)}?immutable=1" if immutable else path
+            name = _immutable_uri(path) if immutable else path
             self._connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False, uri=immutable)
         except (OSError, sqlite3.Error) as error:
             raise self._failure("opened", error) from error
@@ -187,3 +186,10 @@ def _statement(kind: ChangeKind) -> str:
 
 
 _STATEMENTS: Final = {tag: _statement(kind) for tag, kind in BY_TAG.items()}
+
+
+def _immutable_uri(path: str) -> str:
+    """How SQLite is told that nobody writes to the file while it is looked at."""
+    from urllib.parse import quote  # not for an ordinary start
+
+    return f"file:{quote(path)}?immutable=1"
