@@ -30,7 +30,7 @@ help:
 	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
 	@echo
 	@echo "  make demo        336,776 flights through one share group, the broker killed half way (2 minutes)"
-	@echo "  make test        every test that needs only Python (8 minutes at most)"
+	@echo "  make test        every test that needs only Python (10 minutes at most)"
 	@echo "  make demo-spark  the same flights through Spark and a second member, broker and driver killed; needs no Java"
 	@echo "  make test-spark  the tests of the Spark source (8 minutes at most); fetches half a gigabyte once, needs no Java"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links"
@@ -89,7 +89,7 @@ demo-spark: $(SPARK_READY)
 	@$(SPARK_RUN) -m examples.spark_flights $(ARGS)
 
 test: $(READY)
-	$(WITHIN) 480 $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile -m "not interop and not container and not spark" --ignore=tests/spark $(ARGS)
+	$(WITHIN) 600 $(BIN)/pytest -q --numprocesses=auto --maxprocesses=4 --dist=loadfile -m "not interop and not container and not spark" --ignore=tests/spark $(ARGS)
 
 test-spark: $(SPARK_READY)
 	$(SPARK_RUN) scripts/within.py 480 $(SPARK_BIN)/pytest -q -rs -m "spark and not interop" $(ARGS) tests/spark

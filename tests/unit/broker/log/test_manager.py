@@ -218,7 +218,7 @@ def test_topics_without_the_delete_policy_keep_everything() -> None:
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE, retention_bytes=0, delete=False, compact=True))
     for _ in range(10):
         world.produce(b"0")
-    world.clock.advance(100 * 24 * 60 * MINUTE)
+    world.clock.advance(60 * MINUTE)  # twelve times that it looks
     assert world.log.log_start_offset == 0
     world.settings = dataclasses.replace(world.settings, delete=True)
     world.logs.reload_settings()
