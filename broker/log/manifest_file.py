@@ -107,7 +107,7 @@ class ManifestFile:
         elif self._appended > self._limit:
             self._make_snapshot()
         if self._timer is None:
-            self._timer = self._clock.call_at(self._clock.now_ms() + SYNC_DELAY_MS, self._sync)
+            self._sync_later()
 
     def close(self, *, clean: bool) -> None:
         """With `clean` the file is a snapshot that is on stable storage. OSError then."""
@@ -126,25 +126,29 @@ class ManifestFile:
             self._file = self._next = None
 
     def _sync(self) -> None:
-        """Have what was written on stable storage, off the loop."""
-        self._timer = None
-        if self._file is not None:
-            self._fs.sync_soon([self._file], self._synced, folders=[self._data_dir], bulk=True)
-
-    def _synced(self, errors: SyncErrors) -> None:
-        """What a sync could not write, no later one writes: the file is written anew, until that goes well."""
-        if errors and self._file is not None and self._timer is None:
-            self._told_of(next(iter(errors.values())))
-            self._timer = self._clock.call_at(self._clock.now_ms() + SYNC_DELAY_MS, self._write_anew)
-
-    def _write_anew(self) -> None:
+        """Have what was written on stable storage, off the loop. What a sync could not write, no later one writes:
+        then the file is written anew, until that goes well.
+        """
         self._timer = None
         if self._file is None:
+            return
+        if not self._failed:
+            self._fs.sync_soon([self._file], self._synced, folders=[self._data_dir], bulk=True)
             return
         try:
             self._rewrite()
         except OSError as error:
             self._synced({self._path: error})
+
+    def _synced(self, errors: SyncErrors) -> None:
+        if not errors or self._file is None:
+            return
+        self._told_of(next(iter(errors.values())))
+        if self._timer is None:
+            self._sync_later()
+
+    def _sync_later(self) -> None:
+        self._timer = self._clock.call_at(self._clock.now_ms() + SYNC_DELAY_MS, self._sync)
 
     def _told_of(self, error: OSError) -> None:
         if not self._failed:
@@ -154,6 +158,9 @@ class ManifestFile:
     def _rewrite(self) -> None:
         """A new file at once. OSError."""
         self._write_snapshot()
+        if self._next is not None:  # it lacks what was written just now
+            self._next.close()
+            self._next = None
         self._failed = False
         old, self._file = self._file, self._fs.open(self._path)
         if old is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -16,7 +17,9 @@ from shareq.broker.log.manifest import (
     row_line,
     snapshot,
 )
-from tests.support.log_world import DATA, LogWorld
+from shareq.broker.log.manifest_file import MANIFEST_FILE
+from tests.support.log_world import DATA, TOPIC, LogWorld
+from tests.support.mem_fs import CrashModel
 
 ID = bytes(range(16))
 ROWS = {("orders", 0): LogRow(ID, 5, 40, 55, 7), ("a.b_c-d", 12): LogRow(ID, 0, -1, 0, 0)}
@@ -71,3 +74,24 @@ def test_nothing_is_written_behind_a_line_that_was_cut_off(left: int) -> None:
     found = parse_manifest(world.fs.read_bytes(f"{DATA}/log-manifest"))
     assert found is not None
     assert (found.is_whole, found.cut_off) == (True, False)
+
+
+def test_a_failed_sync_is_made_up_for_though_a_later_one_waits_already() -> None:
+    """That one would succeed, and the system would not write again what the first has lost."""
+    world = LogWorld(flush_every_message=True)
+    world.fs.loses_pages = world.fs.drops_failed_syncs = True
+    world.produce(b"a")
+    held: list[Callable[[], None]] = []
+    world.fs.held_syncs = held
+    world.clock.advance(1_000)  # the manifest is being synced
+    world.fs.held_syncs = None
+    world.produce(b"b")  # its line waits for the next sync
+    world.fs.fail = lambda kind, path: OSError("planned") if kind == "sync" and path.endswith(MANIFEST_FILE) else None
+    held.pop()()
+    world.fs.fail = None
+    world.clock.advance(2_000)
+    world.crash(CrashModel.POWER_LOSS)
+    found = parse_manifest(bytes(world.fs.content(f"{DATA}/{MANIFEST_FILE}")))
+    assert found is not None
+    assert found.is_whole
+    assert found.rows[TOPIC, 0].synced == 2
