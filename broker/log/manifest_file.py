@@ -1,7 +1,7 @@
 """The manifest on disk: changes are appended as they come, synced within a second, and made a snapshot now and then.
 
 An append is a plain write: it survives the end of the process. What a power loss takes of the last second only
-understates what had been promised.
+understates what had been promised. After each sync the file says how much of it is on stable storage.
 
     DATA/log-manifest        see `manifest`
     DATA/log-manifest.new    the next snapshot, until it is on stable storage
@@ -12,10 +12,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from shareq.broker.environment import Clock, File, Fs, SyncErrors, TimerHandle
-from shareq.broker.log.manifest import LogRow, Manifest, boot_line, gone_line, parse_manifest, row_line, snapshot
+from shareq.broker.log.manifest import (
+    LogRow,
+    Manifest,
+    boot_line,
+    gone_line,
+    parse_manifest,
+    row_line,
+    snapshot,
+    synced_line,
+)
 
 __all__ = ["MANIFEST_FILE", "ManifestFile"]
 
@@ -53,7 +63,7 @@ class ManifestFile:
             data = self._fs.read_bytes(self._path)
         except FileNotFoundError:
             return None
-        found = parse_manifest(data)
+        found = parse_manifest(data, self._fs.boot_id())
         if found is None:
             logger.error("%s: cannot be read; what was promised of the logs is not known", self._path)
         elif not found.is_whole:
@@ -97,11 +107,10 @@ class ManifestFile:
             if self._failed:
                 self._rewrite()
                 return
-            self._file.append([data])
+            self._append(data)
         except OSError as error:
             self._told_of(error)
             return
-        self._appended += len(data)
         if self._next is not None:
             self._since_next.append(data)
         elif self._appended > self._limit:
@@ -125,6 +134,11 @@ class ManifestFile:
                     file.close()
             self._file = self._next = None
 
+    def _append(self, data: bytes) -> None:
+        assert self._file is not None
+        self._file.append([data])
+        self._appended += len(data)
+
     def _sync(self) -> None:
         """Have what was written on stable storage, off the loop. What a sync could not write, no later one writes:
         then the file is written anew, until that goes well.
@@ -133,17 +147,28 @@ class ManifestFile:
         if self._file is None:
             return
         if not self._failed:
-            self._fs.sync_soon([self._file], self._synced, folders=[self._data_dir], bulk=True)
+            on_done = partial(self._synced, self._file, self._appended)
+            self._fs.sync_soon([self._file], on_done, folders=[self._data_dir], bulk=True)
             return
         try:
             self._rewrite()
         except OSError as error:
-            self._synced({self._path: error})
+            self._not_synced(error)
 
-    def _synced(self, errors: SyncErrors) -> None:
-        if not errors or self._file is None:
+    def _synced(self, file: File, size: int, errors: SyncErrors) -> None:
+        """The first `size` bytes of a file are on stable storage: say so in it, unless another has taken its place."""
+        if self._file is None:
             return
-        self._told_of(next(iter(errors.values())))
+        if errors:
+            self._not_synced(next(iter(errors.values())))
+        elif file is self._file and not self._failed:
+            try:
+                self._append(synced_line(size))
+            except OSError as error:
+                self._not_synced(error)
+
+    def _not_synced(self, error: OSError) -> None:
+        self._told_of(error)
         if self._timer is None:
             self._sync_later()
 
@@ -213,3 +238,7 @@ class ManifestFile:
             old.close()
         self._appended = file.size()
         self._limit = max(LEAST_APPENDED_BYTES, 3 * self._appended)
+        if self._since_next:  # synced in the old file, perhaps, and not in this one
+            if self._timer is not None:
+                self._timer.cancel()
+            self._sync()

@@ -182,14 +182,14 @@ def _manifest(fs: Fs, data_dir: str, report: Report) -> tuple[Manifest | None, s
     """What the manifest says, and what is wrong with it."""
     report.files += 1
     try:
-        found = parse_manifest(fs.read_bytes(f"{data_dir}/{MANIFEST_FILE}"))
+        found = parse_manifest(fs.read_bytes(f"{data_dir}/{MANIFEST_FILE}"), fs.boot_id())
     except FileNotFoundError:
         return None, "it is missing"
     if found is None:
         return None, "it cannot be read"
     if found.is_whole and found.cut_off:
         consequence = "a start leaves it out, and may know less of what was promised of a log"
-        report.add(Finding(MANIFEST_FILE, "its last line is cut off", consequence, level=Level.NOTE))
+        report.add(Finding(MANIFEST_FILE, "its end is cut off", consequence, level=Level.NOTE))
     return found, "" if found.is_whole else "lines of it are damaged"
 
 

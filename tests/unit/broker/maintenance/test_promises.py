@@ -234,7 +234,7 @@ def test_a_line_that_was_cut_off_is_a_note() -> None:
     del folder.content("log-manifest")[-5:]
     report = verify(folder)
     assert report.is_sound
-    assert [finding.problem for finding in report.findings] == ["its last line is cut off"]
+    assert [finding.problem for finding in report.findings] == ["its end is cut off"]
 
 
 def test_a_reserve_that_is_no_file_is_told_and_a_missing_one_is_not() -> None:
