@@ -251,8 +251,11 @@ class PartitionLog:
         batch, header = admitted
         if header.producer_id != NO_PRODUCER_ID:
             known = self.producers.check_append(header, batch, trusted=not is_client)
-            if known:
-                return self._repeat(known, on_durable) if isinstance(known, AppendedBatch) else known
+            if not isinstance(known, AppendedBatch):
+                if known:
+                    return known
+            elif not (self._is_lost(known) and self.producers.may_come_again(header, known)):
+                return self._repeat(known, on_durable)
         append_time = NO_TIMESTAMP
         if self._admission.rewrites and is_client:
             stored = self._admission.rewritten(batch, header, now_wall_ms)
@@ -297,6 +300,12 @@ class PartitionLog:
             self._queued = True
             self._host.flush_soon(self)
         return _new(AppendInfo, (base_offset, last_offset, append_time, self.log_start_offset, False))
+
+    def _is_lost(self, known: AppendedBatch) -> bool:
+        """Whether a batch of which a producer is remembered is known to be unreadable, in part at least."""
+        segments = self._segments
+        offsets = (known.first_offset, known.last_offset)
+        return segments.any_lost() and any(segments.unreadable_range(offset) is not None for offset in offsets)
 
     def _repeat(self, known: AppendedBatch, on_durable: OnDurable | None) -> AppendInfo:
         """Answer a batch that is in the log, or in the buffer, already: when everything up to now is durable."""
@@ -416,13 +425,19 @@ class PartitionLog:
         is_first = not self._refusal
         self.go_offline(error)
         active = self._active
-        if is_first and active is not None and active.exists and self._host.syncs_every_flush(self._settings):
-            synced = active.synced
-            try:
-                active.cut_at(synced)
-                active.synced = synced
-            except OSError as cut_error:
-                logger.error("%s: not cut to its %d synced bytes: %s", active.log_path, synced, cut_error)
+        if not is_first or active is None or not active.exists:
+            return
+        if self._host.syncs_every_flush(self._settings):
+            kept = active.synced
+        elif self.high_watermark <= active.base_offset:  # its name could not be synced
+            kept = 0
+        else:
+            return
+        try:
+            active.cut_at(kept)
+            active.synced = kept
+        except OSError as cut_error:
+            logger.error("%s: not cut to the %d bytes that count: %s", active.log_path, kept, cut_error)
 
     def _stop(self, refusal: ErrorCode) -> None:
         self._refusal = refusal
@@ -519,11 +534,12 @@ class PartitionLog:
     def synced_to(self, segment: Segment, end_offset: int) -> None:
         """What is in `segment` below `end_offset` (exclusive) is on stable storage."""
         segment.synced_end = max(segment.synced_end, end_offset)
+        self.synced_offset = self._segments.behind_missing(self.synced_offset)
         for each in self._segments.from_offset(self.synced_offset):
             if not each.name_is_synced:
                 return
             if each.base_offset <= self.synced_offset < each.synced_end:
-                self.synced_offset = each.synced_end
+                self.synced_offset = self._segments.behind_missing(each.synced_end)
 
     # Reading.
 

@@ -144,6 +144,15 @@ class ProducerStates:
             return ErrorCode.INVALID_TXN_STATE
         return ErrorCode.NONE
 
+    def may_come_again(self, header: BatchHeader, known: AppendedBatch) -> bool:
+        """Whether a batch that was lost, `known` by `check`, may be appended once more: nothing of its producer follows
+        it, and its transaction, if it has one, is under way.
+        """
+        producer = self._producers.get(header.producer_id)
+        if producer is None or producer.batches[-1] is not known:
+            return False
+        return not header.attributes & TRANSACTIONAL or producer.transaction_first_offset != NONE
+
     def is_open(self, producer_id: int, epoch: int) -> bool:
         """Whether the producer has a transaction under way here, in this epoch."""
         producer = self._producers.get(producer_id)
@@ -305,7 +314,7 @@ def _repeated(header: BatchHeader, producer: Producer) -> AppendedBatch | None:
     """The batch in the log that this one is again."""
     delta = header.last_offset_delta
     last = last_sequence(header.base_sequence, delta)
-    for batch in producer.batches:
+    for batch in reversed(producer.batches):
         if batch.last_sequence == last and batch.offset_delta == delta:
             return batch
     return None

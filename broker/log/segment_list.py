@@ -125,6 +125,11 @@ class SegmentList:
             after = lost[1]
         return first, after
 
+    def behind_missing(self, offset: int) -> int:
+        """`offset`, or the end (exclusive) of what no segment has from there."""
+        missing = covering(self.missing, offset)
+        return offset if missing is None else missing.next_offset
+
     def any_lost(self) -> bool:
         """Whether anything is known to be unreadable."""
         return bool(self.missing) or any(segment.damaged for segment in self._segments)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tests.simulation.world import STEPS, World
+from tests.support.mem_fs import SimulatedCrash
 
 TAIL = 40  # lines of a failed seed's transcript
 CHUNK = 25  # seeds that a process takes at a time
@@ -49,7 +50,7 @@ def run_seed(seed: int, steps: int = STEPS) -> Outcome:
         try:
             world = World(seed, steps)
             world.run()
-        except Exception as error:
+        except (Exception, SimulatedCrash) as error:
             transcript = world.transcript if world is not None else []
             where = traceback.extract_tb(error.__traceback__)[-1]
             failure = f"{type(error).__name__}: {error} ({where.name}, line {where.lineno})"

@@ -226,6 +226,7 @@ class Storage:
     def end_after_power_loss(self) -> None:
         """The broker has started. What its logs hold is what was sent to them, wherever they end; all else is gone."""
         world = self._world
+        world.fs.crash_at = None  # reading may write: an index that it had to make again
         world.topics.adopt()
         world.seen[f"power losses, promised: {self.promise.name}"] += 1
         for slot in world.topics.live:

@@ -192,6 +192,22 @@ def test_without_flushing_every_message_only_new_names_are_synced() -> None:
     assert syncs(world) == 1
 
 
+def test_what_was_refused_because_names_could_not_be_synced_is_not_back_at_the_next_start() -> None:
+    """A coordinator would find an operation that it had refused, behind others that went by its not being there."""
+    world = LogWorld()
+    planned = OSError("planned")
+    world.fs.fail = lambda kind, path: planned if kind == "sync" and path.endswith("partition.metadata") else None
+    told: list[ErrorCode] = []
+    world.append(batch_of(b"x"), told.append)
+    world.tick()
+    assert told == [ErrorCode.KAFKA_STORAGE_ERROR]
+    world.fs.fail = None
+    world.restart(clean=False)
+    assert world.log.log_end_offset == 0
+    world.produce(b"y")
+    assert values_of(read_all(world.log)) == [b"y"]
+
+
 def test_an_append_counts_only_after_its_sync() -> None:
     world = LogWorld(flush_every_message=True)
     told: list[ErrorCode] = []

@@ -631,6 +631,64 @@ def test_the_sequence_in_a_damaged_header_is_not_believed() -> None:
     assert (info.base_offset, info.duplicate) == (2, False)
 
 
+def test_what_comes_behind_missing_segments_is_promised() -> None:
+    """What is missing beyond the synced offset is nothing that a sync could bring there."""
+    world = world_of(10)
+    manifest = bytes(world.fs.content(MANIFEST))
+    killed(world)
+    row = parse_manifest(manifest)
+    assert row is not None
+    put(world, MANIFEST, row_line((TOPIC, 0), row.rows[TOPIC, 0]._replace(synced=5)))
+    put(world, f"{DATA}/recovery-point-offset-checkpoint", b"")
+    world.fs.remove(f"{FOLDER}/{4:020d}.log")
+    world.flush_every_message = True
+    world.start()
+    assert world.log.unreadable_range(5) == (4, 8)
+    assert world.produce(b"x").base_offset == 10
+    assert world.log.manifest_row().synced == 11
+
+
+def idempotent(value: bytes, sequence: int, *, transactional: bool = False) -> bytearray:
+    return batch_of(value, producer_id=7, producer_epoch=0, base_sequence=sequence, transactional=transactional)
+
+
+def test_a_batch_that_was_lost_is_stored_when_its_producer_sends_it_again() -> None:
+    """It would be answered as known, though nobody can read it any more."""
+    world = LogWorld()
+    for sequence in range(3):
+        world.append(idempotent(b"%d" % sequence, sequence))
+        world.tick()
+    world.restart()
+    world.fs.flip_bit(FIRST_LOG, len(world.fs.content(FIRST_LOG)) - 1, 0)
+    assert world.log.read(2, 1 << 20, upto=3) is ErrorCode.CORRUPT_MESSAGE
+    known = world.append(idempotent(b"1", 1))
+    again = world.append(idempotent(b"2", 2))
+    twice = world.append(idempotent(b"2", 2))
+    world.tick()
+    assert isinstance(known, AppendInfo)
+    assert isinstance(again, AppendInfo)
+    assert isinstance(twice, AppendInfo)
+    assert (known.base_offset, known.duplicate) == (1, True)
+    assert (again.base_offset, again.duplicate) == (3, False)
+    assert (twice.base_offset, twice.duplicate) == (3, True)
+    assert isinstance(world.append(idempotent(b"3", 3)), AppendInfo)
+
+
+def test_a_lost_batch_before_others_of_its_producer_is_known_as_before() -> None:
+    """Stored now, it would be behind what was sent after it."""
+    world = LogWorld()
+    for sequence in range(2):
+        world.append(idempotent(b"%d" % sequence, sequence))
+        world.tick()
+    size = len(world.fs.content(FIRST_LOG)) // 2
+    world.fs.flip_bit(FIRST_LOG, size - 1, 0)
+    world.fs.flip_bit(FIRST_LOG, 2 * size - 1, 0)
+    assert world.log.read(0, 1 << 20, upto=2) is ErrorCode.CORRUPT_MESSAGE
+    known = world.append(idempotent(b"0", 0))
+    assert isinstance(known, AppendInfo)
+    assert (known.base_offset, known.duplicate) == (0, True)
+
+
 def test_what_is_behind_damage_at_the_end_is_told_as_one_range() -> None:
     world = world_of(3)
     world.restart()
