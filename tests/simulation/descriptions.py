@@ -57,8 +57,8 @@ def _check_offsets(world: World, group: Group, slot: Slot, row: DescribeShareGro
         return
     ledger = group.ledger
     if start < 0:
-        # Nobody acknowledged anything yet, so far as the broker knows.
-        done = [place for place in ledger.finished if place[0] == slot.index]
+        # Nobody acknowledged anything that is still there; what was deleted meanwhile takes no state.
+        done = [place for place in ledger.finished if place[0] == slot.index and place[1] >= log.log_start_offset]
         if done or lag >= 0:
             raise InvariantBroken(f"{told}, finished are {done}")
         return

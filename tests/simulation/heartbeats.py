@@ -131,6 +131,7 @@ class Heartbeats:
             self._told = ()  # until it is answered: the broker may have it or not
         world.note(f"{self.member_id} heartbeats at {epoch}, {'' if names is None else names}")
         refused_at_once, leaves = expected is not ErrorCode.NONE, self._leaves
+        is_guess = epoch not in (JOIN, LEAVE, self.epoch)  # it may be right when an answer was lost
 
         def answered(response: Message) -> None:
             assert isinstance(response, ShareGroupHeartbeatResponse)
@@ -145,7 +146,7 @@ class Heartbeats:
                     ledger.on_refused(self.member_id)
             if error in GONE:
                 ledger.on_gone(self.member_id)
-            if life == self._life and epoch != LEAVE:
+            if life == self._life and epoch != LEAVE and not (is_guess and error is ErrorCode.NONE):
                 self._believe(response, error, names)
 
         world.call("share_group_heartbeat", request, 1, self._connection).on_complete(answered)
