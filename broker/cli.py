@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import gc
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -16,11 +18,14 @@ from shareq import __version__
 if TYPE_CHECKING:
     from shareq.broker.security.scram_option import NewScramUser
 
+logger = logging.getLogger(__name__)
+
 USAGE_ERROR = 2  # bad usage or configuration
 FAILURE = 1  # the broker could not start or go on
 MAX_CHECK_TIMEOUT_S = 3600.0
 MAX_PATIENCE_S = 3600.0
 HIGHEST_PORT = 65_535
+_UNWRITABLE = frozenset((errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG))
 
 EPILOG = """\b
 Examples:
@@ -38,6 +43,9 @@ Examples:
 \b
 Then point any Kafka client at the address, for example:
   kcat -b 127.0.0.1:9092 -L
+
+\b
+Signals: SIGTERM, SIGINT and SIGHUP stop it; a second one does not wait for clients. Under nohup SIGHUP does nothing.
 
 \b
 Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
@@ -108,7 +116,21 @@ Exit codes: 0 done, 1 failed (one line on stderr tells why), 2 wrong options, or
 """
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Commands(click.Group):
+    """The command line over standard streams that may be closed, or lead nowhere."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        _fill_standard_streams()
+        try:
+            return super().main(*args, **kwargs)
+        except OSError as error:
+            if error.filename is not None or error.errno not in _UNWRITABLE:
+                raise
+            _drop_standard_output()
+            _exit(FAILURE, f"standard output cannot be written: {error.strerror}")
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="shareq", message="%(prog)s %(version)s")
 def main() -> None:
     """A Kafka-wire-compatible broker for queues: share groups in one process."""
@@ -137,7 +159,7 @@ def serve(
     metrics: str | None,
     scram_users: tuple[str, ...],
 ) -> None:
-    """Run the broker until SIGTERM or SIGINT.
+    """Run the broker until SIGTERM, SIGINT or SIGHUP.
 
     Prints one line with its addresses and the data folder once it listens; that is when every log has been recovered.
     On a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.
@@ -307,8 +329,25 @@ def _scram_users(texts: Iterable[str]) -> list[NewScramUser]:
 
 def _say_ready(addresses: Iterable[str], data_dir: str, metrics_url: str | None) -> None:
     metrics = f", metrics at {metrics_url}" if metrics_url is not None else ""
-    click.echo(f"shareq {__version__} listening on {', '.join(addresses)}, data in {data_dir}{metrics}")
-    sys.stdout.flush()
+    try:
+        click.echo(f"shareq {__version__} listening on {', '.join(addresses)}, data in {data_dir}{metrics}")
+    except OSError as error:  # it serves all the same, as it would if nobody read the line
+        _drop_standard_output()
+        logger.warning("standard output cannot be written: %s", error.strerror)
+
+
+def _fill_standard_streams() -> None:
+    """Open the null device where a standard stream is closed: other files would get its number, and what is printed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:  # the lowest free number is this one
+            setattr(sys, name, open(os.devnull, "w" if number else "r"))  # noqa: SIM115
+
+
+def _drop_standard_output() -> None:
+    """Else Python tries to write what is left of it once more at the end, and complains."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _exit(code: int, message: str) -> NoReturn:

@@ -303,7 +303,7 @@ def serve_forever(
     new_users: Sequence[NewScramUser] = (),
     ready: Callable[[Iterable[str], str, str | None], None],
 ) -> None:
-    """Run a broker until SIGTERM or SIGINT; `ready` gets its addresses, data folder and metrics URL (None without).
+    """Run a broker until a signal stops it; `ready` gets its addresses, data folder and metrics URL (None without).
 
     Raises ServeError.
     """
@@ -328,7 +328,7 @@ async def _serve(server: Server, ready: Callable[[Iterable[str], str, str | None
             logger.info("%s: stopping", signal.Signals(number).name)
             stopping.set()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in _stop_signals():
         loop.add_signal_handler(number, on_signal, number)
     loop.set_exception_handler(_on_loop_error)
     await server.start()
@@ -338,6 +338,14 @@ async def _serve(server: Server, ready: Callable[[Iterable[str], str, str | None
     loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come(server.uses_scram))
     await stopping.wait()
     await server.stop()
+
+
+def _stop_signals() -> Iterator[int]:
+    """As in Apache Kafka, a terminal that goes away is a clean stop, too, unless nohup says that it is nothing."""
+    yield signal.SIGTERM
+    yield signal.SIGINT
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        yield signal.SIGHUP
 
 
 def _steps_to_come(scram: bool) -> Iterator[Callable[[], object]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,12 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_version() -> None:
     result = run("--version")
+    assert (result.returncode, result.stdout) == (0, f"shareq {shareq.__version__}\n")
+
+
+def test_the_package_is_the_command_too() -> None:
+    command = [sys.executable, "-m", "shareq", "--version"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
     assert (result.returncode, result.stdout) == (0, f"shareq {shareq.__version__}\n")
 
 
@@ -84,6 +92,90 @@ def test_a_data_folder_that_is_a_file_is_one_line_and_code_1(tmp_path: Path) -> 
     assert result.returncode == 1
     assert len(result.stderr.splitlines()) == 1
     assert str(tmp_path / "data") in result.stderr
+
+
+@contextlib.contextmanager
+def serving(data: Path, redirections: str = "", before: str = "") -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+    """`shareq serve` under a shell's redirections, once it listens, and its log."""
+    port, log = free_port(), data.with_suffix(".log")
+    serve = shlex.join([sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(data)])
+    line = f"{before} exec {serve} --listen 127.0.0.1:{port} 2>{shlex.quote(str(log))} {redirections}"
+    process = subprocess.Popen(["/bin/sh", "-c", line], env=child_environment(), stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 30
+        while not answers(("127.0.0.1", port)):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+        yield process, log
+    finally:
+        process.kill()
+        process.wait()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+def answers(address: tuple[str, int]) -> bool:
+    try:
+        with WireClient(address) as client:
+            client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def stopped_cleanly(process: subprocess.Popen[bytes], data: Path) -> bool:
+    return process.wait(timeout=30) == 0 and (data / "clean-shutdown").exists()
+
+
+@pytest.mark.parametrize("redirections", ["<&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_none_of_the_brokers_files(tmp_path: Path, redirections: str) -> None:
+    """Else the first files it opens get their numbers, and libuv aborts when it is to close one of them."""
+    with serving(tmp_path / "data", redirections) as (process, _):
+        process.terminate()
+        assert stopped_cleanly(process, tmp_path / "data")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux alone has /dev/full")
+def test_a_broker_whose_first_line_nobody_can_read_serves_all_the_same(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", ">/dev/full") as (process, log):
+        process.terminate()
+        assert stopped_cleanly(process, tmp_path / "data")
+    assert "standard output cannot be written: No space left on device" in log.read_text()
+    assert "Traceback" not in log.read_text()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux alone has /dev/full")
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_an_answer_that_cannot_be_written_is_one_line_and_code_1(option: str) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "shareq.broker", option]
+        result = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30, env=child_environment(), check=False
+        )
+    assert (result.returncode, result.stderr) == (
+        1,
+        "shareq: standard output cannot be written: No space left on device\n",
+    )
+
+
+def test_a_terminal_that_goes_away_is_a_clean_stop(tmp_path: Path) -> None:
+    """SIGHUP, as in Apache Kafka."""
+    with serving(tmp_path / "data") as (process, log):
+        process.send_signal(signal.SIGHUP)
+        assert stopped_cleanly(process, tmp_path / "data")
+    assert "SIGHUP: stopping" in log.read_text()
+
+
+def test_under_nohup_a_terminal_that_goes_away_is_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path / "data", before="trap '' HUP;") as (process, log):
+        process.send_signal(signal.SIGHUP)
+        process.terminate()
+        assert stopped_cleanly(process, tmp_path / "data")
+    assert "SIGHUP" not in log.read_text()
 
 
 def test_two_processes_never_open_one_folder(tmp_path: Path) -> None:
