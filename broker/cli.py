@@ -7,7 +7,7 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -400,16 +400,33 @@ def _host_and_port(option: str, text: str, usual_port: int) -> tuple[str, int]:
     return host[1:-1] if bracketed else host, int(port)
 
 
-def _listener_name(listeners: str, protocol_map: str) -> str:
-    """Whose address --listen is: that of PLAINTEXT, unless the only listener has authentication. It never takes that
-    away."""
-    names = [text.strip().partition("://")[0].upper() for text in listeners.split(",") if text.strip()]
-    protocols = dict(text.strip().upper().partition(":")[::2] for text in protocol_map.split(","))
+def _listener_name(given: Mapping[str, str]) -> str:
+    """Whose address --listen is: that of PLAINTEXT, unless the only listener that `given` is about has authentication.
+    It never takes that away."""
+    pairs = (text.partition(":") for text in given.get("listener.security.protocol.map", "").split(","))
+    protocols = {_upper(name): _upper(protocol) for name, _, protocol in pairs}
+    names = _listener_names(given, protocols)
     if all(protocols.get(name, name) == "PLAINTEXT" for name in names):
         return "PLAINTEXT"
     if len(names) > 1:
         _exit(USAGE_ERROR, f"--listen: there are several listeners ({', '.join(names)}); set listeners instead")
     return names[0]
+
+
+def _listener_names(given: Mapping[str, str], protocols: Mapping[str, str]) -> list[str]:
+    """The listeners for clients that properties open; where they open none, those that they advertise or protect."""
+    controllers = set(map(_upper, given.get("controller.listener.names", "").split(",")))
+    for key in ("listeners", "advertised.listeners"):
+        names = [_upper(text.partition("://")[0]) for text in given.get(key, "").split(",") if text.strip()]
+        names = [name for name in names if name not in controllers]
+        if names:
+            return names
+    own = (key.split(".")[2].upper() for key in given if key.startswith("listener.name.") and key.count(".") > 2)
+    return sorted({name for name in own if protocols.get(name, name).startswith(("SASL_", "SSL"))} - controllers)
+
+
+def _upper(text: str) -> str:
+    return text.strip().upper()
 
 
 def _apply_options(
@@ -418,8 +435,7 @@ def _apply_options(
     """Put --listen and --data-dir over whatever the file and --set say about the same things."""
     if listen is not None:
         _host_and_port("--listen", listen, 9092)
-        given = {**properties, **overrides}
-        name = _listener_name(given.get("listeners", ""), given.get("listener.security.protocol.map", ""))
+        name = _listener_name({**properties, **overrides})
         overrides["listeners"] = f"{name}://{listen}"
         advertised = [text.strip() for text in properties.pop("advertised.listeners", "").split(",")]
         kept = [text for text in advertised if text.upper().startswith(f"{name}://")]

@@ -199,6 +199,44 @@ def test_a_property_file_is_read_and_options_win(tmp_path: Path) -> None:
         assert "no.such.property" in broker.log
 
 
+JAAS = "plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_a=b;"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("listeners=SASL_PLAINTEXT://127.0.0.1:1", f"listener.name.sasl_plaintext.{JAAS}"),
+        (
+            "listeners=SASL_PLAINTEXT://127.0.0.1:1,CONTROLLER://127.0.0.1:2",
+            "controller.listener.names=CONTROLLER",
+            f"listener.name.sasl_plaintext.{JAAS}",
+        ),
+        ("advertised.listeners=SASL_PLAINTEXT://elsewhere:1", f"listener.name.sasl_plaintext.{JAAS}"),
+        (f"listener.name.sasl_plaintext.{JAAS}",),
+        ("listener.security.protocol.map=clients : SASL_PLAINTEXT", f"listener.name.clients.{JAAS}"),
+    ],
+)
+def test_another_address_leaves_authentication_as_it_is(tmp_path: Path, lines: tuple[str, ...]) -> None:
+    """A file about a listener with SASL, and --listen HOST:0 over it."""
+    (tmp_path / "server.properties").write_text("\n".join((*lines, "sasl.enabled.mechanisms=PLAIN")))
+    options = ["--config", str(tmp_path / "server.properties")]
+    with Broker(data_dir=tmp_path / "data", options=options) as broker, WireClient(broker.address) as client:
+        with pytest.raises(ConnectionClosed):
+            client.call(MetadataRequest(topics=None), 9, MetadataResponse)
+
+
+def test_an_address_for_one_of_several_listeners_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "server.properties").write_text(
+        f"listener.name.a.{JAAS}\nlistener.name.b.{JAAS}\n"
+        "sasl.enabled.mechanisms=PLAIN\nlistener.security.protocol.map=A:SASL_PLAINTEXT,B:SASL_PLAINTEXT\n"
+    )
+    result = run("serve", "--config", str(tmp_path / "server.properties"), "--listen", "127.0.0.1:0")
+    assert (result.returncode, result.stderr) == (
+        2,
+        "shareq: --listen: there are several listeners (A, B); set listeners instead\n",
+    )
+
+
 def test_every_listener_tells_its_own_address(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         second = free.getsockname()[1]
