@@ -17,7 +17,7 @@ from shareq.broker.endpoint import Endpoint, advertised_endpoints
 from shareq.broker.environment import Environment
 from shareq.broker.fetch_sessions import FetchSessions
 from shareq.broker.fetch_wait import FetchWaits
-from shareq.broker.internal_topics import cleaner_rule_for
+from shareq.broker.internal_topics import cleaner_rule_for, warn_of_counts_without_effect
 from shareq.broker.leaders import LeaderMap
 from shareq.broker.log.manager import LogManager
 from shareq.broker.meta_db import MetaDb, ResourceName
@@ -114,6 +114,7 @@ class Broker:
         self.metadata.on_features_changed(self._features_changed)
         self.configs.on_change(self._config_changed)
         self.leaders.on_move(self._leader_moved)
+        warn_of_counts_without_effect(self.metadata, self.config)
         if self.metadata.topic(SHARE_GROUP_STATE) is not None:
             self.share_coordinator.partitions.load()
             self.share_coordinator.finish_deletions()

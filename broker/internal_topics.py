@@ -78,6 +78,17 @@ def partition_count(metadata: MetadataStore, config: BrokerConfig, name: str) ->
     return topic.partitions if topic is not None else int_value(config.values, _DEFINITIONS[name].partitions)
 
 
+def warn_of_counts_without_effect(metadata: MetadataStore, config: BrokerConfig) -> None:
+    """Log each property that asks for other partitions than its topic has: their number says where records are."""
+    for name, definition in _DEFINITIONS.items():
+        topic, key = metadata.topic(name), definition.partitions
+        if topic is not None and key in config.originals and int_value(config.values, key) != topic.partitions:
+            wanted, there = config.values[key], topic.partitions
+            logger.warning(
+                "Property %s (%s) is ignored: %s exists, and its %d partitions count", key, wanted, name, there
+            )
+
+
 def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
     """The internal topic as this configuration wants it; an error naming the property that makes it impossible."""
     definition = _DEFINITIONS[name]

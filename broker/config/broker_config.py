@@ -315,10 +315,11 @@ def _note_alias(alias: str, text: str, name: str, winner: str, warnings: list[st
 
 
 def _warn_unused(name: str, warnings: list[str]) -> None:
-    from shareq.broker.config.known_names import is_known, note_for  # only files with such names pay for the list
+    from shareq.broker.config.known_names import is_known, nearest, note_for  # only files with such names pay for them
 
     if not is_known(name):
-        warnings.append(f"Unknown property {name} is ignored")
+        meant = nearest(name, BROKER_KEYS.names())
+        warnings.append(f"Unknown property {name} is ignored{f'; did you mean {meant}?' if meant else ''}")
         return
     note = note_for(name)
     if note is not None:

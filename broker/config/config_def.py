@@ -221,6 +221,10 @@ class ConfigDef:
         """The defined name that `name` is or stands for; None if it is neither."""
         return name if name in self.keys else self._aliases.get(name)
 
+    def names(self) -> list[str]:
+        """Every name that `canonical` knows."""
+        return [*self.keys, *self._aliases]
+
     def defaults(self) -> dict[str, ConfigValue]:
         """A fresh dictionary of every default."""
         return {key.name: key.default for key in self.keys.values()}

@@ -6,6 +6,8 @@ Loaded only when a property file holds a name that is not in `BROKER_KEYS`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Final
 
 _NO_TLS: Final = "is not acted on: connections are not encrypted"
@@ -86,6 +88,8 @@ KNOWN: Final = frozenset(_NAMES.split())
 
 KNOWN_PREFIXES: Final = ("listener.name.", "rlmm.config.", "rsm.config.", "config.providers.")
 
+_ALIKE: Final = 0.85  # difflib's ratio; names of different properties are often alike
+
 _NOTES: Final = {
     "ssl.client.auth": _NO_TLS,
     "create.topic.policy.class.name": "is not acted on: Java policies cannot run here",
@@ -96,6 +100,12 @@ _NOTES: Final = {
 def is_known(name: str) -> bool:
     """Whether Apache Kafka 4.3.1 has a broker property of this name, whatever it does."""
     return name in KNOWN or name.startswith(KNOWN_PREFIXES)
+
+
+def nearest(unknown: str, names: Iterable[str]) -> str | None:
+    """The one of the names, or of those without effect, that an unknown one is most likely meant to be."""
+    found = get_close_matches(unknown.lower(), [*names, *KNOWN], n=1, cutoff=_ALIKE)
+    return found[0] if found else None
 
 
 def note_for(name: str) -> str | None:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from shareq.broker import internal_topics
+from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.meta_db import MetaChange
 from shareq.protocol.errors import ErrorCode
 from tests.support.admin_world import World
+from tests.support.mock_transport import BrokerWorld
 
 NAMES = ["__consumer_offsets", "__share_group_state", "__transaction_state"]
 
@@ -54,6 +56,27 @@ def test_their_broker_properties() -> None:
     assert world.configs.log_settings("__consumer_offsets").segment_bytes == 1000
     again = World({"offsets.topic.num.partitions": "4"}, db=world.db)
     assert internal_topics.partition_count(again.metadata, again.config, "__consumer_offsets") == 3
+
+
+def test_a_partition_count_that_is_not_the_existing_topics_is_told_at_the_start(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = BrokerWorld()
+    for name in NAMES:
+        internal_topics.ensure(world.broker.metadata, world.config, name)
+    world.restart()
+    counts = {
+        "offsets.topic.num.partitions": "3",
+        "share.coordinator.state.topic.num.partitions": "4",
+        "transaction.state.log.num.partitions": "50",
+    }
+    world.config = BrokerConfig.load({**world.config.originals, **counts})
+    world.restart()
+    assert [record.message for record in caplog.records if "num.partitions" in record.message] == [
+        "Property offsets.topic.num.partitions (3) is ignored: __consumer_offsets exists, and its 50 partitions count",
+        "Property share.coordinator.state.topic.num.partitions (4) is ignored: __share_group_state exists, and its 50 "
+        "partitions count",
+    ]
 
 
 def test_they_are_created_once() -> None:

@@ -56,11 +56,27 @@ def test_unknown_names_warn_and_known_ones_without_effect_do_not() -> None:
         }
     )
     assert config.warnings == (
-        "Unknown property num.partitons is ignored",
+        "Unknown property num.partitons is ignored; did you mean num.partitions?",
         "Unknown property zookeeper.connect is ignored",
         "Property create.topic.policy.class.name is not acted on: Java policies cannot run here",
     )
     assert not is_known("num.partitons")
+
+
+@pytest.mark.parametrize(
+    ("unknown", "meant"),
+    [
+        ("group.share.record.lock.duration", "group.share.record.lock.duration.ms"),
+        ("log.dir.", "log.dir"),
+        ("broker.ids", "broker.id"),
+        ("num.io.thread", "num.io.threads"),
+        ("LISTENERS", "listeners"),
+    ],
+)
+def test_an_unknown_name_that_is_nearly_right_is_corrected(unknown: str, meant: str) -> None:
+    """Older names and names without effect here are names, too."""
+    (warning,) = BrokerConfig.load({unknown: "3"}).warnings
+    assert warning == f"Unknown property {unknown} is ignored; did you mean {meant}?"
 
 
 @pytest.mark.parametrize(
