@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from itertools import dropwhile
+from typing import Final, NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.broker_keys import BROKER_KEYS
 from shareq.broker.config.config_def import ConfigKey, ConfigSource, ConfigValue, format_value
 from shareq.broker.config.group_config import GROUP_KEYS, broker_synonym
 from shareq.broker.config.topic_config import SYNONYMS, TOPIC_KEYS
+
+# One time under several names, that which wins first.
+_UNITS: Final = tuple(SYNONYMS[name] for name in ("retention.ms", "segment.ms", "segment.jitter.ms", "flush.ms"))
 
 
 class ConfigSynonym(NamedTuple):
@@ -88,12 +92,18 @@ def describe_broker(layers: BrokerLayers) -> list[ConfigEntry]:
     for key in sorted(BROKER_KEYS, key=_name):
         if key.internal:
             continue
-        synonyms = tuple(layers.synonyms((key.name,)))
+        synonyms = _of_broker(key.name, layers)
         source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
         value = layers.config.values[key.name]
         shown = None if value is None else _shown(key, format_value(value))
         entries.append(ConfigEntry(key, shown, source, not key.mode, synonyms))
     return entries
+
+
+def _of_broker(name: str, layers: BrokerLayers) -> tuple[ConfigSynonym, ...]:
+    """What sets a property, from the first under its own name on; other names of the same time follow."""
+    units = next((units for units in _UNITS if name in units), (name,))
+    return tuple(dropwhile(lambda synonym: synonym.name != name, layers.synonyms(units)))
 
 
 def describe_cluster(layers: BrokerLayers) -> list[ConfigEntry]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker import internal_topics
+from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.broker_keys import BROKER_KEYS
 from shareq.broker.config.config_changes import ConfigOp
+from shareq.broker.config.config_def import ConfigError, ConfigKey, ConfigSource, OneOf, format_value
 from shareq.broker.config.group_config import GROUP_KEYS
 from shareq.broker.config.resources import ResourceType
 from shareq.broker.config.topic_config import TOPIC_KEYS
@@ -123,6 +125,79 @@ def test_describe_this_broker(world: World) -> None:
     assert (configs["num.partitions"].value, configs["num.partitions"].read_only) == ("1", True)
     assert configs["log.roll.ms"].value is None
     assert configs["listeners"].value == "PLAINTEXT://127.0.0.1:9092"
+
+
+@pytest.mark.parametrize("key", [key for key in BROKER_KEYS if not key.internal], ids=lambda key: key.name)
+def test_every_property_tells_who_has_set_it(key: ConfigKey) -> None:
+    """The file, or a change at work, of this broker or of all."""
+    text = another_value(key)
+    world = World({key.name: text})
+    told = describe(world, BROKER, str(world.config.node_id), [key.name])[1][key.name]
+    assert (told.value, told.config_source) == (text, ConfigSource.STATIC_BROKER)
+    for name, source in (("1", ConfigSource.DYNAMIC_BROKER), ("", ConfigSource.DYNAMIC_DEFAULT_BROKER)):
+        world = World()
+        altered = alter(world, BROKER, name, (key.name, SET, text))
+        if not key.mode:
+            assert altered.error_code == ErrorCode.INVALID_REQUEST
+            assert key.name in str(altered.error_message)
+            continue
+        assert altered.error_code == ErrorCode.NONE
+        for described in {"1", name}:
+            told = describe(world, BROKER, described, [key.name])[1][key.name]
+            assert (told.value, told.config_source) == (text, source)
+
+
+def another_value(key: ConfigKey) -> str:
+    """A valid value that is not the default."""
+    numbers = [key.default, 0] if isinstance(key.default, int) else [7]
+    near = [str(number + step) for number in numbers if isinstance(number, int) for step in (1, -1, 0, 7)]
+    choices = list(key.validator.choices) if isinstance(key.validator, OneOf) else []
+    for text in ("true", "false", *choices, "range", "simple", "0.25", *near, "A:PLAINTEXT,PLAINTEXT:PLAINTEXT"):
+        if text != format_value(key.default) and works(key, text):
+            return text
+    return _OTHER_VALUES[key.name]
+
+
+_OTHER_VALUES = {
+    "listeners": "PLAINTEXT://a:1",
+    "advertised.listeners": "PLAINTEXT://b:1",
+    "max.connections.per.ip.overrides": "10.0.0.1:7",
+    "group.share.assignors": "SimpleAssignor",
+}
+
+
+def works(key: ConfigKey, text: str) -> bool:
+    try:
+        return format_value(BrokerConfig.load({key.name: text}).values[key.name]) == text
+    except ConfigError:
+        return False
+
+
+def test_a_time_in_several_units_is_described_as_apache_kafka_does() -> None:
+    """What is given in coarser units, too, stands behind what is in effect."""
+    world = World({"log.retention.minutes": "6", "log.retention.hours": "1", "log.roll.hours": "3"})
+    alter(world, BROKER, "", ("log.roll.ms", SET, "9"))
+    described = describe(world, BROKER, "1", synonyms=True)[1]
+    assert {
+        name: [(one.name, one.value, one.source) for one in described[name].synonyms]
+        for name in (
+            "log.retention.ms",
+            "log.retention.minutes",
+            "log.retention.hours",
+            "log.roll.ms",
+            "log.roll.hours",
+        )
+    } == {
+        "log.retention.ms": [],
+        "log.retention.minutes": [
+            ("log.retention.minutes", "6", 4),
+            ("log.retention.hours", "1", 4),
+            ("log.retention.hours", "168", 5),
+        ],
+        "log.retention.hours": [("log.retention.hours", "1", 4), ("log.retention.hours", "168", 5)],
+        "log.roll.ms": [("log.roll.ms", "9", 3), ("log.roll.hours", "3", 4), ("log.roll.hours", "168", 5)],
+        "log.roll.hours": [("log.roll.hours", "3", 4), ("log.roll.hours", "168", 5)],
+    }
 
 
 def test_a_property_given_under_an_older_name_is_described_under_todays() -> None:
