@@ -2,8 +2,8 @@
 
 Behaviour: every user stands alone; what can be done is, in one commit. The client sends the salted password, never the
 password; of that only the keys are kept. A user named twice is DUPLICATE_RESOURCE, removing what is not there
-RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, a salt of less than 12 bytes, and no salted password,
-UNACCEPTABLE_CREDENTIAL. ALTER on the cluster is needed. Who is connected stays so.
+RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, and no salted password, UNACCEPTABLE_CREDENTIAL. Any
+salt is taken. ALTER on the cluster is needed. Who is connected stays so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from shareq.broker.meta_db import PutScram
 from shareq.broker.security.credentials import (
     MAX_ITERATIONS,
     MIN_ITERATIONS,
-    MIN_SALT_BYTES,
     SCRAM_MECHANISMS,
     CredentialKey,
 )
@@ -92,8 +91,6 @@ def _change(ctx: RequestContext, wanted: ScramCredentialDeletion | ScramCredenti
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if wanted.iterations > MAX_ITERATIONS:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
-    if len(wanted.salt) < MIN_SALT_BYTES:
-        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, f"The salt is shorter than {MIN_SALT_BYTES} bytes")
     salted = bytes(wanted.salted_password)
     if not salted:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password is empty")

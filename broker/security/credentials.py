@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 SCRAM_MECHANISMS: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 16384
-MIN_SALT_BYTES: Final = 12  # RFC 5802 names no bound; nobody could log in with less here
 
 
 class CredentialKey(NamedTuple):

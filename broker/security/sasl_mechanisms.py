@@ -7,10 +7,13 @@ SCRAM-*     RFC 5802: client-first -> server-first, client-final -> server-final
 from __future__ import annotations
 
 import hmac
+from base64 import b64encode
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from shareq.broker.security.credentials import ScramCredential
+
+_LEAST_SALT_BYTES: Final = 12  # scramp wants as many, and only passes them on: clients are told the salt as it is
 
 
 class AuthenticationFailed(Exception):
@@ -66,7 +69,7 @@ class ScramExchange:
     `nonce` are printable characters without commas that were never used before; `again`: it is a re-authentication.
     """
 
-    __slots__ = ("_failure", "_name", "_server", "user")
+    __slots__ = ("_failure", "_name", "_salt", "_server", "user")
 
     def __init__(
         self, mechanism: str, find: Callable[[str], ScramCredential], nonce: str, *, again: bool = False
@@ -75,9 +78,12 @@ class ScramExchange:
 
         def credential(user: str) -> tuple[bytes, bytes, bytes, int]:
             self._name = user
-            return find(user)
+            known = find(user)
+            self._salt = known.salt
+            return known._replace(salt=known.salt.ljust(_LEAST_SALT_BYTES))
 
         self._name = ""
+        self._salt = b""
         self._server = ScramMechanism(mechanism).make_server(credential, s_nonce=nonce)
         self._failure = (
             f"Authentication failed during {'re-' if again else ''}authentication due to invalid credentials with SASL "
@@ -93,6 +99,7 @@ class ScramExchange:
             text = token.decode()
             if not self._name:
                 server.set_client_first(text)
+                server.salt = b64encode(self._salt).decode()
                 return str(server.get_server_first()).encode()
             server.set_client_final(text)
             final = str(server.get_server_final()).encode()
