@@ -168,8 +168,8 @@ class ShareCoordinatorShard:
     ) -> CoordinatorResult[StateResult]:
         """Store what became of records since the last write.
 
-        `start_offset` -1: unchanged. `delivery_complete_count`: terminal records from `start_offset` on, -1 unknown.
-        `batches` in any order, ends inclusive. Higher epochs than known pass and are not stored. Errors:
+        `start_offset` -1: unchanged. `delivery_complete_count`: terminal records from `start_offset` on; negative:
+        unknown. `batches` in any order, ends inclusive. Higher epochs than known pass and are not stored. Errors:
         INVALID_REQUEST, FENCED_LEADER_EPOCH, FENCED_STATE_EPOCH, UNKNOWN_TOPIC_OR_PARTITION, and UNKNOWN_SERVER_ERROR
         when the state would no longer fit into one record.
         """
@@ -177,6 +177,7 @@ class ShareCoordinatorShard:
         if state is None:
             return CoordinatorResult(refusal)
         written = state_batches(batches)
+        delivery_complete_count = max(delivery_complete_count, UNSET)  # no other can be loaded
         if start_offset < UNSET:
             return _refused(BAD_START_OFFSET)
         if not all(map(is_sound, written)):

@@ -8,11 +8,11 @@ negative, text without surprises.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.index import MESSAGES
@@ -134,9 +134,9 @@ class RandomMessages:
             case "float64":
                 return rng.choice((0.0, -1.5, 1e300, rng.uniform(-1e6, 1e6)))
             case "uuid":
-                return bytes(16) if rng.random() < 0.2 else rng.randbytes(16)
+                return self._id()
             case "string":
-                return self._text()
+                return self._named_text(spec)
             case "bytes" | "records":
                 return rng.randbytes(rng.choice((0, 1, 7, 126, 127, 128, 300)))
             case integer:
@@ -147,6 +147,12 @@ class RandomMessages:
             return self._rng.choice(("a", "orders", "x" * 126, "y" * 127, "z" * 300))
         return self._rng.choice(("", "a", "orders", "Grüße", "日本語" * 43, "x" * 126, "y" * 127, "z" * 300))
 
+    def _named_text(self, spec: FieldSpec) -> str:
+        return self._text()
+
+    def _id(self) -> bytes:
+        return bytes(16) if self._rng.random() < 0.2 else self._rng.randbytes(16)
+
     def _integer(self, spec: FieldSpec, of: str) -> int:
         lowest, highest = INTEGER_RANGES[of]
         if self._tame:
@@ -155,3 +161,61 @@ class RandomMessages:
             return self._rng.randint(0, min(highest, 2**40))
         ends = (0, 1, lowest, highest, spec.default if isinstance(spec.default, int) else 0)
         return self._rng.choice(ends) if self._rng.random() < 0.5 else self._rng.randint(lowest, highest)
+
+
+# What answers tell, by the requests' names of it.
+_LEARNT: Final = {
+    "member_id": ("MemberId",),
+    "member_epoch": ("MemberEpoch", "GenerationIdOrMemberEpoch"),
+    "generation_id": ("GenerationId", "GenerationIdOrMemberEpoch"),
+    "producer_id": ("ProducerId", "V3AndBelowProducerId"),
+    "producer_epoch": ("ProducerEpoch", "V3AndBelowProducerEpoch"),
+}
+
+
+class LikelyMessages(RandomMessages):
+    """Messages about what there is, so that most are taken, but for single numbers at the ends of their types.
+
+    `names` are texts, `numbers` numbers, by the name of the field; others are empty, 0 or 1. `ids` are of topics.
+    """
+
+    def __init__(
+        self,
+        seed: int | str,
+        *,
+        names: Mapping[str, Sequence[str]],
+        ids: Sequence[bytes],
+        numbers: Mapping[str, Sequence[int]],
+    ) -> None:
+        super().__init__(seed, unknown_tags=False)
+        self._names, self._ids, self._numbers = dict(names), ids, dict(numbers)
+        self._first_names, self._first_numbers = names, numbers
+
+    def learn(self, response: Message) -> None:
+        """Ask with the member's id, epochs and producer id from now on that an answer names."""
+        for field in response.FIELDS:
+            value = getattr(response, field)
+            for name in _LEARNT.get(field, ()):
+                if isinstance(value, str) and value:
+                    self._names[name] = (*self._first_names.get(name, ()), value)
+                elif isinstance(value, int) and value >= 0:
+                    self._numbers[name] = (*self._first_numbers.get(name, ()), value, value)
+
+    def _field(self, known: KnownMessage, field: FieldLayout, depth: int) -> object:
+        unnamed = field.spec.type.element == "string" and field.spec.name not in self._names
+        return None if field.nullable and unnamed else super()._field(known, field, depth)
+
+    def _named_text(self, spec: FieldSpec) -> str:
+        return self._rng.choice(self._names.get(spec.name, ("",)))
+
+    def _id(self) -> bytes:
+        return self._rng.choice(self._ids)
+
+    def _count(self, field: FieldLayout, depth: int) -> int:
+        return self._rng.choice((0, 1, 1, 1))
+
+    def _integer(self, spec: FieldSpec, of: str) -> int:
+        lowest, highest = INTEGER_RANGES[of]
+        if self._rng.random() < 0.1:
+            return self._rng.choice((lowest, -1, highest - 1, highest))
+        return self._rng.choice(self._numbers.get(spec.name, (0, 1)))

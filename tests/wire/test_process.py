@@ -220,9 +220,12 @@ def test_another_address_leaves_authentication_as_it_is(tmp_path: Path, lines: t
     """A file about a listener with SASL, and --listen HOST:0 over it."""
     (tmp_path / "server.properties").write_text("\n".join((*lines, "sasl.enabled.mechanisms=PLAIN")))
     options = ["--config", str(tmp_path / "server.properties")]
-    with Broker(data_dir=tmp_path / "data", options=options) as broker:
-        with WireClient(broker.address) as client, pytest.raises(ConnectionClosed):
-            client.call(MetadataRequest(topics=None), 9, MetadataResponse)
+    with (
+        Broker(data_dir=tmp_path / "data", options=options) as broker,
+        WireClient(broker.address) as client,
+        pytest.raises(ConnectionClosed),
+    ):
+        client.call(MetadataRequest(topics=None), 9, MetadataResponse)
 
 
 def test_an_address_for_one_of_several_listeners_is_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from shareq.protocol.generated.offset_commit import (
 )
 
 _BROKERS_RETENTION = -1
+_LATEST_MS = 2**63 - 1
 
 
 def accepted(
@@ -24,7 +25,8 @@ def accepted(
     Topics come with name and id. `longest_metadata`: in UTF-16 units, as Apache Kafka counts.
     """
     retention_ms = request.retention_time_ms
-    expire_ms = NO_EXPIRY if retention_ms == _BROKERS_RETENTION else wall_ms + retention_ms
+    # Apache Kafka's sum runs over: what was to be kept for ever is expired there.
+    expire_ms = NO_EXPIRY if retention_ms == _BROKERS_RETENTION else min(wall_ms + retention_ms, _LATEST_MS)
     records: list[CoordinatorRecord] = []
     topics: list[OffsetCommitResponseTopic] = []
     for topic in request.topics:

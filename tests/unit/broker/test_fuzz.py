@@ -12,12 +12,17 @@ import pytest
 
 from shareq.broker.handlers import HANDLERS, HandlerRow
 from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.produce import ProduceRequest
 from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.random_messages import RandomMessages, known_messages
+from tests.support.random_messages import LikelyMessages, RandomMessages, known_messages
 
 REQUESTS = 8  # of each version
+HOUR_MS = 3_600_000
+LIKELY_SEEDS = 6
+LIKELY_REQUESTS = 4_000
+READ_STATE = (ApiKey.SHARE_FETCH, ApiKey.SHARE_ACKNOWLEDGE)  # which may contradict itself here, since anybody writes it
 LONGEST_WAIT_MS = 2**31
 
 
@@ -48,6 +53,115 @@ def test_random_requests(key: ApiKey, row: HandlerRow, caplog: pytest.LogCapture
                     client.receive(codec(key).response_class)
     assert [record.getMessage() for record in caplog.records] == []
     assert still_serves(bystander)
+
+
+COORDINATED = (
+    ApiKey.OFFSET_COMMIT,
+    ApiKey.OFFSET_FETCH,
+    ApiKey.FIND_COORDINATOR,
+    ApiKey.JOIN_GROUP,
+    ApiKey.HEARTBEAT,
+    ApiKey.LEAVE_GROUP,
+    ApiKey.SYNC_GROUP,
+    ApiKey.DESCRIBE_GROUPS,
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    ApiKey.END_TXN,
+    ApiKey.WRITE_TXN_MARKERS,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.OFFSET_DELETE,
+    ApiKey.DELETE_RECORDS,
+    ApiKey.LIST_OFFSETS,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH,
+    ApiKey.LIST_TRANSACTIONS,
+    ApiKey.DESCRIBE_TRANSACTIONS,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    ApiKey.CONSUMER_GROUP_DESCRIBE,
+    ApiKey.SHARE_GROUP_HEARTBEAT,
+    ApiKey.SHARE_GROUP_DESCRIBE,
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE,
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    ApiKey.DELETE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+    ApiKey.SHARE_FETCH,
+    ApiKey.SHARE_ACKNOWLEDGE,
+    ApiKey.FETCH,
+    ApiKey.CREATE_PARTITIONS,
+    ApiKey.CREATE_TOPICS,
+)
+
+
+@pytest.mark.parametrize("seed", range(LIKELY_SEEDS))
+def test_likely_requests_with_numbers_at_their_ends(seed: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Timeouts, retentions, epochs and offsets that no sum may be made of: of topics, groups and transactions that are
+    there, so that the numbers are used, and written down."""
+    rng = Random(seed)
+    world = BrokerWorld()
+    messages = LikelyMessages(
+        seed, names=likely_names(), ids=[world.create_topic("t", partitions=2).topic_id], numbers=LIKELY_NUMBERS
+    )
+    with caplog.at_level(logging.WARNING):
+        for _ in range(LIKELY_REQUESTS):
+            key = rng.choice(COORDINATED)
+            row = HANDLERS[key]
+            version = rng.randint(row.served.first, row.served.last)
+            request = messages.message(known_messages()[codec(key).request_class.__name__], version)
+            client = world.connect()
+            client.send(request, version)
+            world.clock.advance(rng.choice((0, 0, 1, 1_000, 60_000)))
+            if client.frames:
+                response = client.receive(codec(key).response_class)
+                if key not in READ_STATE:
+                    assert ErrorCode.UNKNOWN_SERVER_ERROR not in errors(response), (request, response)
+                messages.learn(response)
+        world.restart()
+        world.clock.advance(HOUR_MS)
+        world.restart(clean=False)
+    assert [record.getMessage() for record in caplog.records if record.levelno > logging.WARNING] == []
+    assert still_serves(world.connect())
+
+
+LIKELY_NUMBERS = {
+    "ProducerId": (0, 1, 2, 1000),
+    "GenerationIdOrMemberEpoch": (-1, -1),
+    "CommittedLeaderEpoch": (-1, 0),
+    "RetentionTimeMs": (-1, 0, 1_000),
+    "SessionTimeoutMs": (6_000, 30_000),
+    "RebalanceTimeoutMs": (0, 1_000, 60_000),
+    "TransactionTimeoutMs": (1, 60_000),
+    "ReplicationFactor": (1,),
+    "NumPartitions": (1, 2),
+    "Count": (2, 3),
+    "MinBytes": (0, 1),
+    "MaxWaitMs": (0, 500),
+    "ReplicaId": (-1,),
+    "CurrentLeaderEpoch": (-1, 0),
+}
+
+
+def likely_names() -> dict[str, tuple[str, ...]]:
+    """Groups of one name are of whatever kind came first."""
+    groups = tuple(f"g{number}" for number in range(20))
+    named = dict.fromkeys(("GroupId", "Groups", "GroupIds", "Key", "CoordinatorKeys"), groups)
+    named |= dict.fromkeys(("TransactionalId", "V3AndBelowTransactionalId", "TransactionalIds"), ("x", "y"))
+    named |= dict.fromkeys(("Name", "Topic", "TopicName", "SubscribedTopicNames"), ("t",))
+    return named | {"MemberId": ("", "", "m"), "ProtocolType": ("consumer",), "ProtocolName": ("range",)}
+
+
+def errors(response: object) -> set[int]:
+    """Every error in a message, however deep."""
+    if isinstance(response, list):
+        return set().union(*map(errors, response))
+    found: set[int] = set()
+    for field in getattr(response, "FIELDS", ()):
+        value = getattr(response, field)
+        found |= {value} if field.endswith("error_code") else errors(value)
+    return found
 
 
 def still_serves(client: MockConnection) -> bool:

@@ -198,6 +198,24 @@ def test_a_retention_in_the_request(version: int) -> None:
     assert (offsets.all(), offsets.listed()) == ({}, [])
 
 
+@pytest.mark.parametrize("version", range(2, 5))
+def test_the_longest_retention_is_for_ever(version: int) -> None:
+    """Its end is no time that a record could hold."""
+    offsets = Offsets()
+    assert offsets.commit({T0: 5}, version, retention_ms=2**63 - 1) == {T0: NONE}
+    offsets.world.clock.advance(CHECK_MS)
+    offsets.restart()
+    assert offsets.all() == {T0: 5}
+
+
+@pytest.mark.parametrize("retention_ms", [-(2**63), -2])
+def test_a_negative_retention_is_over_at_once(retention_ms: int) -> None:
+    offsets = Offsets()
+    assert offsets.commit({T0: 5}, 4, retention_ms=retention_ms) == {T0: NONE}
+    offsets.world.clock.advance(CHECK_MS)
+    assert offsets.all() == {}
+
+
 def test_properties_of_offsets() -> None:
     offsets = Offsets(
         {

@@ -271,6 +271,14 @@ def test_a_start_offset_that_means_nothing_is_an_invalid_request() -> None:
 # Read
 
 
+@pytest.mark.parametrize("count", [-1, -2, -(2**31)])
+def test_a_negative_count_is_unknown(count: int) -> None:
+    """A record with a lower one than -1 is damaged, and a load would skip it."""
+    world = initialized(start_offset=0)
+    assert world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=count).error is ErrorCode.NONE
+    assert world.shard.read_summary(KEY).response.delivery_complete_count == -1
+
+
 def test_a_read_stores_a_new_leader_epoch() -> None:
     world = initialized(start_offset=10)
     result = world.log.run(world.shard.read(KEY, 4))
