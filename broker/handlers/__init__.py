@@ -73,6 +73,7 @@ HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
     ApiKey.SASL_AUTHENTICATE: HandlerRow("sasl_authenticate", 0, 2),
     ApiKey.DESCRIBE_CONFIGS: HandlerRow("describe_configs", 1, 4),
     ApiKey.ALTER_CONFIGS: HandlerRow("alter_configs", 0, 2),
+    ApiKey.ALTER_REPLICA_LOG_DIRS: HandlerRow("alter_replica_log_dirs", 1, 2),
     ApiKey.DESCRIBE_LOG_DIRS: HandlerRow("describe_log_dirs", 1, 5),
     ApiKey.CREATE_PARTITIONS: HandlerRow("create_partitions", 0, 3),
     ApiKey.DELETE_GROUPS: HandlerRow("delete_groups", 0, 2),

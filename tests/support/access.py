@@ -66,7 +66,7 @@ from shareq.protocol.generated import (
 )
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch
-from tests.support.administration import RIGHT_CASES
+from tests.support.administration import RIGHT_CASES, alter_replica_log_dirs_request
 from tests.support.mock_transport import BrokerWorld, MockConnection
 from tests.support.requests import batch, fetch_request, produce_request
 from tests.support.wire import Caller
@@ -585,6 +585,12 @@ CASES: Final = (
     ),
     Case(ApiKey.CREATE_ACLS, 3, _create_acls, (r.ALTER_CLUSTER,)),
     Case(ApiKey.DELETE_ACLS, 3, _delete_acls, (r.ALTER_CLUSTER,)),
+    Case(
+        ApiKey.ALTER_REPLICA_LOG_DIRS,
+        2,
+        lambda _: alter_replica_log_dirs_request("/elsewhere", "t", [0]),
+        (r.ALTER_CLUSTER,),
+    ),
     Case(ApiKey.DESCRIBE_CLIENT_QUOTAS, 1, _quotas, (r.DESCRIBE_CLUSTER_CONFIGS,)),
     Case(
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,

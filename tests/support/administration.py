@@ -10,6 +10,7 @@ from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated import (
     alter_configs,
     alter_partition_reassignments,
+    alter_replica_log_dirs,
     delete_records,
     describe_acls,
     describe_log_dirs,
@@ -58,6 +59,15 @@ def quorum_request(topic: str = "__cluster_metadata", *partitions: int) -> descr
     rpc = describe_quorum
     parts = [rpc.DescribeQuorumRequestPartitionData(each) for each in partitions or (0,)]
     return rpc.DescribeQuorumRequest([rpc.DescribeQuorumRequestTopicData(topic, parts)])
+
+
+def alter_replica_log_dirs_request(
+    path: str, topic: str, partitions: list[int]
+) -> alter_replica_log_dirs.AlterReplicaLogDirsRequest:
+    """Move partitions into one folder."""
+    rpc = alter_replica_log_dirs
+    topics = [rpc.AlterReplicaLogDirTopic(topic, partitions)]
+    return rpc.AlterReplicaLogDirsRequest([rpc.AlterReplicaLogDir(path, topics)])
 
 
 RIGHT_CASES: Final[tuple[tuple[ApiKey, int, Message, Right], ...]] = (

@@ -13,6 +13,7 @@ from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from shareq.protocol.generated.alter_partition_reassignments import AlterPartitionReassignmentsResponse
+from shareq.protocol.generated.alter_replica_log_dirs import AlterReplicaLogDirsRequest, AlterReplicaLogDirsResponse
 from shareq.protocol.generated.describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
@@ -31,6 +32,7 @@ from tests.support.access import AccessWorld
 from tests.support.administration import (
     RIGHT_CASES,
     alter_configs_request,
+    alter_replica_log_dirs_request,
     elect_leaders_request,
     quorum_request,
     reassign_request,
@@ -103,6 +105,53 @@ def test_a_disk_that_does_not_answer(world: BrokerWorld, client: MockConnection)
     result = log_dir(client)
     assert (result.error_code, result.topics) == (ErrorCode.KAFKA_STORAGE_ERROR, [])
     assert (result.log_dir, result.total_bytes) == (os.path.abspath(DATA), -1)
+
+
+# -- AlterReplicaLogDirs
+
+
+def moved(
+    client: MockConnection, request: AlterReplicaLogDirsRequest, version: int = 2
+) -> dict[tuple[str, int], ErrorCode]:
+    answer = client.call(request, version, AlterReplicaLogDirsResponse)
+    return {
+        (topic.topic_name, row.partition_index): ErrorCode(row.error_code)
+        for topic in answer.results
+        for row in topic.partitions
+    }
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_moving_replicas_to_where_they_are(client: MockConnection, version: int) -> None:
+    """KIP-113, and Apache Kafka's ReplicaManager where there is one folder."""
+    request = alter_replica_log_dirs_request(os.path.abspath(DATA), "t", [0, 1, 2])
+    assert moved(client, request, version) == {
+        ("t", 0): ErrorCode.NONE,
+        ("t", 1): ErrorCode.NONE,
+        ("t", 2): UNKNOWN,
+    }
+
+
+@pytest.mark.parametrize("path", ["/elsewhere", os.path.abspath(DATA) + "/", "data", ""])
+def test_moving_replicas_to_another_folder(client: MockConnection, path: str) -> None:
+    """A folder that is none is told before a partition that is none."""
+    request = alter_replica_log_dirs_request(path, "t", [0, 7])
+    assert set(moved(client, request).values()) == {ErrorCode.LOG_DIR_NOT_FOUND}
+
+
+def test_a_topic_whose_folder_could_not_be_moved(client: MockConnection) -> None:
+    """The folder of a replica on its way has a longer name."""
+    request = alter_replica_log_dirs_request("/elsewhere", "x" * 213, [0, 10])
+    assert moved(client, request) == {
+        ("x" * 213, 0): ErrorCode.LOG_DIR_NOT_FOUND,
+        ("x" * 213, 10): ErrorCode.INVALID_TOPIC_EXCEPTION,
+    }
+
+
+def test_the_last_folder_of_a_partition_counts(client: MockConnection) -> None:
+    request = alter_replica_log_dirs_request(os.path.abspath(DATA), "t", [0])
+    request.dirs += alter_replica_log_dirs_request("/elsewhere", "t", [0]).dirs
+    assert moved(client, request) == {("t", 0): ErrorCode.LOG_DIR_NOT_FOUND}
 
 
 # -- DescribeQuorum
