@@ -65,7 +65,7 @@ HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
     ApiKey.DESCRIBE_ACLS: HandlerRow("describe_acls", 1, 3),
     ApiKey.CREATE_ACLS: HandlerRow("create_acls", 1, 3),
     ApiKey.DELETE_ACLS: HandlerRow("delete_acls", 1, 3),
-    ApiKey.ADD_PARTITIONS_TO_TXN: HandlerRow("add_partitions_to_txn", 0, 3),
+    ApiKey.ADD_PARTITIONS_TO_TXN: HandlerRow("add_partitions_to_txn", 0, 5),
     ApiKey.ADD_OFFSETS_TO_TXN: HandlerRow("add_offsets_to_txn", 0, 4),
     ApiKey.END_TXN: HandlerRow("end_txn", 0, 5),
     ApiKey.WRITE_TXN_MARKERS: HandlerRow("write_txn_markers", 1, 2),

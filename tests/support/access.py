@@ -542,6 +542,14 @@ CASES: Final = (
         for version in (0, 3)
     ),
     Case(
+        ApiKey.ADD_PARTITIONS_TO_TXN,
+        5,
+        lambda _: add_partitions_to_txn.AddPartitionsToTxnRequest(
+            [add_partitions_to_txn.AddPartitionsToTxnTransaction(PRODUCER, 1)]
+        ),
+        (r.CLUSTER_ACTION,),
+    ),
+    Case(
         ApiKey.ADD_OFFSETS_TO_TXN,
         4,
         lambda _: add_offsets_to_txn.AddOffsetsToTxnRequest(PRODUCER, 1, 0, "classic"),

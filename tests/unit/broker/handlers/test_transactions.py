@@ -14,6 +14,12 @@ from shareq.coordinator.share.keys import group_partition_for
 from shareq.coordinator.transaction.metadata import TransactionState
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
 from shareq.protocol.generated.end_txn import EndTxnRequest
 from shareq.protocol.generated.offset_commit import OffsetCommitRequestPartition
 from shareq.protocol.generated.produce import ProduceRequest, ProduceResponse
@@ -162,11 +168,47 @@ def test_add_offsets_in_every_version(version: int) -> None:
     assert producer.add_offsets("g") is fenced
 
 
+@pytest.mark.parametrize("version", [4, 5])
+def test_brokers_among_themselves_add_and_ask_about_partitions(version: int) -> None:
+    """KIP-890: several transactions at a time, some of them only verified."""
+    world = World()
+    producer = world.producer(JAVA_TV1)
+    who = (producer.transactional_id, producer.producer_id, producer.epoch)
+
+    def asked(*transactions: AddPartitionsToTxnTransaction) -> list[tuple[str, list[int]]]:
+        request = AddPartitionsToTxnRequest(list(transactions))
+        answer = world.client.call(request, version, AddPartitionsToTxnResponse)
+        assert (answer.error_code, answer.results_by_topic_v3_and_below) == (NONE, [])
+        return [
+            (
+                each.transactional_id,
+                [row.partition_error_code for topic in each.topic_results for row in topic.results_by_partition],
+            )
+            for each in answer.results_by_transaction
+        ]
+
+    def transaction(*partitions: int, verify_only: bool, epoch: int = 0) -> AddPartitionsToTxnTransaction:
+        topics = [AddPartitionsToTxnTopic("a", list(partitions))]
+        return AddPartitionsToTxnTransaction(who[0], who[1], who[2] + epoch, verify_only, topics)
+
+    assert asked(transaction(0, verify_only=True)) == [(who[0], [ErrorCode.TRANSACTION_ABORTABLE])]
+    assert asked(transaction(0, verify_only=False)) == [(who[0], [NONE])]
+    assert asked(transaction(0, 1, verify_only=True)) == [(who[0], [NONE, ErrorCode.TRANSACTION_ABORTABLE])]
+    assert asked(transaction(0, 9, verify_only=False)) == [
+        (who[0], [ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+    ]
+    assert asked(
+        AddPartitionsToTxnTransaction("nobody", 77, 0, True, [AddPartitionsToTxnTopic("a", [0])]),
+        transaction(0, verify_only=True, epoch=-1),
+    ) == [("nobody", [ErrorCode.INVALID_PRODUCER_ID_MAPPING]), (who[0], [ErrorCode.PRODUCER_FENCED])]
+    assert asked() == []
+    assert producer.produce("a", b"x") is NONE
+    assert producer.commit() is NONE
+
+
 def test_what_is_not_served() -> None:
-    assert (HANDLERS[ApiKey.ADD_PARTITIONS_TO_TXN].advertised.last, HANDLERS[ApiKey.INIT_PRODUCER_ID].served.last) == (
-        3,
-        5,
-    )
+    """Two-phase commit (KIP-939) is not in Apache Kafka 4.3.1's released versions either."""
+    assert HANDLERS[ApiKey.INIT_PRODUCER_ID].served.last == 5
 
 
 # Producing
