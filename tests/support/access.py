@@ -16,6 +16,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import (
     add_offsets_to_txn,
     add_partitions_to_txn,
+    alter_client_quotas,
     alter_share_group_offsets,
     alter_user_scram_credentials,
     consumer_group_describe,
@@ -598,6 +599,14 @@ CASES: Final = (
         2,
         lambda _: alter_replica_log_dirs_request("/elsewhere", "t", [0]),
         (r.ALTER_CLUSTER,),
+    ),
+    Case(
+        ApiKey.ALTER_CLIENT_QUOTAS,
+        1,
+        lambda _: alter_client_quotas.AlterClientQuotasRequest(
+            [alter_client_quotas.AlterClientQuotasRequestEntryData()], False
+        ),
+        (r.ALTER_CLUSTER_CONFIGS,),
     ),
     Case(ApiKey.DESCRIBE_CLIENT_QUOTAS, 1, _quotas, (r.DESCRIBE_CLUSTER_CONFIGS,)),
     Case(

@@ -8,6 +8,7 @@ from shareq.broker.security import rights as r
 from shareq.broker.security.rights import Right
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated import (
+    add_raft_voter,
     alter_configs,
     alter_partition_reassignments,
     alter_replica_log_dirs,
@@ -18,6 +19,8 @@ from shareq.protocol.generated import (
     elect_leaders,
     list_config_resources,
     list_partition_reassignments,
+    remove_raft_voter,
+    unregister_broker,
     update_features,
 )
 from shareq.protocol.primitives import Message
@@ -97,6 +100,9 @@ RIGHT_CASES: Final[tuple[tuple[ApiKey, int, Message, Right], ...]] = (
         r.DESCRIBE_CLUSTER,
     ),
     (ApiKey.ALTER_PARTITION_REASSIGNMENTS, 1, reassign_request("t", [1]), r.ALTER_CLUSTER),
+    (ApiKey.UNREGISTER_BROKER, 0, unregister_broker.UnregisterBrokerRequest(2), r.ALTER_CLUSTER),
+    (ApiKey.ADD_RAFT_VOTER, 1, add_raft_voter.AddRaftVoterRequest(None), r.ALTER_CLUSTER),
+    (ApiKey.REMOVE_RAFT_VOTER, 0, remove_raft_voter.RemoveRaftVoterRequest(None), r.ALTER_CLUSTER),
     (ApiKey.ELECT_LEADERS, 2, elect_leaders_request("t", 0), r.ALTER_CLUSTER),
 )
 """On topic `t` and group `g`, with broker 1."""

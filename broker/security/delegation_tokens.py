@@ -1,0 +1,13 @@
+"""Delegation tokens (KIP-48): there are none, as in Apache Kafka without `delegation.token.secret.key`."""
+
+from __future__ import annotations
+
+from shareq.broker.security.names import ANONYMOUS
+from shareq.protocol.errors import ErrorCode
+
+
+def refusal(principal: str) -> ErrorCode:
+    """What a client is answered who asks for one, or about some: without authentication, that nobody may."""
+    if principal == ANONYMOUS:
+        return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    return ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
