@@ -439,6 +439,8 @@ def _apply_options(
         overrides["listeners"] = f"{name}://{listen}"
         advertised = [text.strip() for text in properties.pop("advertised.listeners", "").split(",")]
         kept = [text for text in advertised if text.upper().startswith(f"{name}://")]
+        if any(advertised) and kept != advertised:
+            logger.warning("Property advertised.listeners is ignored but for %s, the listener of --listen", name)
         if kept:  # what other listeners of the file advertise has no meaning here
             properties["advertised.listeners"] = ",".join(kept)
     if data_dir is not None:

@@ -197,6 +197,7 @@ def test_a_property_file_is_read_and_options_win(tmp_path: Path) -> None:
         assert [len(topic.partitions) for topic in response.topics] == [3]
         assert [(node.host, node.port) for node in response.brokers] == [broker.address]
         assert "no.such.property" in broker.log
+        assert "Property advertised.listeners is ignored but for PLAINTEXT, the listener of --listen" in broker.log
 
 
 JAAS = "plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_a=b;"
