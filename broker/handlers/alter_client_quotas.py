@@ -43,6 +43,9 @@ def _refusal(entry: rpc.AlterClientQuotasRequestEntryData) -> ApiError:
         return ApiError(ErrorCode.INVALID_REQUEST, f"Unhandled client quota entity type: {unknown}")
     if len(set(kinds)) < len(kinds) or ("ip" in kinds and len(kinds) > 1):
         return ApiError(ErrorCode.INVALID_REQUEST, f"Invalid client quota entity: {', '.join(kinds)}")
+    unnamed = next((each.entity_type for each in entry.entity if each.entity_name == ""), None)
+    if unnamed is not None:
+        return ApiError(ErrorCode.INVALID_REQUEST, f"Empty {unnamed} not supported")
     if any(not op.remove for op in entry.ops):
         return ApiError(ErrorCode.UNSUPPORTED_VERSION, "There are no quotas here: nothing would be limited")
     return NO_ERROR

@@ -89,6 +89,7 @@ def test_a_token_that_is_not_made_tells_for_whom() -> None:
         ([("user", "alice")], True, ErrorCode.NONE),
         ([], False, ErrorCode.INVALID_REQUEST),
         ([("planet", "earth")], True, ErrorCode.INVALID_REQUEST),
+        ([("user", "")], True, ErrorCode.INVALID_REQUEST),
         ([("user", "a"), ("user", "b")], True, ErrorCode.INVALID_REQUEST),
         ([("user", "a"), ("ip", "::1")], True, ErrorCode.INVALID_REQUEST),
     ],

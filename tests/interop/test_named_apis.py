@@ -1,0 +1,96 @@
+"""Which APIs a broker names, and how those are answered that one broker without their features has no use for.
+
+Both brokers answer the same, so that tools that guess a version from the names are right about ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import alter_replica_log_dirs as log_dirs
+from shareq.protocol.generated import alter_user_scram_credentials as scram
+from shareq.protocol.generated.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse, Listener
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from shareq.protocol.generated.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from shareq.protocol.generated.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from tests.interop.support.admin import create_topic
+from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.support.wire import WireClient
+
+pytestmark = pytest.mark.interop
+
+
+@pytest.fixture
+def client(broker: BrokerUnderTest) -> Iterator[WireClient]:
+    with WireClient(("127.0.0.1", broker.port)) as client:
+        yield client
+
+
+def test_names_and_versions(client: WireClient) -> None:
+    """All of Apache Kafka 4.3.1's, and the one version range that is wider than its schema."""
+    named = client.call(ApiVersionsRequest("test", "1"), 4, ApiVersionsResponse).api_keys
+    versions = {ApiKey(row.api_key): (row.min_version, row.max_version) for row in named}
+    assert len(versions) == 75
+    assert versions[ApiKey.PRODUCE] == (0, 13)
+    assert versions[ApiKey.ADD_PARTITIONS_TO_TXN] == (0, 5)
+    assert versions[ApiKey.ALTER_REPLICA_LOG_DIRS] == (1, 2)
+    assert versions[ApiKey.STREAMS_GROUP_HEARTBEAT] == (0, 0)
+
+
+def test_replicas_stay_in_the_one_folder(
+    broker: BrokerUnderTest, client: WireClient, unique: Callable[[str], str]
+) -> None:
+    topic = unique("moved")
+    create_topic(broker.bootstrap, topic, 2)
+    home = client.call(DescribeLogDirsRequest(None), 4, DescribeLogDirsResponse).results[0].log_dir
+
+    def moved(path: str, name: str, *partitions: int) -> dict[int, int]:
+        topics = [log_dirs.AlterReplicaLogDirTopic(name, list(partitions))]
+        request = log_dirs.AlterReplicaLogDirsRequest([log_dirs.AlterReplicaLogDir(path, topics)])
+        (row,) = client.call(request, 2, log_dirs.AlterReplicaLogDirsResponse).results
+        assert row.topic_name == name
+        return {each.partition_index: each.error_code for each in row.partitions}
+
+    assert moved(home, topic, 0, 1, 2) == {0: 0, 1: 0, 2: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert moved(f"{home}/", topic, 0) == {0: ErrorCode.LOG_DIR_NOT_FOUND}
+    assert moved("/elsewhere", "x" * 213, 0, 10) == {
+        0: ErrorCode.LOG_DIR_NOT_FOUND,
+        10: ErrorCode.INVALID_TOPIC_EXCEPTION,
+    }
+
+
+def test_any_salt_is_taken(client: WireClient, unique: Callable[[str], str]) -> None:
+    users = {unique(f"salt{len(salt)}"): salt for salt in (b"", b"s", b"short")}
+    upsertions = [scram.ScramCredentialUpsertion(user, 1, 4096, salt, b"p" * 32) for user, salt in users.items()]
+    deletions = [scram.ScramCredentialDeletion(user, 1) for user in users]
+    for request in (
+        scram.AlterUserScramCredentialsRequest([], upsertions),
+        scram.AlterUserScramCredentialsRequest(deletions, []),
+    ):
+        answer = client.call(request, 0, scram.AlterUserScramCredentialsResponse)
+        assert {row.user: row.error_code for row in answer.results} == dict.fromkeys(users, ErrorCode.NONE)
+
+
+def test_what_is_switched_off(client: WireClient) -> None:
+    token = client.call(CreateDelegationTokenRequest(None, None, [], -1), 3, CreateDelegationTokenResponse)
+    assert token.error_code == ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    assert (token.principal_name, token.expiry_timestamp_ms) == ("ANONYMOUS", -1)
+    gone = client.call(UnregisterBrokerRequest(99), 0, UnregisterBrokerResponse)
+    assert (gone.error_code, gone.error_message) == (
+        ErrorCode.BROKER_ID_NOT_REGISTERED,
+        "Broker ID 99 is not currently registered",
+    )
+    voter = AddRaftVoterRequest(None, 1000, 2, b"x" * 16, [Listener("CONTROLLER", "nowhere", 1)])
+    added = client.call(voter, 0, AddRaftVoterResponse)
+    assert (added.error_code, added.error_message) == (
+        ErrorCode.UNSUPPORTED_VERSION,
+        "Cluster doesn't support adding voter because the kraft.version feature is 0",
+    )
