@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import logging
 import os
@@ -25,7 +24,6 @@ FAILURE = 1  # the broker could not start or go on
 MAX_CHECK_TIMEOUT_S = 3600.0
 MAX_PATIENCE_S = 3600.0
 HIGHEST_PORT = 65_535
-_UNWRITABLE = frozenset((errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG))
 
 EPILOG = """\b
 Examples:
@@ -116,18 +114,27 @@ Exit codes: 0 done, 1 failed (one line on stderr tells why), 2 wrong options, or
 """
 
 
-class _Commands(click.Group):
-    """The command line over standard streams that may be closed, or lead nowhere."""
+class _Command(click.Command):
+    """A command whose help and version may have nowhere to go. They are printed while its options are parsed."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except OSError as error:
+            _drop_standard_output()
+            _exit(FAILURE, f"standard output cannot be written: {error.strerror}")
+
+
+class _Commands(_Command, click.Group):
+    """The command line over standard streams that may be closed."""
+
+    command_class = _Command
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         _fill_standard_streams()
-        try:
-            return super().main(*args, **kwargs)
-        except OSError as error:
-            if error.filename is not None or error.errno not in _UNWRITABLE:
-                raise
-            _drop_standard_output()
-            _exit(FAILURE, f"standard output cannot be written: {error.strerror}")
+        return super().main(*args, **kwargs)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -149,10 +149,10 @@ def test_a_broker_whose_first_line_nobody_can_read_serves_all_the_same(tmp_path:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux alone has /dev/full")
-@pytest.mark.parametrize("option", ["--version", "--help"])
-def test_an_answer_that_cannot_be_written_is_one_line_and_code_1(option: str) -> None:
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["serve", "--help"]])
+def test_an_answer_that_cannot_be_written_is_one_line_and_code_1(arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "shareq.broker", option]
+        command = [sys.executable, "-m", "shareq.broker", *arguments]
         result = subprocess.run(
             command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=30, env=child_environment(), check=False
         )
