@@ -57,13 +57,21 @@ class WantedPartition:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPartition:
-    """The fetch's result for one partition. `records` are whole batches around the acquired ranges."""
+    """The fetch's result for one partition. `records` are whole batches around the acquired ranges.
+
+    Without an error and without records: the partition was looked at, and nothing was there to acquire.
+    """
 
     topic_id: bytes
     partition: int
     error: ErrorCode
     records: bytes | memoryview = b""
     acquired: Sequence[AcquiredRange] = ()
+
+    @property
+    def says_something(self) -> bool:
+        """Whether a client that waits wants to know of it."""
+        return self.error is not ErrorCode.NONE or len(self.acquired) > 0
 
 
 class ShareFetch:
@@ -87,6 +95,7 @@ class ShareFetch:
         self._expired = params.max_wait_ms <= 0
         self._began_ns = broker.env.clock.now_ns()
         self._waited_ns: int | None = None  # until a partition was open to this fetch
+        self._takes_nothing = params.max_records <= 0
         self._open = 0  # partitions that were open to the last attempt
         self.pending: Pending[list[FetchedPartition]] = Pending()
 
@@ -96,13 +105,11 @@ class ShareFetch:
         for wanted in self._wanted:
             if wanted.topic is None:
                 self._refused.append(FetchedPartition(wanted.topic_id, wanted.partition, wanted.error))
-            elif params.max_records != 0 and params.max_bytes > 0:  # a negative MaxRecords loads, too
+            elif params.max_records != 0 and params.max_bytes > 0:  # a negative MaxRecords loads and looks, too
                 key = SharePartitionKey(params.group_id, wanted.topic_id, wanted.partition)
                 self._leaders.append(self._manager.get_or_load(key, wanted.topic))
         self._expired = self._expired or not self._leaders
-        if params.max_records <= 0:
-            self._complete(self._errors())
-        elif not self._attempt(last=self._expired):
+        if not self._attempt(last=self._expired):
             self._park()
         return self.pending
 
@@ -184,7 +191,7 @@ class ShareFetch:
         if not last and not self._enough_bytes(ready, budgets):
             return False
         fetched = self._fetch(ready, budgets)
-        if fetched or last or self._params.min_bytes <= 0:
+        if last or self._params.min_bytes <= 0 or self._takes_nothing or any(each.says_something for each in fetched):
             return self._complete(self._errors() + fetched)
         if self._passed_over:
             self._passed_over = False
@@ -197,7 +204,7 @@ class ShareFetch:
         self._manager.refresh_settings(leader)
         if not leader.core.can_acquire():
             return False
-        if leader.core.start_is_durable or leader.core.next_fetch_offset() >= self._upto(leader):
+        if leader.core.start_is_durable or self._takes_nothing or leader.core.next_fetch_offset() >= self._upto(leader):
             return True
         if leader in self._asked:
             return False  # it could not be written
@@ -233,14 +240,13 @@ class ShareFetch:
         return False
 
     def _fetch(self, ready: list[SharePartitionLeader], budgets: list[int]) -> list[FetchedPartition]:
+        """What came of each partition that was open, in order: as by Apache Kafka also of those without records."""
         fetched: list[FetchedPartition] = []
         remaining = self._params.max_records
         for leader, budget in zip(ready, budgets, strict=True):
-            if remaining <= 0:
-                break
-            result = self._fetch_one(leader, budget, remaining)
+            result = self._fetch_one(leader, budget, remaining) if remaining > 0 else None
+            fetched.append(result or FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE))
             if result is not None:
-                fetched.append(result)
                 remaining -= sum(acquired.last_offset - acquired.first_offset + 1 for acquired in result.acquired)
         return fetched
 

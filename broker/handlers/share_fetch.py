@@ -2,7 +2,8 @@
 
 Behaviour: opens (epoch 0), uses or ends (-1) the member's share session; applies the acknowledgements it carries, and
 fetches from the session's partitions at the same time; answers when both are done. Errors of fetching and of
-acknowledging are apart, for each partition. Records are never null.
+acknowledging are apart, for each partition. Records are never null. The answer that opens a session lists every
+partition that was looked at; later ones leave out what has nothing new; the last one lists acknowledgements alone.
 v2: ShareAcquireMode, IsRenewAck (renews locks, fetches nothing).
 """
 
