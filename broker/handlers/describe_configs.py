@@ -111,7 +111,7 @@ def _row(
 ) -> DescribeConfigsResult:
     return DescribeConfigsResult(
         error_code=error.code,
-        error_message=error.message,
+        error_message=error.message or "",  # never null, as by Apache Kafka
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
         configs=configs or [],

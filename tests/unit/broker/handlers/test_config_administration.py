@@ -259,6 +259,13 @@ def test_after_a_restart_with_tighter_bounds_a_group_shows_its_own_value_and_use
     assert wider.configs.share_group("g").record_lock_duration_ms == 60_000
 
 
+@pytest.mark.parametrize(("kind", "name"), [(TOPIC, "t"), (GROUP, "g"), (BROKER, "1"), (TOPIC, "nope")])
+def test_a_description_without_an_error_message_has_an_empty_one(world: World, kind: int, name: str) -> None:
+    """As by Apache Kafka 4.3.1, which leaves the field at its default."""
+    request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, None)], False, False)
+    assert world.call(DescribeConfigsResponse, request, 4).results[0].error_message == ""
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "code"),
     [
