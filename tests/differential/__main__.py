@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.differential.campaign import Campaign
-from tests.differential.report import Report, write_report
+from tests.differential.report import Report, write_ignored, write_report
 from tests.differential.steps import STEPS
 from tests.support.apache_kafka import why_unavailable
 
@@ -21,6 +21,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--at-once", type=int, default=12, metavar="N", help="sequences side by side (default 12)")
     parser.add_argument("--verbose", action="store_true", help="tell every step, and what did not repeat itself, too")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the result into a Markdown file, too")
+    parser.add_argument("--write-ignored", type=Path, metavar="FILE", help="put what is not compared into another one")
     options = parser.parse_args(arguments)
     missing = why_unavailable()
     if missing is not None:
@@ -35,6 +36,8 @@ def main(arguments: list[str]) -> int:
     print("\n".join(report.markdown()))
     if options.write is not None:
         write_report(options.write, report)
+    if options.write_ignored is not None:
+        write_ignored(options.write_ignored, report)
     return 1 if report.failures else 0
 
 

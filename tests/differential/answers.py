@@ -1,15 +1,11 @@
-"""Answers in the form in which they are compared: codes, acquired offsets with delivery counts, start offsets.
-
-How AcquiredRecords are cut into ranges, rows that say nothing, member epochs, messages and times have no place here.
-"""
+"""Answers in the form in which they are compared: every field (`fields.py`), and what the next step is made from."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
-StateRow = tuple[int, int, int, int]
-"""First and last offset, both included, delivery state, delivery count."""
+from tests.differential.fields import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +13,8 @@ class PartitionAnswer:
     """What was said of one partition.
 
     `ack_error` is None when the answer has no row for a partition that was acknowledged. `acquired` is offset ->
-    delivery count, `missing` what of that no record batch of the answer holds. `start_offset`, `lag` and `batches`
-    (normal form of the persisted state) come from offset and state reads alone.
+    delivery count, `missing` what of that no record batch of the answer holds. `start_offset` and `lag`
+    come from offset and state reads alone.
     """
 
     error: int = 0
@@ -27,18 +23,13 @@ class PartitionAnswer:
     missing: tuple[int, ...] = ()
     start_offset: int | None = None
     lag: int | None = None
-    batches: tuple[StateRow, ...] | None = None
 
     def __repr__(self) -> str:
         said = [f"error={self.error}"] if self.error else []
         said += [f"ack_error={self.ack_error}"] if self.ack_error != 0 else []
         said += [f"acquired={runs(self.acquired)}"] if self.acquired else []
         said += [f"missing={self.missing}"] if self.missing else []
-        said += [
-            f"{each}={getattr(self, each)}"
-            for each in ("start_offset", "lag", "batches")
-            if getattr(self, each) is not None
-        ]
+        said += [f"{each}={getattr(self, each)}" for each in ("start_offset", "lag") if getattr(self, each) is not None]
         return f"({', '.join(said) or 'nothing'})"
 
 
@@ -47,17 +38,22 @@ NOTHING = PartitionAnswer()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer: the top-level error, or that of the only thing asked for, and the partitions by number."""
+    """A whole answer: the top-level error, or that of the only thing asked for, and the partitions by number.
+
+    `fields` is all of it, by partition and path; `aside` what is not compared as it stands there, but counted.
+    """
 
     error: int = 0
     partitions: Mapping[int, PartitionAnswer] = field(default_factory=dict)
+    fields: Mapping[Key, object] = field(default_factory=dict)
+    aside: Mapping[Key, object] = field(default_factory=dict)
 
     def of(self, partition: int) -> PartitionAnswer:
         """What was said of a partition; nothing when it has no row."""
         return self.partitions.get(partition, NOTHING)
 
     def __repr__(self) -> str:
-        rows = ", ".join(f"p{number}{row}" for number, row in sorted(self.partitions.items()) if row != NOTHING)
+        rows = ", ".join(f"p{number}{row}" for number, row in sorted(self.partitions.items()))
         return f"[error={self.error}{', ' + rows if rows else ''}]"
 
 

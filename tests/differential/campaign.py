@@ -21,6 +21,8 @@ SETTINGS = {
     "group.share.min.record.lock.duration.ms": "1000",
     "group.share.max.record.lock.duration.ms": "3600000",
     "group.share.max.share.sessions": "10000",
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.heartbeat.interval.ms": "500",
 }
 TELL_EVERY_S = 15
 
@@ -48,6 +50,7 @@ class Campaign:
     _attempts: dict[int, list[Attempt]] = field(default_factory=dict)
     _delete_records: bool = False
     _told: float = 0.0
+    _written_ms: int = 0
 
     def __enter__(self) -> Self:
         first, second = self.kinds
@@ -72,6 +75,7 @@ class Campaign:
     async def run(self, seeds: Iterable[int]) -> list[Outcome]:
         """Every seed until it agrees, at most `tries` times."""
         began = self._told = time.monotonic()
+        self._written_ms = int(time.time() * 1000)  # not older: Apache Kafka deletes and rolls by the records' own time
         await self._warm_up()
         wanted = list(seeds)
         for attempt in range(self.tries):
@@ -124,4 +128,4 @@ class Campaign:
 
     def make(self, side: Literal["ours", "theirs"], name: str) -> Plays:
         """A player at one of the brokers."""
-        return Player(self._brokers[0 if side == "ours" else 1].port, f"{name}-{side}")
+        return Player(self._brokers[0 if side == "ours" else 1].port, f"{name}-{side}", self._written_ms)

@@ -30,4 +30,19 @@ def differences(ours: Answer, theirs: Answer) -> tuple[Difference, ...]:
             mine, other = getattr(our_row, name), getattr(their_row, name)
             if mine != other:
                 found.append(Difference(number, name, mine, other))
-    return tuple(found)
+    return (*found, *_of_fields(ours, theirs))
+
+
+def _of_fields(ours: Answer, theirs: Answer) -> list[Difference]:
+    """A row that one answer alone has is one difference."""
+    our_rows, their_rows = _rows(ours), _rows(theirs)
+    found = [Difference(number, "row", number in our_rows, number in their_rows) for number in our_rows ^ their_rows]
+    for number, path in {**ours.fields, **theirs.fields}:
+        mine, other = ours.fields.get((number, path)), theirs.fields.get((number, path))
+        if mine != other and (number is None or number in our_rows & their_rows):
+            found.append(Difference(number, path, mine, other))
+    return found
+
+
+def _rows(answer: Answer) -> set[int]:
+    return {number for number, _ in answer.fields if number is not None}

@@ -149,6 +149,7 @@ def _limits(chance: Random) -> dict[str, int]:
         "batch_size": chance.choice((1, 2, 5, 10, 50, 500, 0, -1)),
         "mode": BATCH_OPTIMIZED if version == 1 else chance.choice((BATCH_OPTIMIZED, RECORD_LIMIT)),
         "min_bytes": chance.choices((1, 0, 150, 3000), (12, 2, 1, 1))[0],
+        "max_bytes": chance.choice((16 << 20, 16 << 20, 16 << 20, 4000, 300, 100, 1)),
         "version": version,
     }
 
@@ -156,17 +157,18 @@ def _limits(chance: Random) -> dict[str, int]:
 def _sized(step: Fetch, view: View) -> Fetch:
     """The step as both brokers have to answer it alike.
 
-    One that fetches from both partitions asks for all there is. One that makes the broker load a share partition waits
-    until its time is up, whichever of them is loaded first.
+    One that fetches from both partitions asks for all there is: which of them gets the bytes that are left over is a
+    matter of chance at both brokers. One that makes the broker load a share partition waits until its time is up,
+    whichever of them is loaded first.
     """
     session = view.sessions.get(step.member)
     fetched = set(step.partitions) | {partition for partition, _ in step.acks}
     if session is not None and step.epoch > 0:
         fetched |= session.partitions.keys()
     fetched -= {UNKNOWN_PARTITION}
-    if step.max_records > 0 and len(fetched - set(step.forgotten)) > 1:
-        step = replace(step, max_records=PLENTY)
-    if fetched <= view.loaded or step.max_records <= 0:
+    if step.max_records != 0 and len(fetched - set(step.forgotten)) > 1:
+        step = replace(step, max_records=PLENTY if step.max_records > 0 else step.max_records, max_bytes=16 << 20)
+    if fetched <= view.loaded or step.max_records == 0:
         return step
     return replace(step, max_wait_ms=COLD_WAIT_MS, min_bytes=NEVER_ENOUGH)
 

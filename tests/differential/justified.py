@@ -29,6 +29,12 @@ class Situation:
     found: Sequence[Difference]
 
 
+LOG_START_AT_PRODUCE: Final = "ProduceResponse.responses.partition_responses.log_start_offset"
+FOLLOWS: Final = frozenset(
+    ("row", *(f"ShareFetchResponse.responses.partitions.{each}" for each in ("acquired_records", "records")))
+)
+"""What is as it is because of the records that were acquired: explained with them."""
+
 LEAST_THROTTLED = 3
 """With any delivery limit, the lowest delivery count at which fewer records may have been handed out."""
 
@@ -162,13 +168,18 @@ def _in_front_of_the_log_start(situation: Situation, difference: Difference) -> 
 
 
 def _log_start_forgotten(situation: Situation, difference: Difference) -> bool:
-    """Apache Kafka was killed, and hands deleted records out."""
+    """Apache Kafka was killed, and hands deleted records out, or tells a producer of the log start it had before."""
     mine, other, partition = difference.ours, difference.theirs, difference.partition
-    if not isinstance(mine, Mapping) or not isinstance(other, Mapping) or partition is None:
+    setup = situation.view.setup
+    if not setup.kill or setup.restart_at is None or partition is None:
         return False
-    setup, log_start = situation.view.setup, situation.view.log_start[partition]
+    log_start = situation.view.log_start[partition]
+    if difference.what == LOG_START_AT_PRODUCE:
+        return mine == (log_start,) and isinstance(other, tuple) and other[0] < log_start
+    if not isinstance(mine, Mapping) or not isinstance(other, Mapping):
+        return False
     only_there = other.keys() - mine.keys()
-    return setup.kill and setup.restart_at is not None and len(only_there) > 0 and max(only_there) < log_start
+    return len(only_there) > 0 and max(only_there) < log_start
 
 
 def _which_partition_first(situation: Situation, difference: Difference) -> bool:
@@ -265,10 +276,14 @@ def explained(situation: Situation) -> tuple[list[Justified], list[Difference]]:
     """The known differences that hit, and what none of them explains."""
     hits: list[Justified] = []
     rest: list[Difference] = []
+    acquired: set[int | None] = set()
     for difference in situation.found:
         known = next((each for each in JUSTIFIED if each.explains(situation, difference)), None)
         if known is None:
             rest.append(difference)
-        elif known not in hits:
+            continue
+        if known not in hits:
             hits.append(known)
-    return hits, rest
+        if difference.what == "acquired":
+            acquired.add(difference.partition)
+    return hits, [each for each in rest if each.what not in FOLLOWS or each.partition not in acquired]

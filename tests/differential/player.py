@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
-from shareq.protocol.primitives import ZERO_UUID
-from shareq.protocol.records.batch import batch_headers
+from shareq.protocol.primitives import ZERO_UUID, uuid_to_text
 from tests.differential import admin
 from tests.differential.answers import Answer, PartitionAnswer
+from tests.differential.fields import Fields, batches_of
 from tests.differential.steps import (
     MEMBERS,
     PARTITIONS,
@@ -52,17 +52,22 @@ class Plays(Protocol):
 
 @dataclass(slots=True)
 class Player:
-    """One sequence at one broker, with a topic and a group of its own. `begin` first, `end` last."""
+    """One sequence at one broker, with a topic and a group of its own. `begin` first, `end` last.
+
+    `written_ms`: the time in all records, the same at both brokers, whose record batches are compared.
+    """
 
     port: int
     name: str
+    written_ms: int
     topic_id: bytes = ZERO_UUID
     admin: Connection = field(init=False)
+    stranger: Connection = field(init=False)
     members: list[Connection] = field(init=False)
     member_epochs: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.admin = Connection(self.port)
+        self.admin, self.stranger = Connection(self.port), Connection(self.port)
         self.members = [Connection(self.port) for _ in range(MEMBERS)]
 
     @property
@@ -73,12 +78,17 @@ class Player:
     def topic(self) -> str:
         return f"t-{self.name}"
 
+    @property
+    def names(self) -> dict[str, str]:
+        """What this broker alone calls so."""
+        return {self.group: "the group", self.topic: "the topic", uuid_to_text(self.topic_id): "the topic's id"}
+
     async def begin(self, setup: Setup) -> None:
         """Make the topic, its first records and the group."""
         self.topic_id = await admin.create_topic(self.admin, self.topic)
         assert not (await admin.configure(self.admin, self.group, setup.group_configs())).error
         for partition, sizes in enumerate(setup.first_batches):
-            await admin.produce(self.admin, self.topic, partition, sizes)
+            await admin.produce(self.admin, self.topic, partition, sizes, self.written_ms)
         if setup.begins == "altered":
             await admin.begin_at(self.admin, self.group, self.topic, (0,) * PARTITIONS)
         else:
@@ -93,7 +103,20 @@ class Player:
                 await connection.close()
 
     async def play(self, step: Step) -> Answer:
-        """Play one step. The restart itself is the runner's: here only what comes after it."""
+        """Play one step. The restart itself is the runner's: here only what comes after it.
+
+        Of several answers of one RPC the last counts: a broker is asked again until a change is to be seen.
+        """
+        connections = (self.admin, self.stranger, *self.members)
+        for connection in connections:
+            connection.heard.clear()
+        answer = await self._play(step)
+        if isinstance(step, Restart):
+            return answer  # asked until everything was there
+        fields = Fields.of(self.names, *(message for each in connections for message in each.heard.values()))
+        return replace(answer, fields=fields.judged, aside=fields.aside)
+
+    async def _play(self, step: Step) -> Answer:
         match step:
             case Fetch():
                 return await self._fetch(step)
@@ -121,7 +144,7 @@ class Player:
     ) -> Answer:
         match step:
             case Produce():
-                return await admin.produce(self.admin, self.topic, step.partition, step.sizes)
+                return await admin.produce(self.admin, self.topic, step.partition, step.sizes, self.written_ms)
             case AlterOffsets():
                 return await admin.alter_offsets(self.admin, self.group, self.topic, step.offsets)
             case Configure():
@@ -143,7 +166,7 @@ class Player:
 
     async def _fetch(self, step: Fetch) -> Answer:
         stranger = step.member >= MEMBERS
-        connection = Connection(self.port) if stranger else self.members[step.member]
+        connection = self.stranger if stranger else self.members[step.member]
         acks = dict(step.acks)
         listed = [
             share_fetch.FetchPartition(
@@ -199,7 +222,7 @@ def _wire(one: AckRange) -> tuple[int, int, list[int]]:
 
 
 def fetch_answer(answer: ShareFetchResponse, acks: Acks) -> Answer:
-    """A ShareFetch answer in compared form."""
+    """What the next step is made from, and the fields that are compared in normal form."""
     if answer.error_code != ErrorCode.NONE:
         return Answer(answer.error_code)
     rows = {row.partition_index: row for topic in answer.responses for row in topic.partitions}
@@ -214,13 +237,7 @@ def fetch_answer(answer: ShareFetchResponse, acks: Acks) -> Answer:
             for each in row.acquired_records
             for offset in range(each.first_offset, each.last_offset + 1)
         }
-        missing = tuple(sorted(acquired.keys() - held_by(bytes(row.records or b""))))
+        held = {offset for first, last, _ in batches_of(row.records) for offset in range(first, last + 1)}
+        missing = tuple(sorted(acquired.keys() - held))
         partitions[partition] = PartitionAnswer(row.error_code, row.acknowledge_error_code, acquired, missing)
     return Answer(0, partitions)
-
-
-def held_by(records: bytes) -> set[int]:
-    """The offsets of the record batches that stand back to back in `records`."""
-    return {
-        offset for _, header in batch_headers(records) for offset in range(header.base_offset, header.last_offset + 1)
-    }

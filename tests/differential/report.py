@@ -11,6 +11,7 @@ from typing import Self
 from tests.differential.answers import Answer
 from tests.differential.campaign import Outcome
 from tests.differential.compare import differences
+from tests.differential.fields import IGNORED, NORMAL_FORMS, ORDER, ORDER_REASON
 from tests.differential.justified import JUSTIFIED
 from tests.differential.runner import Attempt
 from tests.differential.steps import setup_of, told
@@ -122,6 +123,38 @@ def _kinds_table(attempts: Sequence[Attempt]) -> list[str]:
     return lines + [f"| {kind} | {times:,} | {errors[kind]:,} |" for kind, times in sorted(kinds.items())]
 
 
+def ignored_tables(attempts: Sequence[Attempt]) -> list[str]:
+    """What the comparison passes over, how often it was there, and how often the brokers said something else."""
+    seen = sum((attempt.aside for attempt in attempts), Counter[str]())
+    differed = sum((attempt.aside_differed for attempt in attempts), Counter[str]())
+
+    def row(path: str, why: str) -> str:
+        return f"| `{path.removesuffix(ORDER)}` | {seen[path]:,} | {differed[path]:,} | {why} |"
+
+    line = "|---|---|---|---|"
+    lines = ["| not compared | times | differed | why |", line]
+    lines += [row(path, why) for path, why in IGNORED.items()]
+    lines += ["", "| compared in another form | times | differed | what is lost |", line]
+    lines += [row(path, form.loses) for path, form in NORMAL_FORMS.items()]
+    lines += ["", "| order of rows not compared | times | differed | why |", line]
+    lines += [row(path, ORDER_REASON) for path in sorted(seen) if path.endswith(ORDER)]
+    return [*lines, "", *_constant_fields(attempts)]
+
+
+def _constant_fields(attempts: Sequence[Attempt]) -> list[str]:
+    """Fields that are compared, and had one value in all answers: nothing is known of the others."""
+    values: dict[str, set[object]] = {}
+    for attempt in attempts:
+        for one in attempt.played:
+            for (_, path), value in one.theirs.fields.items():
+                held = values.setdefault(path, set())
+                if len(held) < 2:
+                    held.update(value if isinstance(value, tuple) else (value,))
+    constant = sorted((path, next(iter(held))) for path, held in values.items() if len(held) == 1)
+    rows = [f"| `{path}` | `{value!r}` |" for path, value in constant if not path.endswith("unknown_tags")]
+    return ["| compared, but always the same | value |", "|---|---|", *rows]
+
+
 def _is_error(answer: Answer) -> bool:
     return bool(answer.error) or any(row.error or row.ack_error for row in answer.partitions.values())
 
@@ -129,3 +162,11 @@ def _is_error(answer: Answer) -> bool:
 def write_report(path: Path, report: Report) -> None:
     """Put the tables where a Markdown file has its marks."""
     write_between(path, BEGIN, END, report.markdown())
+
+
+def write_ignored(path: Path, report: Report) -> None:
+    """Put what is not compared where a Markdown file has its marks."""
+    last = [one.attempts[-1] for one in report.outcomes]
+    seeds = f"{report.outcomes[0].seed}-{report.outcomes[-1].seed}"
+    lines = [f"Seeds {seeds}, {report.steps} steps each, commit {commit(*RUNS)}.", "", *ignored_tables(last)]
+    write_between(path, BEGIN, END, lines)

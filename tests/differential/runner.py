@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tests.differential.answers import Answer
@@ -41,6 +41,15 @@ class Attempt:
     played: list[Played]
     found: tuple[Difference, ...]
     justified: Counter[str]
+    aside: Counter[str] = field(default_factory=Counter)
+    """How often a field that is not compared was there."""
+    aside_differed: Counter[str] = field(default_factory=Counter)
+
+    def look_aside(self, ours: Answer, theirs: Answer) -> None:
+        """Count what is not compared."""
+        for key in ours.aside.keys() | theirs.aside.keys():
+            self.aside[key[1]] += 1
+            self.aside_differed[key[1]] += ours.aside.get(key) != theirs.aside.get(key)
 
 
 @dataclass(slots=True)
@@ -99,12 +108,13 @@ class Duel:
                     await self.gate.pass_through()
                 ours, theirs = await asyncio.gather(_answer(self._ours, step), _answer(self._theirs, step))
                 attempt.played.append(Played(step, ours, theirs))
+                attempt.look_aside(ours, theirs)
                 found = differences(ours, theirs)
                 if found:
                     hits, rest = explained(Situation(step, ours, theirs, sequence.view, found))
                     attempt.justified.update(hit.name for hit in hits)
                     if rest:
-                        return Attempt(self.seed, attempt.played, tuple(rest), attempt.justified)
+                        return replace(attempt, found=tuple(rest))
                     if any(hit.diverges for hit in hits):
                         await self._end()
                         sequence.begin_again()

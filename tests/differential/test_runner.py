@@ -14,15 +14,16 @@ import pytest
 from tests.differential.answers import Answer, PartitionAnswer
 from tests.differential.campaign import Campaign, Outcome
 from tests.differential.compare import differences
-from tests.differential.justified import JUSTIFIED, Situation, explained
+from tests.differential.justified import JUSTIFIED, LOG_START_AT_PRODUCE, Situation, explained
 from tests.differential.player import Plays
-from tests.differential.report import BEGIN, END, Report, write_report
+from tests.differential.report import BEGIN, END, Report, write_ignored, write_report
 from tests.differential.runner import Attempt, Played, RestartGate, verdict
 from tests.differential.steps import (
     BATCH_OPTIMIZED,
     Acknowledge,
     AckRange,
     Fetch,
+    Produce,
     ReadState,
     Setup,
     Step,
@@ -189,6 +190,29 @@ def test_what_a_request_releases_may_come_with_records_of_the_other_partition() 
     assert explains(replace(step, acks=()), Answer(0, {0: first, 1: PartitionAnswer(acquired={2: 2})}), theirs) == []
 
 
+def test_what_follows_from_the_acquired_records_is_explained_with_them() -> None:
+    name = "which partition a shared MaxRecords goes to first"
+    step = Fetch("fetch, shared budget", 0, 1, (0, 1), max_records=1)
+    path = "ShareFetchResponse.responses.partitions.records"
+    ours = replace(acquired(5, 9), fields={(0, path): ((5, 9),)})
+    theirs = acquired(0, 0, partition=1)
+    assert explains(step, ours, replace(theirs, fields={(1, path): ((0, 0),)})) == [name]
+    assert explains(step, ours, replace(theirs, fields={(1, path): ((0, 0),), (None, "top"): (1,)})) == []
+
+
+def test_a_killed_broker_may_tell_a_producer_of_the_log_start_it_had() -> None:
+    view = View(replace(setup_of(0), begins="altered", kill=True, restart_at=20), log_end=[100, 100])
+    view.log_start[0] = 7
+
+    def told(log_start: int) -> Answer:
+        return Answer(0, {}, {(0, LOG_START_AT_PRODUCE): (log_start,)})
+
+    step = Produce("produce", 0, (1,))
+    assert explains(step, told(7), told(0), view) == ["deleted records after SIGKILL"]
+    assert explains(step, told(0), told(7), view) == []
+    assert explains(step, told(7), told(0)) == []
+
+
 # -- restarts
 
 
@@ -234,12 +258,33 @@ class CountsWrong:
         await self.player.end()
 
 
+class LeavesOut(CountsWrong):
+    """A player that leaves out of share fetches the rows in which nothing was acquired, nor refused."""
+
+    async def play(self, step: Step) -> Answer:
+        answer = await self.player.play(step)
+        silent = {number for number, row in answer.partitions.items() if row == PartitionAnswer()}
+        if not isinstance(step, Fetch):
+            return answer
+        rows = {number: row for number, row in answer.partitions.items() if number not in silent}
+        fields = {key: value for key, value in answer.fields.items() if key[0] not in silent}
+        return replace(answer, partitions=rows, fields=fields)
+
+
 class Planted(Campaign):
     """With a fault in what one side is told."""
 
+    fault: type[CountsWrong] = CountsWrong
+
     def make(self, side: Literal["ours", "theirs"], name: str) -> Plays:
         player = super().make(side, name)
-        return CountsWrong(player) if side == "ours" else player
+        return self.fault(player) if side == "ours" else player
+
+
+class PlantedRows(Planted):
+    """With the other fault."""
+
+    fault = LeavesOut
 
 
 def run(campaign: Campaign, seeds: list[int]) -> list[Outcome]:
@@ -258,6 +303,11 @@ def test_shareq_agrees_with_itself_and_a_planted_difference_is_found() -> None:
     caught = [one for one in planted if one.verdict == "mismatch"]
     assert len(caught) >= 3
     assert {difference.what for one in caught for difference in one.attempts[-1].found} == {"acquired"}
+    silent = run(PlantedRows(8, steps=10, tries=2, tell=quiet.append, kinds=("ours", "ours")), list(range(20, 28)))
+    caught_silent = [one for one in silent if one.verdict == "mismatch"]
+    assert len(caught_silent) >= 3
+    assert {difference.what for one in caught_silent for difference in one.attempts[-1].found} == {"row"}
+
     report = Report(planted, 60, 1.0)
     text = report.failures[0].told(verbose=False)
     assert "acquired: ours" in text
@@ -274,3 +324,18 @@ def test_the_report_replaces_what_stands_between_its_marks(tmp_path: Path) -> No
     assert text.startswith("before")
     assert text.endswith(f"{END}\nafter")
     assert "| sequences that agree | 1 |" in text
+
+
+def test_the_report_tells_what_was_passed_over_and_how_often(tmp_path: Path) -> None:
+    document = tmp_path / "ignored.md"
+    document.write_text(f"{BEGIN}\n{END}\n")
+    epoch, always = "ShareGroupHeartbeatResponse.member_epoch", "ShareGroupHeartbeatResponse.throttle_time_ms"
+    ours = [Answer(0, {}, {(None, always): (0,)}, {(None, epoch): (number,)}) for number in (1, 2, 3)]
+    theirs = Answer(0, {}, {(None, always): (0,)}, {(None, epoch): (3,)})
+    played = attempt(ours[0], theirs)
+    for each in ours:
+        played.look_aside(each, theirs)
+    write_ignored(document, Report([Outcome(1, [played], "agreed")], 60, 12.0))
+    text = document.read_text()
+    assert f"| `{epoch}` | 3 | 2 |" in text
+    assert f"| `{always}` | `0` |" in text

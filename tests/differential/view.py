@@ -123,7 +123,7 @@ class View:
             session.partitions.update(dict.fromkeys(named))
             for partition in step.forgotten:
                 session.partitions.pop(partition, None)
-        if step.max_records > 0 and not step.is_renew_ack:
+        if step.max_records != 0 and not step.is_renew_ack:
             self.loaded.update(self.sessions[step.member].partitions)
         short = self.lock_ms < LONG_LOCK_MS
         for partition, row in answer.partitions.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from shareq.protocol.framing import frame
@@ -20,12 +20,13 @@ TIMEOUT_S = 20
 
 @dataclass(slots=True)
 class Connection:
-    """One connection, opened with its first request and again after `close`."""
+    """One connection, opened with its first request and again after `close`. `heard`: the last answer of each kind."""
 
     port: int
     _reader: asyncio.StreamReader | None = None
     _writer: asyncio.StreamWriter | None = None
     _correlation_id: int = 0
+    heard: dict[type[Message], Message] = field(default_factory=dict)
 
     async def call(self, request: Message, version: int, response_class: type[R]) -> R:
         """Send a request and wait for its answer. OSError or EOFError when the connection breaks, TimeoutError."""
@@ -38,6 +39,7 @@ class Connection:
             payload = await self._reader.readexactly(size)
         answered, response = decode_response(payload, request.API_KEY, version)
         assert answered == self._correlation_id, f"answer {answered} where {self._correlation_id} was due"
+        self.heard[response_class] = response
         return cast(R, response)
 
     async def close(self) -> None:

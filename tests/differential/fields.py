@@ -1,0 +1,205 @@
+"""Whole answers, field by field: everything that a broker says is compared, but for what stands here by name.
+
+A field is named by its path, `ShareFetchResponse.responses.partitions.current_leader.leader_id`. What is said of a
+partition is kept under its number, so that rows are compared whatever their order, and one that is missing or there
+twice is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeGuard
+
+from shareq.protocol.generated.share_fetch import AcquiredRecords
+from shareq.protocol.primitives import Message, Structure, uuid_to_text
+from shareq.protocol.records.batch import batch_headers
+
+Key = tuple[int | None, str]
+"""The partition, None for the answer as a whole, and the path of the field."""
+
+
+class NormalForm(NamedTuple):
+    """What a value is changed to before it is compared, and what is lost by that."""
+
+    change: Callable[[object], object]
+    loses: str
+
+
+def without_empty_ranges(value: object) -> list[AcquiredRecords]:
+    """AcquiredRecords that have an offset in them."""
+    assert isinstance(value, list)
+    return [each for each in value if each.first_offset <= each.last_offset]
+
+
+def batches_of(value: object) -> list[tuple[int, int, int]]:
+    """First and last offset of each record batch, and its CRC, which covers everything from the attributes on."""
+    records = bytes(value) if isinstance(value, (bytes, memoryview)) else b""
+    return [(header.base_offset, header.last_offset, header.crc) for _, header in batch_headers(records)]
+
+
+class StateBatch(NamedTuple):
+    """What ReadShareGroupState tells of offsets, both included."""
+
+    first: int
+    last: int
+    state: int
+    delivery_count: int
+
+
+def joined(value: object) -> list[StateBatch]:
+    """State batches, those that touch and are equal made one."""
+    assert isinstance(value, list)
+    found: list[StateBatch] = []
+    for row in value:
+        one = StateBatch(row.first_offset, row.last_offset, row.delivery_state, row.delivery_count)
+        if found and found[-1].last + 1 == one.first and found[-1][2:] == one[2:]:
+            found[-1] = found[-1]._replace(last=one.last)
+        else:
+            found.append(one)
+    return found
+
+
+_FETCHED: Final = "ShareFetchResponse.responses.partitions"
+_ACKNOWLEDGED: Final = "ShareAcknowledgeResponse.responses.partitions"
+_STORED: Final = "ReadShareGroupStateResponse.results.partitions"
+_DESCRIBED: Final = "DescribeShareGroupOffsetsResponse.groups.topics.partitions"
+_HEARTBEAT: Final = "ShareGroupHeartbeatResponse"
+
+NORMAL_FORMS: Final[Mapping[str, NormalForm]] = {
+    f"{_FETCHED}.acquired_records": NormalForm(
+        without_empty_ranges,
+        "ranges without an offset in them, which Apache Kafka puts in front of new records when BatchSize is 0 or less",
+    ),
+    f"{_FETCHED}.records": NormalForm(
+        batches_of,
+        "the leader epoch in a record batch's header, which is not under its CRC: Apache Kafka counts it on with each "
+        "start, and there are no elections here",
+    ),
+    f"{_STORED}.state_batches": NormalForm(
+        joined,
+        "where neighbours that are equal are cut: Apache Kafka writes each record's lock expiry by itself, and does "
+        "not always join them",
+    ),
+}
+
+_WORDS: Final = "a text for people, in each broker's own words"
+_ACK_WORDS: Final = (
+    "a text for people, in each broker's own words; Apache Kafka has none for what it finds wrong before it looks at "
+    "the share partition, here there is always one"
+)
+
+IGNORED: Final[Mapping[str, str]] = {
+    f"{_FETCHED}.acknowledge_error_message": _ACK_WORDS,
+    f"{_ACKNOWLEDGED}.error_message": _ACK_WORDS,
+    f"{_HEARTBEAT}.error_message": _WORDS,
+    "AlterShareGroupOffsetsResponse.error_message": _WORDS,
+    "IncrementalAlterConfigsResponse.responses.error_message": _WORDS,
+    f"{_HEARTBEAT}.member_epoch": (
+        "how often a group has been assigned anew while its members joined: here the first heartbeat already assigns, "
+        "there a later one"
+    ),
+    f"{_HEARTBEAT}.assignment": (
+        "which member has which partition, and whether this heartbeat is the one that tells it: Apache Kafka goes "
+        "through members by hash, and assigns with a later heartbeat"
+    ),
+    f"{_DESCRIBED}.leader_epoch": "Apache Kafka counts it on with each start; there are no elections here",
+}
+"""Not compared, and why."""
+
+ELSEWHERE: Final = frozenset(
+    (
+        "ShareFetchResponse.error_code",
+        f"{_FETCHED}.error_code",
+        f"{_FETCHED}.acknowledge_error_code",
+        "ShareAcknowledgeResponse.error_code",
+        f"{_ACKNOWLEDGED}.error_code",
+        f"{_STORED}.error_code",
+        f"{_STORED}.start_offset",
+        f"{_DESCRIBED}.error_code",
+        f"{_DESCRIBED}.start_offset",
+        f"{_DESCRIBED}.lag",
+    )
+)
+"""Compared as parts of a `PartitionAnswer`, and as the error of an answer."""
+
+ORDER: Final = ", order of the rows"
+ORDER_REASON: Final = "Apache Kafka collects rows in hash tables, some by topic id, which each broker makes up"
+_NUMBERS: Final = ("partition_index", "partition", "index")
+
+
+@dataclass(slots=True)
+class Fields:
+    """What the messages of an answer say. `names` are those that a broker has of its own, and what they stand for."""
+
+    names: Mapping[str, str]
+    judged: dict[Key, tuple[object, ...]] = field(default_factory=dict)
+    aside: dict[Key, tuple[object, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, names: Mapping[str, str], *messages: Message) -> Fields:
+        """All that the messages say."""
+        fields = cls(names)
+        for message in messages:
+            fields._walk(type(message).__name__, message, None)
+        return fields
+
+    def _walk(self, path: str, structure: Structure, partition: int | None) -> None:
+        about = _numbers_within(structure) or [partition]
+        for name in structure.FIELDS:
+            self._note(f"{path}.{name}", getattr(structure, name), about)
+
+    def _note(self, path: str, value: object, about: Sequence[int | None]) -> None:
+        normal = NORMAL_FORMS.get(path)
+        if path in ELSEWHERE or value == []:
+            return
+        if path in IGNORED:
+            self._put(self.aside, path, value, about)
+        elif normal is not None:
+            self._put(self.aside, path, value, about)
+            self._put(self.judged, path, normal.change(value), about)
+        elif isinstance(value, Structure):
+            self._walk(path, value, about[0])
+        elif _is_rows(value):
+            self._rows(path, value, about)
+        else:
+            self._put(self.judged, path, value, about)
+
+    def _rows(self, path: str, rows: Sequence[Structure], about: Sequence[int | None]) -> None:
+        numbers = [_number(row) for row in rows]
+        for row, number in zip(rows, numbers, strict=True):
+            self._walk(path, row, about[0] if number is None else number)
+        if numbers[0] is not None:
+            self._put(self.aside, path + ORDER, numbers, [None])
+
+    def _put(self, into: dict[Key, tuple[object, ...]], path: str, value: object, about: Sequence[int | None]) -> None:
+        for partition in about:
+            into[partition, path] = (*into.get((partition, path), ()), self._named(value))
+
+    def _named(self, value: object) -> object:
+        """Hashable, and with what a name stands for in its place."""
+        if isinstance(value, Structure):
+            return tuple(self._named(getattr(value, name)) for name in value.FIELDS if name != "unknown_tags")
+        if isinstance(value, (list, tuple)):
+            return tuple(self._named(each) for each in value)
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            value = uuid_to_text(bytes(value)) if len(value) == 16 else bytes(value)
+        if isinstance(value, str):
+            for name, meaning in self.names.items():
+                value = value.replace(name, meaning)
+        return value
+
+
+def _is_rows(value: object) -> TypeGuard[list[Structure]]:
+    return isinstance(value, list) and isinstance(value[0], Structure)
+
+
+def _number(row: Structure) -> int | None:
+    return next((getattr(row, name) for name in _NUMBERS if name in row.FIELDS), None)
+
+
+def _numbers_within(structure: Structure) -> list[int | None]:
+    """The partitions whose rows stand in the structure itself: what else it says, it says of them."""
+    lists = (getattr(structure, name) for name in structure.FIELDS)
+    rows = [row for value in lists if value != [] and _is_rows(value) for row in value]
+    return [number for number in map(_number, rows) if number is not None]
