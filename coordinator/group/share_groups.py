@@ -180,13 +180,18 @@ class ShareGroups:
     def begin_alter_offsets(
         self, group_id: str, offsets: Mapping[str, Mapping[int, int]], now_ms: int
     ) -> CoordinatorResult[AlterOffsetsPlan]:
-        """Creates the group if need be. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND (other kind), NON_EMPTY_GROUP."""
+        """Creates the group if need be. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND (other kind), NON_EMPTY_GROUP,
+        GROUP_MAX_SIZE_REACHED.
+        """
         if not group_id:
             return CoordinatorResult(AlterOffsetsPlan(_EMPTY_GROUP_ID))
         group = self._groups.get(group_id) or ShareGroup(group_id)
         if not isinstance(group, ShareGroup):
             return CoordinatorResult(AlterOffsetsPlan(self._no_share_group(group_id)))
         result = administration.begin_alter_offsets(group, offsets, self._metadata)
+        full = self._no_more_groups() if result.records and group_id not in self._groups else None
+        if full is not None:
+            return CoordinatorResult(AlterOffsetsPlan(full))
         if result.response.initialize:
             self._activity.setdefault(group_id, Activity()).initializing_since_ms = now_ms
         return result
@@ -293,11 +298,16 @@ class ShareGroups:
             return group
         if group is not None or request.member_epoch != heartbeat.JOIN_EPOCH:
             return _group_not_found(request.group_id, group)
+        full = self._no_more_groups()
+        return ShareGroup(request.group_id) if full is None else refusal(full.error, full.message or "")
+
+    def _no_more_groups(self) -> Outcome | None:
+        """Why no group may be made, or None: nothing but the limit forbids it."""
         limit = self.settings.max_groups
-        if limit is not None and self._count() >= limit:
-            message = f"There are as many share groups as group.share.max.groups={limit} allows."
-            return refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
-        return ShareGroup(request.group_id)
+        if limit is None or self._count() < limit:
+            return None
+        message = f"There are as many share groups as group.share.max.groups={limit} allows."
+        return Outcome(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
 
     def _leave(self, request: ShareGroupHeartbeatRequest) -> CoordinatorResult[HeartbeatPlan]:
         group = self._groups.get(request.group_id)

@@ -198,6 +198,21 @@ def test_altering_creates_the_group_and_lasts() -> None:
     assert admin.fetch() == [(3, 9)]
 
 
+def test_altering_makes_no_group_beyond_the_limit_of_the_broker() -> None:
+    """Whichever of the coordinator's partitions the groups belong to; deleting one makes room."""
+    admin = Admin(group_share_max_groups="2")
+    for group in ("g", "h"):
+        admin.altered({"t": {0: 5}}, group)
+    for group in ("i", "j", "k"):
+        refused = admin.alter({"t": {0: 5}}, group)
+        assert refused.error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+        assert "group.share.max.groups" in str(refused.error_message)
+    assert {group[0] for group in admin.listed()} == {"g", "h"}
+    admin.altered({"t": {1: 6}}, "h")
+    assert admin.delete("g") == {"g": NONE}
+    admin.altered({"t": {0: 5}}, "k")
+
+
 def test_what_cannot_be_altered_is_told_partition_by_partition() -> None:
     admin = Admin()
     answer = admin.alter({"t": {0: 3, 1: -2, 2: 0, -1: 0}, "u": {0: 0}})

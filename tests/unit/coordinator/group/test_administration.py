@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from shareq.coordinator.group.administration import Outcome
 from shareq.coordinator.group.initialization import StateInitialization
+from shareq.coordinator.group.shard import GroupCoordinatorSettings
 from shareq.coordinator.group.share_group import StatePartitions
+from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_groups import ListedGroup
@@ -183,6 +185,19 @@ def test_altering_offsets_creates_the_group() -> None:
     assert world.group.state_name == "Empty"
     assert world.join("a").assignment == {"t": [0, 1]}
     assert world.initialized == [], "a joining member does not wipe what was set"
+
+
+def test_altering_offsets_makes_no_group_beyond_group_share_max_groups() -> None:
+    world = GroupWorld(coordinator=GroupCoordinatorSettings(ShareGroupLimits(max_groups=1)))
+    begin = world.shard.share.begin_alter_offsets
+    world.log.run(begin(GROUP, {"t": {0: 5}}, 0))
+    one_too_many = begin("h", {"t": {0: 5}}, 0)
+    assert one_too_many.records == ()
+    assert one_too_many.response.initialize == ()
+    assert one_too_many.response.outcome.error is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert "group.share.max.groups=1" in str(one_too_many.response.outcome.message)
+    assert begin(GROUP, {"t": {1: 6}}, 0).response.outcome.error is ErrorCode.NONE
+    assert begin("h", {"x": {0: 1}}, 0).response.unknown == {("x", 0)}, "which makes no group anyway"
 
 
 def test_unknown_partitions_do_not_stop_the_others() -> None:
