@@ -1,13 +1,14 @@
 """A share fetch under way: look, read, acquire; park on the share partitions until there is something or time is up.
 
-Follows Apache Kafka 4.3.1's delayed share fetch, with two differences: a fetch that acquired nothing goes on waiting
-instead of answering empty-handed before its time; and one whose topic is deleted tells that at once, not at its time.
+Follows Apache Kafka 4.3.1's delayed share fetch, with three differences: a fetch that acquired nothing goes on waiting
+instead of answering empty-handed before its time; one whose topic is deleted tells that at once, not at its time; and
+rights are looked at again before anything is acquired, not only when the request comes.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -77,14 +78,22 @@ class FetchedPartition:
 class ShareFetch:
     """One ShareFetch's search for records. `start` once; `cancel` when its connection is gone.
 
-    The group's isolation level is looked up once: one that is changed meanwhile holds for the next ShareFetch.
+    The group's isolation level is looked up once: one that is changed meanwhile holds for the next ShareFetch. `refuse`
+    tells why records of a topic may not be handed out now, NONE when they may; None where everybody may have them.
     """
 
-    def __init__(self, broker: Broker, params: ShareFetchParams, wanted: Sequence[WantedPartition]) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        params: ShareFetchParams,
+        wanted: Sequence[WantedPartition],
+        refuse: Callable[[str], ErrorCode] | None = None,
+    ) -> None:
         self._broker = broker
         self._manager = broker.share_partitions
         self._params = params
         self._wanted = wanted
+        self._refuse = refuse
         self._leaders: list[SharePartitionLeader] = []
         self._refused: list[FetchedPartition] = []
         self._asked: set[SharePartitionLeader] = set()  # to write their start offsets, once in a fetch
@@ -177,6 +186,8 @@ class ShareFetch:
 
     def _attempt(self, *, last: bool) -> bool:
         """Fetch what can be fetched; True when the fetch is answered."""
+        if self._refuse is not None and not self._leave_refused(self._refuse):
+            return self._complete(self._errors())
         last = last or any(leader.is_gone for leader in self._leaders)
         ready = [leader for leader in self._leaders if self._is_ready(leader)]
         self._open = len(ready)
@@ -197,6 +208,17 @@ class ShareFetch:
             self._passed_over = False
             self._broker.env.clock.call_soon(self._look_behind)
         return False
+
+    def _leave_refused(self, refuse: Callable[[str], ErrorCode]) -> bool:
+        """Give up what may not be read any more; False when that was all there was."""
+        errors = {topic: refuse(topic) for topic in {leader.topic for leader in self._leaders}}
+        gone = [leader for leader in self._leaders if errors[leader.topic] is not ErrorCode.NONE]
+        for leader in gone:
+            leader.waiters.pop(self._look_again, None)
+            self._refused.append(FetchedPartition(leader.key.topic_id, leader.key.partition, errors[leader.topic]))
+        if gone:
+            self._leaders = [leader for leader in self._leaders if errors[leader.topic] is ErrorCode.NONE]
+        return not gone or len(self._leaders) > 0
 
     def _is_ready(self, leader: SharePartitionLeader) -> bool:
         if leader.state is not LeaderState.ACTIVE:

@@ -9,13 +9,13 @@ v2: ShareAcquireMode, IsRenewAck (renews locks, fetches nothing).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from shareq.broker.context import RequestContext
 from shareq.broker.handlers import VersionRange
 from shareq.broker.leaders import Leader
 from shareq.broker.pending import Pending, completed, join
-from shareq.broker.security.rights import READ_TOPIC
+from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.fetch_plan import rotate
 from shareq.broker.share.record_state import AcquireMode
 from shareq.broker.share.session import ListedPartition, ShareFetchContext
@@ -117,6 +117,7 @@ def _acknowledge_and_fetch(
         renew_version=ctx.api_version >= 2,
     )
     wanted = [] if context.is_final or request.is_renew_ack else _wanted(ctx, context)
+    refuse = _refusal(ctx, group_id)
     fetched: Pending[list[FetchedPartition]] = completed([])
     if wanted:
         try:
@@ -125,14 +126,39 @@ def _acknowledge_and_fetch(
             if any(each.topic is not None for each in wanted):
                 return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
             mode = AcquireMode.BATCH_OPTIMIZED
-        fetched = _fetch(ctx, request, group_id, mode, wanted)
+        fetched = _fetch(ctx, request, group_id, mode, wanted, refuse)
 
     def respond(both: tuple[AckResults, list[FetchedPartition]]) -> ShareFetchResponse:
         if context.is_final:
             ctx.broker.share_sessions.close(context.session)
-        return _response(ctx, group_id, context, *both)
+        results = both[1] if refuse is None else [_held_back(ctx, each, refuse) for each in both[1]]
+        if any(each.error is READ_GROUP.error for each in results):
+            return ShareFetchResponse(error_code=READ_GROUP.error)
+        return _response(ctx, group_id, context, both[0], results)
 
     return join(acked, fetched).then(respond)
+
+
+def _refusal(ctx: RequestContext, group_id: str) -> Callable[[str], ErrorCode] | None:
+    """What tells why records of a topic may not be handed out now; None where everybody may have them."""
+    if ctx.broker.authorizer is None:
+        return None
+
+    def refuse(topic: str) -> ErrorCode:
+        if not ctx.may(READ_GROUP, group_id):
+            return READ_GROUP.error
+        return ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error
+
+    return refuse
+
+
+def _held_back(ctx: RequestContext, result: FetchedPartition, refuse: Callable[[str], ErrorCode]) -> FetchedPartition:
+    """The result, without records that may not be read any more: acknowledgements of the same request were still being
+    written. The locks run out, as for any answer that is not taken.
+    """
+    topic = ctx.broker.metadata.topic_by_id(result.topic_id) if result.acquired else None
+    error = ErrorCode.NONE if topic is None else refuse(topic.name)
+    return result if error is ErrorCode.NONE else FetchedPartition(result.topic_id, result.partition, error)
 
 
 def _wanted(ctx: RequestContext, context: ShareFetchContext) -> list[WantedPartition]:
@@ -161,6 +187,7 @@ def _fetch(
     group_id: str,
     mode: AcquireMode,
     wanted: Sequence[WantedPartition],
+    refuse: Callable[[str], ErrorCode] | None,
 ) -> Pending[list[FetchedPartition]]:
     params = ShareFetchParams(
         group_id=group_id,
@@ -172,7 +199,7 @@ def _fetch(
         max_records=request.max_records,
         batch_size=request.batch_size,
     )
-    fetch = ShareFetch(ctx.broker, params, wanted)
+    fetch = ShareFetch(ctx.broker, params, wanted, refuse)
     pending = fetch.start()
     if not pending.done:
         forget = ctx.connection.on_close(fetch.cancel)
