@@ -143,9 +143,12 @@ def _throttled_after_a_reload(situation: Situation, difference: Difference) -> b
 
 
 def _passed_by_the_log_start(situation: Situation, difference: Difference) -> bool:
-    """Of a partition whose records were deleted what comes behind them; or of another one, if that ended the fetch."""
+    """Of a partition whose records were deleted what comes behind them; or of another one, if that ended the fetch,
+    also that it has no row, since it was not loaded yet.
+    """
     step, ours, theirs, view = situation.step, situation.ours, situation.theirs, situation.view
-    if not isinstance(step, Fetch) or difference.what != "acquired" or difference.partition is None:
+    what, partition = difference.what, difference.partition
+    if not isinstance(step, Fetch) or partition is None or what not in ("acquired", "row"):
         return False
     passed = {
         partition
@@ -154,7 +157,9 @@ def _passed_by_the_log_start(situation: Situation, difference: Difference) -> bo
         and 0 < view.log_start[partition] <= min(ours.of(partition).acquired, default=view.log_start[partition])
     }
     nothing = not any(theirs.of(partition).acquired for partition in range(PARTITIONS))
-    return difference.partition in passed or (nothing and len(passed) > 0)
+    if what == "row":
+        return nothing and bool(passed - {partition}) and difference.ours is True and partition not in view.loaded
+    return partition in passed or (nothing and len(passed) > 0)
 
 
 def _in_front_of_the_log_start(situation: Situation, difference: Difference) -> bool:

@@ -161,6 +161,17 @@ def test_a_log_start_that_passed_a_group_may_end_a_fetch_for_all_its_partitions(
     assert explains(step, acquired(0, 4, partition=1), acquired(0, 3, partition=1), view) == []
 
 
+def test_a_log_start_that_passed_a_group_may_end_a_fetch_before_the_other_partition_is_loaded() -> None:
+    step, view = replace(STEP, partitions=(0, 1)), view_of()
+    view.log_start[0] = 100
+    both = Answer(0, {}, {(partition, "partition_index"): (partition,) for partition in range(2)})
+    one = Answer(0, {}, {(0, "partition_index"): (0,)})
+    assert explains(step, both, one, view) == ["the first share fetch after the log start passed the group"]
+    assert explains(step, one, both, view) == []
+    view.loaded.add(1)
+    assert explains(step, both, one, view) == []
+
+
 def test_a_negative_batch_size_adds_the_offset_in_front() -> None:
     step = replace(STEP, batch_size=-1, mode=BATCH_OPTIMIZED)
     assert explains(step, acquired(5, 9), acquired(4, 9)) == ["negative BatchSize"]
