@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from shareq.broker.group_offsets import GroupOffsetsService
     from shareq.broker.persister import Persister
     from shareq.broker.security.authorizer import Authorizer
+    from shareq.broker.security.invented_credentials import InventedCredentials
     from shareq.broker.share_coordinator import ShareCoordinatorService
     from shareq.broker.share_partitions import SharePartitionManager
     from shareq.broker.share_sessions import ShareSessionService
@@ -148,9 +149,15 @@ class Broker:
         return ShareCoordinatorService(self, share_coordinator_settings(self.config))
 
     @cached_property
-    def own_secret(self) -> bytes:
-        """Known to nobody, and another one after each start."""
-        return self.env.secret_bytes(32)
+    def invented_credentials(self) -> InventedCredentials:
+        """What SCRAM users who do not exist are asked for. Whoever listens with SCRAM makes it before."""
+        from shareq.broker.security.invented_credentials import InventedCredentials
+
+        metadata = self.metadata
+        invented = InventedCredentials(metadata.own_secret())
+        invented.follow(metadata.credentials)
+        metadata.on_credentials_changed(lambda: invented.follow(metadata.credentials))
+        return invented
 
     @property
     def persister(self) -> Persister:

@@ -56,6 +56,8 @@ _FORMAT: Final = "format.version"
 _CLUSTER_ID: Final = "cluster.id"
 _NEXT_PRODUCER_ID: Final = "producer.id.next"
 _FEATURES_EPOCH: Final = "features.epoch"
+_OWN_SECRET: Final = "own.secret"
+_SECRET_BYTES: Final = 32
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 PRODUCER_ID_BLOCK: Final = 1_000
@@ -101,6 +103,7 @@ class MetadataStore:
         self._config_changed: list[Callable[[ResourceName], None]] = []
         self._features_changed: list[Callable[[], None]] = []
         self._acls_changed: list[Callable[[], None]] = []
+        self._credentials_changed: list[Callable[[], None]] = []
         self._forgettable: set[bytes] = set()
         self._bootstrap(features or {}, cluster_id)
         for row in self._state.topics.values():
@@ -262,6 +265,22 @@ class MetadataStore:
             self._commit(changes)
             for (user, mechanism), credential in changes:
                 logger.info("user %s: %s credential %s", user, mechanism, "set" if credential else "removed")
+            _tell("credentials", self._credentials_changed)
+
+    def own_secret(self) -> bytes:
+        """Random bytes that nobody else knows, kept from when they are asked for first: the same after each start.
+
+        Where they cannot be kept, they are others after the next start.
+        """
+        kept = self._state.meta.get(_OWN_SECRET)
+        if kept is not None:
+            return bytes.fromhex(kept)
+        secret = self._env.secret_bytes(_SECRET_BYTES)
+        try:
+            self._commit([PutMeta(_OWN_SECRET, secret.hex())])
+        except OSError as error:
+            logger.warning("the broker's own secret could not be kept, the next start makes another one: %s", error)
+        return secret
 
     def allocate_producer_ids(self, count: int = PRODUCER_ID_BLOCK) -> range:
         """`count` producer ids never given out before, whatever crashes. ValueError when there are no more."""
@@ -291,6 +310,9 @@ class MetadataStore:
 
     def on_features_changed(self, listener: Callable[[], None]) -> None:
         self._features_changed.append(listener)
+
+    def on_credentials_changed(self, listener: Callable[[], None]) -> None:
+        self._credentials_changed.append(listener)
 
     def on_acls_changed(self, listener: Callable[[], None]) -> None:
         self._acls_changed.append(listener)

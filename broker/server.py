@@ -435,7 +435,7 @@ def _add_users(broker: Broker, users: Sequence[NewScramUser]) -> None:
     if not users:
         return
     from shareq.broker.meta_db import PutScram
-    from shareq.broker.security.scram_option import SALT_BYTES
+    from shareq.broker.security.credentials import SALT_BYTES
 
     known = broker.metadata.credentials
     broker.metadata.alter_credentials(
@@ -451,7 +451,11 @@ def _guard(broker: Broker, security: ListenerSecurity) -> Callable[[Connection],
     """What puts a gate before each connection of a listener where clients have to authenticate."""
     if not security.sasl:
         return None
+    from shareq.broker.security.credentials import SCRAM_MECHANISMS
     from shareq.broker.security.sasl_gate import SaslGate
+
+    if not set(SCRAM_MECHANISMS).isdisjoint(security.mechanisms):
+        _ = broker.invented_credentials  # before the first client: what it is made with may have to be written down
 
     def guard(connection: Connection) -> None:
         gate = SaslGate(broker, connection, broker.handle_frame, security)

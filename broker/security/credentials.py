@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 SCRAM_MECHANISMS: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 16384
+SALT_BYTES: Final = 24  # of the salts that are made here
 
 
 class CredentialKey(NamedTuple):

@@ -22,7 +22,6 @@ from shareq.broker.security.credentials import (
 
 _FORM: Final = re.compile(r"(SCRAM-SHA-\d+)=\[(.*)\]", re.DOTALL)
 _PASSWORDS: Final = ("password", "password-file", "password-env")
-SALT_BYTES: Final = 24
 
 
 class NewScramUser(NamedTuple):

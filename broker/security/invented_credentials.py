@@ -1,0 +1,82 @@
+"""What SCRAM users who do not exist are asked for, so that the first answer does not tell who does. Pure.
+
+A salt has a form: how long it is, and how it is made. It depends on the tool by which a user was added, and stands in
+the first answer, as the iterations do. A user who does not exist gets salt and iterations of a form that some user of
+the mechanism has, the same ones as long as there are users of that form, and keys that fit no password that could be
+known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping, Set
+from typing import Final, NamedTuple
+
+from shareq.broker.security.credentials import MIN_ITERATIONS, SALT_BYTES, CredentialKey, ScramCredential
+from shareq.broker.security.scram_keys import HASHES
+
+__all__ = ["Form", "InventedCredentials", "form_of"]
+
+# Apache Kafka's tools: new BigInteger(130, random).toString(36), as text.
+_TEXT_BITS: Final = 130
+_TEXT: Final = re.compile(rb"[0-9a-z]{20,26}")
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Form(NamedTuple):
+    """`salt_bytes`: how many random bytes a salt has; None for text as Apache Kafka's tools make it."""
+
+    salt_bytes: int | None
+    iterations: int
+
+
+_NEW: Final = Form(SALT_BYTES, MIN_ITERATIONS)
+
+
+def form_of(credential: ScramCredential) -> Form:
+    """The form of a credential."""
+    salt = credential.salt
+    is_text = _TEXT.fullmatch(salt) is not None and int(salt, 36) >> _TEXT_BITS == 0
+    return Form(None if is_text else len(salt), credential.iterations)
+
+
+class InventedCredentials:
+    """`secret` is the broker's own, the same after each start: whoever knew it could tell who does not exist."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._forms: dict[str, list[Form]] = {}
+
+    def follow(self, credentials: Mapping[CredentialKey, ScramCredential]) -> None:
+        """Invent from now on what looks like these."""
+        forms: dict[str, Set[Form]] = {}
+        for key, credential in credentials.items():
+            forms[key.mechanism] = forms.get(key.mechanism, frozenset()) | {form_of(credential)}
+        self._forms = {mechanism: sorted(each, key=str) for mechanism, each in forms.items()}
+
+    def of(self, mechanism: str, user: str) -> ScramCredential:
+        """What a user who does not exist is asked for. KeyError for an unknown mechanism."""
+        name = HASHES[mechanism]
+        whose = f"{mechanism} {user}"
+        forms = self._forms.get(mechanism) or [_NEW]
+        # Each form has a number of its own for this user, so that another one rarely changes which has the largest.
+        form = max(forms, key=lambda each: self._digest(name, f"form {each.salt_bytes} {each.iterations} {whose}"))
+        if form.salt_bytes is None:
+            salt = _in_digits(int.from_bytes(self._digest(name, f"salt {whose}")) & ((1 << _TEXT_BITS) - 1))
+        else:
+            salt = hashlib.shake_256(self._digest(name, f"salt {whose}")).digest(form.salt_bytes)
+        stored, server = (self._digest(name, f"{key} {whose}") for key in ("stored", "server"))
+        return ScramCredential(salt, stored, server, form.iterations)
+
+    def _digest(self, name: str, text: str) -> bytes:
+        return hmac.digest(self._secret, text.encode(), name)
+
+
+def _in_digits(number: int) -> bytes:
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = _DIGITS[digit] + digits
+    return digits.encode()
