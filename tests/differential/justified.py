@@ -187,6 +187,20 @@ def _log_start_forgotten(situation: Situation, difference: Difference) -> bool:
     return len(only_there) > 0 and max(only_there) < log_start
 
 
+def _behind_what_the_log_start_passed(situation: Situation, difference: Difference) -> bool:
+    """Offsets that are not written yet, of a partition whose records were deleted."""
+    step, view, partition = situation.step, situation.view, difference.partition
+    if not isinstance(step, Fetch | Acknowledge) or partition is None or partition >= PARTITIONS:
+        return False
+    ranges = dict(step.acks).get(partition, ())
+    return (
+        difference.what == "ack_error"
+        and (difference.ours, difference.theirs) == (ErrorCode.INVALID_RECORD_STATE, ErrorCode.INVALID_REQUEST)
+        and view.log_start[partition] > 0
+        and any(each.first >= view.log_end[partition] for each in ranges)
+    )
+
+
 def _which_partition_first(situation: Situation, difference: Difference) -> bool:
     step, ours, theirs = situation.step, situation.ours, situation.theirs
     if not isinstance(step, Fetch) or step.kind != "fetch, shared budget" or difference.what != "acquired":
@@ -252,6 +266,12 @@ JUSTIFIED: Final = (
         "again and hands the records out",
         _passed_by_the_log_start,
         diverges=True,
+    ),
+    Justified(
+        "acknowledging beyond the end, where the log start passed the group",
+        "Apache Kafka keeps batches that lie below the log start for a while, and says INVALID_REQUEST behind them; "
+        "here nothing is in flight any more, for which both say INVALID_RECORD_STATE",
+        _behind_what_the_log_start_passed,
     ),
     Justified(
         "deleted records of the batch in which the log starts",

@@ -172,6 +172,17 @@ def test_a_log_start_that_passed_a_group_may_end_a_fetch_before_the_other_partit
     assert explains(step, both, one, view) == []
 
 
+def test_beyond_the_end_may_be_refused_otherwise_after_records_were_deleted() -> None:
+    step, view = Acknowledge("bad ack", 0, 1, ((0, (AckRange(100, 101, (1,)),)),)), view_of()
+    ours, theirs = (Answer(0, {0: PartitionAnswer(ack_error=error)}) for error in (121, 42))
+    assert explains(step, ours, theirs, view) == []
+    view.log_start[0] = 100
+    assert explains(step, ours, theirs, view) == ["acknowledging beyond the end, where the log start passed the group"]
+    assert explains(step, theirs, ours, view) == []
+    within = replace(step, acks=((0, (AckRange(99, 101, (1,)),)),))
+    assert explains(within, ours, theirs, view) == []
+
+
 def test_a_negative_batch_size_adds_the_offset_in_front() -> None:
     step = replace(STEP, batch_size=-1, mode=BATCH_OPTIMIZED)
     assert explains(step, acquired(5, 9), acquired(4, 9)) == ["negative BatchSize"]
