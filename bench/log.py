@@ -18,11 +18,11 @@ from collections import deque
 from collections.abc import Callable, Collection
 from random import Random
 
-from shareq.broker.environment import Environment, TimerHandle
+from shareq.broker.foundation.environment import Environment, TimerHandle
+from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
-from shareq.broker.os_fs import OsFs
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch

@@ -13,13 +13,13 @@ import gc
 import platform
 import time
 
-from shareq.broker.internal_topics import ensure
+from shareq.broker.dispatch.response_errors import error_reader
+from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.metrics.counters import Requests
 from shareq.broker.metrics.exposition import scrape
-from shareq.broker.response_errors import error_reader
-from shareq.broker.share.record_state import AcquireMode
-from shareq.broker.share.values import BatchSpan
-from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.broker.share.core.values import BatchSpan
+from shareq.broker.share.core.window.record_state import AcquireMode
+from shareq.broker.topics.internal import ensure
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchableTopicResponse, ShareFetchResponse
 from tests.support.mock_transport import BrokerWorld

@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from shareq.broker.share.effects import WriteState
-from shareq.broker.share.partition import AckBatch, SharePartition
-from shareq.broker.share.record_state import AcquireMode
+from shareq.broker.share.core.effects import WriteState
+from shareq.broker.share.core.partition import AckBatch, SharePartition
+from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode

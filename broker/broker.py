@@ -8,38 +8,38 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.config_service import BROKER, TOPIC, ConfigService
+from shareq.broker.config.service import BROKER, TOPIC, ConfigService
 from shareq.broker.disk.guarded_db import GuardedMetaDb
 from shareq.broker.disk.reserved_fs import ReservedFs
 from shareq.broker.disk.watch import DiskWatch
-from shareq.broker.dispatch import Dispatcher
-from shareq.broker.endpoint import Endpoint, advertised_endpoints
-from shareq.broker.environment import Environment
-from shareq.broker.fetch_sessions import FetchSessions
-from shareq.broker.fetch_wait import FetchWaits
-from shareq.broker.internal_topics import cleaner_rule_for, warn_of_counts_without_effect
-from shareq.broker.leaders import LeaderMap
+from shareq.broker.dispatch.dispatcher import Dispatcher
+from shareq.broker.fetch.sessions import FetchSessions
+from shareq.broker.fetch.wait import FetchWaits
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.manager import LogManager
-from shareq.broker.meta_db import MetaDb, ResourceName
-from shareq.broker.metadata import MetadataStore
-from shareq.broker.producer_ids import ProducerIds
-from shareq.broker.reply_room import ReplyRoom
-from shareq.broker.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from shareq.broker.metadata.changes import MetaDb, ResourceName
+from shareq.broker.metadata.producer_ids import ProducerIds
+from shareq.broker.metadata.store import MetadataStore
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from shareq.broker.network.answer_budget import ReplyRoom
+from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
+from shareq.broker.topics.internal import cleaner_rule_for, warn_of_counts_without_effect
+from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import TopicImage
 
 if TYPE_CHECKING:
-    from shareq.broker.classic_groups import ClassicGroupService
-    from shareq.broker.consumer_groups import ConsumerGroupService
-    from shareq.broker.group_administration import GroupAdministration
-    from shareq.broker.group_coordinator import GroupCoordinatorService
-    from shareq.broker.group_offsets import GroupOffsetsService
-    from shareq.broker.persister import Persister
+    from shareq.broker.groups.administration import GroupAdministration
+    from shareq.broker.groups.classic import ClassicGroupService
+    from shareq.broker.groups.consumer import ConsumerGroupService
+    from shareq.broker.groups.coordinator import GroupCoordinatorService
+    from shareq.broker.groups.offsets import GroupOffsetsService
     from shareq.broker.security.authorizer import Authorizer
     from shareq.broker.security.invented_credentials import InventedCredentials
-    from shareq.broker.share_coordinator import ShareCoordinatorService
-    from shareq.broker.share_partitions import SharePartitionManager
-    from shareq.broker.share_sessions import ShareSessionService
-    from shareq.broker.transaction_coordinator import TransactionCoordinatorService
+    from shareq.broker.share.coordinator import ShareCoordinatorService
+    from shareq.broker.share.partitions import SharePartitionManager
+    from shareq.broker.share.persister import Persister
+    from shareq.broker.share.sessions import ShareSessionService
+    from shareq.broker.transactions.coordinator import TransactionCoordinatorService
 
 
 class Broker:
@@ -144,7 +144,7 @@ class Broker:
     @cached_property
     def share_coordinator(self) -> ShareCoordinatorService:
         """Durable state of share partitions."""
-        from shareq.broker.share_coordinator import ShareCoordinatorService, share_coordinator_settings
+        from shareq.broker.share.coordinator import ShareCoordinatorService, share_coordinator_settings
 
         return ShareCoordinatorService(self, share_coordinator_settings(self.config))
 
@@ -167,35 +167,35 @@ class Broker:
     @cached_property
     def group_coordinator(self) -> GroupCoordinatorService:
         """Groups: membership and assignment."""
-        from shareq.broker.group_coordinator import GroupCoordinatorService, group_coordinator_settings
+        from shareq.broker.groups.coordinator import GroupCoordinatorService, group_coordinator_settings
 
         return GroupCoordinatorService(self, self.persister, group_coordinator_settings(self.config))
 
     @cached_property
     def classic_groups(self) -> ClassicGroupService:
         """Classic groups: members, rebalances."""
-        from shareq.broker.classic_groups import ClassicGroupService
+        from shareq.broker.groups.classic import ClassicGroupService
 
         return ClassicGroupService(self)
 
     @cached_property
     def group_offsets(self) -> GroupOffsetsService:
         """Committed offsets."""
-        from shareq.broker.group_offsets import GroupOffsetsService
+        from shareq.broker.groups.offsets import GroupOffsetsService
 
         return GroupOffsetsService(self)
 
     @cached_property
     def consumer_groups(self) -> ConsumerGroupService:
         """Members of consumer groups."""
-        from shareq.broker.consumer_groups import ConsumerGroupService
+        from shareq.broker.groups.consumer import ConsumerGroupService
 
         return ConsumerGroupService(self)
 
     @cached_property
     def transaction_coordinator(self) -> TransactionCoordinatorService:
         """Transactional ids and their transactions."""
-        from shareq.broker.transaction_coordinator import (
+        from shareq.broker.transactions.coordinator import (
             TransactionCoordinatorService,
             transaction_coordinator_settings,
         )
@@ -205,14 +205,14 @@ class Broker:
     @cached_property
     def group_administration(self) -> GroupAdministration:
         """Listing, changing and deleting groups."""
-        from shareq.broker.group_administration import GroupAdministration
+        from shareq.broker.groups.administration import GroupAdministration
 
         return GroupAdministration(self)
 
     @cached_property
     def share_partitions(self) -> SharePartitionManager:
         """The share partitions this broker leads."""
-        from shareq.broker.share_partitions import SharePartitionManager
+        from shareq.broker.share.partitions import SharePartitionManager
 
         manager = SharePartitionManager(self, self.persister)
         self.logs.add_listener(manager.on_high_watermark)
@@ -221,7 +221,7 @@ class Broker:
     @cached_property
     def share_sessions(self) -> ShareSessionService:
         """Share sessions of consumers."""
-        from shareq.broker.share_sessions import ShareSessionService
+        from shareq.broker.share.sessions import ShareSessionService
 
         return ShareSessionService(self, self.config.group_share_max_share_sessions)
 

@@ -15,7 +15,7 @@ import click
 from shareq import __version__
 
 if TYPE_CHECKING:
-    from shareq.broker.security.scram_option import NewScramUser
+    from shareq.broker.process.scram_option import NewScramUser
 
 logger = logging.getLogger(__name__)
 
@@ -172,9 +172,9 @@ def serve(
     On a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.
     """
     gc.disable()  # until the broker listens: importing makes little garbage and many objects to look at
-    from shareq.broker import logging_setup
     from shareq.broker.config.broker_config import BrokerConfig
-    from shareq.broker.config.config_def import ConfigError
+    from shareq.broker.config.keys.definition import ConfigError
+    from shareq.broker.process import logging_setup
 
     logging_setup.configure()
     try:
@@ -188,7 +188,7 @@ def serve(
 
     new_users = _scram_users(scram_users)
 
-    from shareq.broker.server import Address, ServeError, serve_forever
+    from shareq.broker.process.server import Address, ServeError, serve_forever
 
     metrics_address = None if metrics is None else Address(*_host_and_port("--metrics", metrics, 9464))
     try:
@@ -202,8 +202,8 @@ def serve(
 @click.option("--timeout", "timeout_s", metavar="SECONDS", default=5.0, show_default=True, help="When to give up.")
 def check(address: str, timeout_s: float) -> None:
     """Ask a running broker for ApiVersions, as any client does first. Works without authentication, too."""
-    from shareq.broker.health import UnhealthyError
-    from shareq.broker.health import check as check_broker
+    from shareq.broker.process.health import UnhealthyError
+    from shareq.broker.process.health import check as check_broker
 
     host, port = _host_and_port("check", address, 9092)
     if not 0 < timeout_s <= MAX_CHECK_TIMEOUT_S:
@@ -323,7 +323,7 @@ def _scram_users(texts: Iterable[str]) -> list[NewScramUser]:
     """The users of --add-scram. What was given is not repeated in an error: there may be a password in it."""
     users = []
     for text in texts:
-        from shareq.broker.security.scram_option import parse_add_scram
+        from shareq.broker.process.scram_option import parse_add_scram
 
         try:
             users.append(parse_add_scram(text, os.environ))

@@ -1,7 +1,7 @@
 """Every relative link in the documentation leads somewhere, and every file it names exists.
 
 Checked: `[text](path#heading)` in all Markdown files; in README, ARCHITECTURE and docs/ also names in backticks that
-look like a file of this repository (`broker/server.py`, `state_batches.py`). Links to the web are not followed.
+look like a file of this repository (`broker/process/server.py`, `state_batches.py`). Links to the web are not followed.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from shareq.broker.config.broker_keys import BROKER_KEYS
-from shareq.broker.config.config_def import ConfigError, ConfigKey, ConfigValue, format_value, int_value
-from shareq.broker.config.listener_security import is_listener_property, listener_security
+from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigValue, format_value, int_value
+from shareq.broker.config.listener_properties import is_listener_property, listener_security
 from shareq.broker.config.listeners import Listener, parse_listeners
 from shareq.broker.disk.policy import DiskSettings
 from shareq.broker.security.names import parse_principal
@@ -315,7 +315,11 @@ def _note_alias(alias: str, text: str, name: str, winner: str, warnings: list[st
 
 
 def _warn_unused(name: str, warnings: list[str]) -> None:
-    from shareq.broker.config.known_names import is_known, nearest, note_for  # only files with such names pay for them
+    from shareq.broker.config.keys.known_names import (  # only files with such names pay for them
+        is_known,
+        nearest,
+        note_for,
+    )
 
     if not is_known(name):
         meant = nearest(name, BROKER_KEYS.names())

@@ -7,9 +7,9 @@ from itertools import dropwhile
 from typing import Final, NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.broker_keys import BROKER_KEYS
-from shareq.broker.config.config_def import ConfigKey, ConfigSource, ConfigValue, format_value
 from shareq.broker.config.group_config import GROUP_KEYS, broker_synonym
+from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.keys.definition import ConfigKey, ConfigSource, ConfigValue, format_value
 from shareq.broker.config.topic_config import SYNONYMS, TOPIC_KEYS
 
 # One time under several names, that which wins first.

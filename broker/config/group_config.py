@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.config_def import (
+from shareq.broker.config.keys.definition import (
     LONG_MAX,
     ConfigDef,
     ConfigError,
@@ -23,7 +23,7 @@ from shareq.broker.config.config_def import (
     UnknownConfigError,
     int_value,
 )
-from shareq.broker.config.config_def import ConfigType as Type
+from shareq.broker.config.keys.definition import ConfigType as Type
 from shareq.coordinator.ports import AutoOffsetReset, ConsumerGroupSettings, IsolationLevel, ShareGroupSettings
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from shareq.broker.config.config_def import ConfigError, ConfigValue, format_value
+from shareq.broker.config.keys.definition import ConfigError, ConfigValue, format_value
 from shareq.broker.security.listener_security import PLAINTEXT, SERVED_PROTOCOLS
 
 # NAME://HOST:PORT; the host may be empty, or an IPv6 address in brackets.

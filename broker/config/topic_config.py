@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.broker_keys import COMPRESSION_TYPES, GZIP_LEVELS, LZ4_LEVELS, TIMESTAMP_TYPES, ZSTD_LEVELS
-from shareq.broker.config.config_def import (
+from shareq.broker.config.keys.broker import COMPRESSION_TYPES, GZIP_LEVELS, LZ4_LEVELS, TIMESTAMP_TYPES, ZSTD_LEVELS
+from shareq.broker.config.keys.definition import (
     LONG_MAX,
     ConfigDef,
     ConfigError,
@@ -20,7 +20,7 @@ from shareq.broker.config.config_def import (
     float_value,
     int_value,
 )
-from shareq.broker.config.config_def import ConfigType as Type
+from shareq.broker.config.keys.definition import ConfigType as Type
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.records.compression import Compression
 

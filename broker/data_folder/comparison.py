@@ -8,7 +8,7 @@ from typing import Final
 
 from shareq.broker.data_folder.digest import digest_of
 from shareq.broker.data_folder.journal_format import Journal
-from shareq.broker.meta_db import MetaState
+from shareq.broker.metadata.changes import MetaState
 
 __all__ = ["CLUSTER_ID", "DIGEST", "NUMBER", "Found", "Verdict", "compare", "found_in_database", "found_in_journal"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from shareq.broker.data_folder.journal_format import encode_change
-from shareq.broker.meta_db import (
+from shareq.broker.metadata.changes import (
     DropAcl,
     DropTopic,
     ForgetTopic,

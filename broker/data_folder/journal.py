@@ -7,8 +7,8 @@ from typing import Final
 
 from shareq.broker.data_folder.comparison import Found, found_in_journal
 from shareq.broker.data_folder.journal_format import JOURNAL_FILE, format_commit, format_journal, parse_journal
-from shareq.broker.environment import File, Fs
-from shareq.broker.meta_db import MetaChange, MetaState
+from shareq.broker.foundation.environment import File, Fs
+from shareq.broker.metadata.changes import MetaChange, MetaState
 
 __all__ = ["JournalFile"]
 

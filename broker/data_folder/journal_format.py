@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from shareq.broker.checked_text import checked_line, line_body
-from shareq.broker.meta_changes import BY_TAG, Value, kind_of
-from shareq.broker.meta_db import MetaChange, MetaState
+from shareq.broker.foundation.checked_text import checked_line, line_body
+from shareq.broker.metadata.change_kinds import BY_TAG, Value, kind_of
+from shareq.broker.metadata.changes import MetaChange, MetaState
 
 __all__ = ["JOURNAL_FILE", "Journal", "encode_change", "format_commit", "format_journal", "parse_journal"]
 

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 from shareq.broker.data_folder.comparison import CLUSTER_ID, DIGEST, NUMBER, Found, Verdict, compare
 from shareq.broker.data_folder.digest import apply_and_digest, digest_of
 from shareq.broker.data_folder.journal import JournalFile
-from shareq.broker.meta_db import MetaChange, MetaDb, MetaState, PutMeta
-from shareq.broker.repair_command import ADOPT_ALL
+from shareq.broker.foundation.repair_command import ADOPT_ALL
+from shareq.broker.metadata.changes import MetaChange, MetaDb, MetaState, PutMeta
 
 __all__ = [
     "DamagedMetadataError",

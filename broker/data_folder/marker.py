@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from shareq.broker.checked_text import content_of, with_checksum
+from shareq.broker.foundation.checked_text import content_of, with_checksum
 
 __all__ = ["FORMAT_VERSION", "MARKER_FILE", "Marker", "format_marker", "parse_marker"]
 

@@ -24,9 +24,9 @@ from shareq.broker.data_folder.kept_twice import (
 )
 from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker
 from shareq.broker.data_folder.ownership import DataFolderError, Occupant, look_at_folder, repair_hint
-from shareq.broker.environment import Fs
+from shareq.broker.foundation.environment import Fs
+from shareq.broker.foundation.repair_command import ADOPT_ALL
 from shareq.broker.log.manager import lock_data_folder
-from shareq.broker.repair_command import ADOPT_ALL
 
 __all__ = ["DataFolder", "DataFolderError", "open_data_folder"]
 

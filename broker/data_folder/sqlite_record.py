@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from shareq.broker.data_folder.comparison import Found, found_in_database
-from shareq.broker.sqlite_db import SqliteMetaDb
+from shareq.broker.metadata.sqlite import SqliteMetaDb
 
 __all__ = ["META_DB_FILE", "SqliteRecord"]
 

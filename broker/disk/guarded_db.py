@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from shareq.broker.disk.policy import DiskState, Use, admits, is_full
 from shareq.broker.disk.reserve import Reserve
-from shareq.broker.meta_db import DropTopic, MetaChange, MetaDb, MetaState, PutTopic
+from shareq.broker.metadata.changes import DropTopic, MetaChange, MetaDb, MetaState, PutTopic
 
 __all__ = ["GuardedMetaDb"]
 

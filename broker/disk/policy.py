@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from shareq.broker.meta_db import MetaChange, PutAcl, PutMeta, PutScram, PutTopic
+from shareq.broker.metadata.changes import MetaChange, PutAcl, PutMeta, PutScram, PutTopic
 
 __all__ = ["DiskLimits", "DiskSettings", "DiskState", "Use", "admits", "is_full", "limits_of", "next_state", "use_of"]
 

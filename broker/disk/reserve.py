@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from shareq.broker.disk.policy import Use
-from shareq.broker.environment import Fs
+from shareq.broker.foundation.environment import Fs
 
 __all__ = ["RESERVE_FILE", "Reserve"]
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from shareq.broker.disk.policy import Use, is_full, use_of
 from shareq.broker.disk.reserve import Reserve
-from shareq.broker.environment import DiskSpace, File, Fs, SyncErrors
+from shareq.broker.foundation.environment import DiskSpace, File, Fs, SyncErrors
 
 __all__ = ["ReservedFs"]
 

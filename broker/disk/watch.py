@@ -22,7 +22,7 @@ from shareq.broker.disk.policy import (
     room_for_reserve,
 )
 from shareq.broker.disk.reserve import Reserve
-from shareq.broker.environment import Clock, DiskSpace, Fs, TimerHandle
+from shareq.broker.foundation.environment import Clock, DiskSpace, Fs, TimerHandle
 
 __all__ = ["DiskWatch"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from shareq.broker.environment import Fs
-from shareq.broker.log.files import FilePool, Segment
+from shareq.broker.foundation.environment import Fs
+from shareq.broker.log.segments.files import FilePool, Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 

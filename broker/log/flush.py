@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from shareq.broker.environment import Clock, File, Fs, SyncErrors
-from shareq.broker.log.files import Segment
-from shareq.broker.log.new_names import NewNames
+from shareq.broker.foundation.environment import Clock, File, Fs, SyncErrors
 from shareq.broker.log.partition_log import OnDurable, PartitionLog
+from shareq.broker.log.promises.new_names import NewNames
+from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 

@@ -17,10 +17,10 @@ from collections.abc import Collection
 from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
-from shareq.broker.environment import Environment, Fs
-from shareq.broker.log.checkpoints import format_partition_metadata, parse_epochs, parse_partition_metadata
-from shareq.broker.log.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
-from shareq.broker.repair_command import ADOPT_ALL, SET_ASIDE_ALL, repair_command
+from shareq.broker.foundation.environment import Environment, Fs
+from shareq.broker.foundation.repair_command import ADOPT_ALL, SET_ASIDE_ALL, repair_command
+from shareq.broker.log.promises.checkpoints import format_partition_metadata, parse_epochs, parse_partition_metadata
+from shareq.broker.log.segments.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
 from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.protocol.primitives import uuid_to_text
 

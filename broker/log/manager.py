@@ -22,22 +22,22 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.disk.policy import DiskState
 from shareq.broker.disk.watch import DiskWatch
-from shareq.broker.environment import Environment, Fs, TimerHandle
-from shareq.broker.log.checkpoints import format_offsets, parse_offsets
-from shareq.broker.log.clean_shutdown import CleanStop, LogEnd, format_clean_stop, parse_clean_stop
+from shareq.broker.foundation.environment import Environment, Fs, TimerHandle
+from shareq.broker.foundation.repair_command import repair_command
 from shareq.broker.log.cleaner.schedule import CHECKPOINT_FILE as CLEANER_FILE
 from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, latest_value_rule
-from shareq.broker.log.files import DEFAULT_OPEN_FILES, FilePool, Segment
 from shareq.broker.log.flush import Flusher
 from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
-from shareq.broker.log.manifest import NO_SEGMENT, Manifest
-from shareq.broker.log.manifest_file import MANIFEST_FILE, ManifestFile
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.progress import Progress
-from shareq.broker.log.promise import Promise
-from shareq.broker.log.recovery import open_as_stopped, recover_log, without_folder
+from shareq.broker.log.promises.checkpoints import format_offsets, parse_offsets
+from shareq.broker.log.promises.clean_shutdown import CleanStop, LogEnd, format_clean_stop, parse_clean_stop
+from shareq.broker.log.promises.manifest import NO_SEGMENT, Manifest
+from shareq.broker.log.promises.manifest_file import MANIFEST_FILE, ManifestFile
+from shareq.broker.log.promises.promise import Promise
+from shareq.broker.log.recovery.recover import open_as_stopped, recover_log, without_folder
+from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES, FilePool, Segment
 from shareq.broker.log.settings import LogSettings
-from shareq.broker.repair_command import repair_command
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 

@@ -13,18 +13,18 @@ from typing import Final
 
 from shareq.broker.log.admission import Admission, RecordError, own_header
 from shareq.broker.log.append import AppendInfo, Batch, LogHost, OnDurable, Origin, Traffic
-from shareq.broker.log.clean_shutdown import LogEnd
-from shareq.broker.log.files import Segment, write_snapshot
-from shareq.broker.log.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, SegmentMap
-from shareq.broker.log.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, chain_of
-from shareq.broker.log.new_names import NewNames, create_folder, names_of, segment_names
-from shareq.broker.log.producer_recovery import keep_producers
 from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
-from shareq.broker.log.reader import EMPTY, BatchSpan, Found, ReadResult
-from shareq.broker.log.recovery import RecoveredLog
-from shareq.broker.log.segment_list import SegmentList
+from shareq.broker.log.promises.clean_shutdown import LogEnd
+from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, chain_of
+from shareq.broker.log.promises.new_names import NewNames, create_folder, names_of, segment_names
+from shareq.broker.log.recovery.producers import keep_producers
+from shareq.broker.log.recovery.recover import RecoveredLog
+from shareq.broker.log.segments.files import Segment, write_snapshot
+from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, SegmentMap
+from shareq.broker.log.segments.reader import EMPTY, BatchSpan, Found, ReadResult
+from shareq.broker.log.segments.segment_list import SegmentList
+from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.settings import LogSettings
-from shareq.broker.log.txn_index import AbortedTransaction
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
     LENGTH_OVERHEAD,

@@ -17,8 +17,8 @@ import struct
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.transactions import AbortedTransactions, transaction_marker
-from shareq.broker.log.txn_index import AbortedTransaction
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
     CONTROL,

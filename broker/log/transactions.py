@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
-from shareq.broker.log.txn_index import AbortedTransaction
+from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.control import ControlRecord, ControlType, read_control_record
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
-from shareq.broker.environment import File
+from shareq.broker.foundation.environment import File
+from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.maintenance.errors import MaintenanceError
-from shareq.broker.os_fs import OsFs
 
 __all__ = ["ReadOnlyFs", "copied_database", "lock_for_maintenance"]
 

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shareq.broker.metrics.rows import (
-    CommittedOffsetRow,
-    CoordinatorState,
-    GroupTotals,
-    Timings,
-    TransactionTotals,
-)
+from shareq.broker.metrics.rows import CommittedOffsetRow, CoordinatorState, GroupTotals, Timings, TransactionTotals
 from shareq.broker.metrics.slices import SLICE, Logs, Steps, slices
 from shareq.coordinator.transaction.metadata import RESTING
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
-    from shareq.broker.coordinator_partitions import CoordinatorPartitions
-    from shareq.broker.group_coordinator import GroupCoordinatorService
-    from shareq.broker.transaction_coordinator import TransactionCoordinatorService
+    from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+    from shareq.broker.groups.coordinator import GroupCoordinatorService
+    from shareq.broker.transactions.coordinator import TransactionCoordinatorService
     from shareq.coordinator.group.offsets.store import OffsetStore
     from shareq.coordinator.group.shard import GroupCoordinatorShard
 

@@ -23,7 +23,7 @@ from shareq.broker.metrics.snapshot import take
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
-    from shareq.broker.connection import Listener
+    from shareq.broker.network.listener import Listener
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 SLICE: Final = 100  # samples between two pauses: half a millisecond

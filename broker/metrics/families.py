@@ -23,7 +23,7 @@ from shareq.broker.metrics.family import (
     for_each,
     single,
 )
-from shareq.broker.share.record_state import AcknowledgeType
+from shareq.broker.share.core.window.record_state import AcknowledgeType
 
 ACK_TYPES: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
 

@@ -21,7 +21,7 @@ from shareq.broker.metrics.rows import (
     TopicShareRow,
 )
 from shareq.broker.metrics.slices import Logs, Steps, slices
-from shareq.broker.share.counters import SharePartitionCounters
+from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.coordinator.share.share_state import UNSET
@@ -29,10 +29,10 @@ from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
-    from shareq.broker.connection import Listener
     from shareq.broker.log.partition_log import PartitionLog
-    from shareq.broker.share_coordinator import ShareCoordinatorService
-    from shareq.broker.share_partitions import SharePartitionLeader, SharePartitionManager
+    from shareq.broker.network.listener import Listener
+    from shareq.broker.share.coordinator import ShareCoordinatorService
+    from shareq.broker.share.partitions import SharePartitionLeader, SharePartitionManager
 
 LATE_MS: Final = 300_000
 """So much longer than `transaction.max.timeout.ms` a transaction may be under way that nobody takes for forgotten."""

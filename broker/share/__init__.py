@@ -1,1 +1,1 @@
-"""The share-partition leader (KIP-932): pure state machines, driven by `shareq.broker.share_partitions`."""
+"""The share-partition leader (KIP-932): pure state machines, driven by `shareq.broker.share.partitions`."""

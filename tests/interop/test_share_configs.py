@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
-from shareq.broker.config.broker_keys import BROKER_KEYS
-from shareq.broker.config.config_def import ConfigKey, ConfigSource, Range, UpdateMode, format_value
 from shareq.broker.config.group_config import GROUP_KEYS
-from shareq.broker.config.resources import ResourceType
+from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.keys.definition import ConfigKey, ConfigSource, Range, UpdateMode, format_value
+from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,

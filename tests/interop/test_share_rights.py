@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
-from shareq.broker.response_errors import error_reader
+from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.rights import RIGHTS
 from shareq.protocol.api_keys import ApiKey, codec

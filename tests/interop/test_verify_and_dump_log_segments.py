@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from shareq.broker.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_name
+from shareq.broker.log.segments.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_name
 from shareq.broker.maintenance.verify.findings import Report
 from shareq.broker.maintenance.verify.folder import verify_folder
 from tests.interop.support.java_driver import JavaDriver

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shareq.broker.share.partition import RangeView, SharePartition
-from shareq.broker.share.record_state import TERMINAL, RecordState
-from shareq.broker.share_partitions import LeaderState
+from shareq.broker.share.core.partition import RangeView, SharePartition
+from shareq.broker.share.core.window.record_state import TERMINAL, RecordState
+from shareq.broker.share.partitions import LeaderState
 from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.errors import ErrorCode

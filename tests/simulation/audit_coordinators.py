@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shareq.broker.share_coordinator import share_coordinator_settings
-from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
+from shareq.broker.share.coordinator import share_coordinator_settings
 from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE

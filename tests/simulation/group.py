@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.meta_db import PutConfig, ResourceName
+from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.coordinator.ports import IsolationLevel
 from tests.simulation.ledger import GroupLedger
 from tests.simulation.membership import MembershipLedger

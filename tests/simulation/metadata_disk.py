@@ -17,8 +17,8 @@ from shareq.broker.data_folder.kept_twice import look_at_records
 from shareq.broker.data_folder.marker import MARKER_FILE
 from shareq.broker.data_folder.opening import DataFolder, open_data_folder
 from shareq.broker.data_folder.ownership import look_at_folder
-from shareq.broker.environment import Environment
-from shareq.broker.meta_db import MemoryMetaDb
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.protocol.primitives import uuid_to_text
 from tests.simulation.ledger import InvariantBroken
 from tests.support.mem_fs import CrashModel, MemFs

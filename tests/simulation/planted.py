@@ -9,23 +9,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Final
 
-from shareq.broker.coordinators import CoordinatorPartition
+from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log import flush
-from shareq.broker.log.files import Segment
 from shareq.broker.log.flush import Flusher
 from shareq.broker.log.producer_state import ProducerStates
-from shareq.broker.log.recovery import _Opening
-from shareq.broker.log.segment import BatchWalk
-from shareq.broker.pending import Pending, completed
-from shareq.broker.share import acknowledge, load, locks, partition, writes
-from shareq.broker.share.effects import Effect
-from shareq.broker.share.locks import AcquisitionLocks
-from shareq.broker.share.partition import SharePartition
-from shareq.broker.share.record_state import RecordState
-from shareq.broker.share.record_status import RecordStatus
-from shareq.broker.share.window import InFlightWindow
-from shareq.broker.share.writes import StateChange
-from shareq.broker.share_partitions import SharePartitionManager
+from shareq.broker.log.recovery.recover import _Opening
+from shareq.broker.log.segments.files import Segment
+from shareq.broker.log.segments.segment import BatchWalk
+from shareq.broker.share.core import acknowledge, load, locks, partition, writes
+from shareq.broker.share.core.effects import Effect
+from shareq.broker.share.core.locks import AcquisitionLocks
+from shareq.broker.share.core.partition import SharePartition
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.window.record_status import RecordStatus
+from shareq.broker.share.core.window.window import InFlightWindow
+from shareq.broker.share.core.writes import StateChange
+from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.group.share_groups import ShareGroups
 from shareq.coordinator.share import shard
 from shareq.coordinator.share.shard import ShareCoordinatorShard

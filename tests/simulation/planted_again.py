@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from shareq.broker.coordinators import CoordinatorPartition
-from shareq.broker.group_coordinator import GroupCoordinatorService
+from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
+from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.log.cleaner.cleaning import _Output
-from shareq.broker.share.window import InFlightWindow
-from shareq.broker.share_coordinator import ShareCoordinatorService
+from shareq.broker.share.coordinator import ShareCoordinatorService
+from shareq.broker.share.core.window.window import InFlightWindow
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from tests.simulation.planted import DELIVERED_AFTER_ANSWER, Fault, replaced
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from shareq.broker.coordinator_batches import BatchLimit, LogBatchRoom
-from shareq.broker.coordinators import CoordinatorPartition
+from shareq.broker.coordinator_runtime.batches import BatchLimit, LogBatchRoom
+from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.errors import ErrorCode
 from tests.simulation.planted import Fault, replaced

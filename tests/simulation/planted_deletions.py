@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final
 
-from shareq.broker import transactional_offsets
-from shareq.broker.fetch_read import FetchRead
-from shareq.broker.fetch_wait import FetchWaits
-from shareq.broker.group_coordinator import GroupCoordinatorService
-from shareq.broker.group_offsets import GroupOffsetsService
+from shareq.broker.fetch.read import FetchRead
+from shareq.broker.fetch.wait import FetchWaits
+from shareq.broker.groups.coordinator import GroupCoordinatorService
+from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.transactions import offsets as transactional_offsets
 from shareq.coordinator.group.administration import Outcome
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.consumer.group import ConsumerGroup

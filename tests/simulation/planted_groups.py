@@ -8,13 +8,13 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final
 
-from shareq.broker.environment import Fs
-from shareq.broker.group_administration import AlteredOffsets, GroupAdministration
+from shareq.broker.foundation.environment import Fs
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.groups.administration import AlteredOffsets, GroupAdministration
 from shareq.broker.log import folders
 from shareq.broker.log.folders import Claim, FolderClaim, KnownTopics, PartitionFolders
-from shareq.broker.pending import Pending, completed
-from shareq.broker.share_coordinator import ShareCoordinatorService
-from shareq.broker.share_partitions import SharePartitionManager
+from shareq.broker.share.coordinator import ShareCoordinatorService
+from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.group import administration, assignors, heartbeat, records
 from shareq.coordinator.group.assignors import Assignment, AssignorMember
 from shareq.coordinator.group.deadlines import Deadlines

@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final
 
-from shareq.broker import coordinator_load, transaction_markers
-from shareq.broker.fetch_wait import FetchWaits
-from shareq.broker.group_offsets import GroupOffsetsService
+from shareq.broker.coordinator_runtime import replay as coordinator_load
+from shareq.broker.fetch.wait import FetchWaits
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.pending import Pending, completed
-from shareq.broker.transaction_coordinator import TransactionCoordinatorService
+from shareq.broker.transactions import markers as transaction_markers
+from shareq.broker.transactions.coordinator import TransactionCoordinatorService
 from shareq.coordinator.group.classic import heartbeat, offset_rules, records, sync, turn
 from shareq.coordinator.group.consumer import offset_rules as consumer_offset_rules
 from shareq.coordinator.group.consumer import reconciliation

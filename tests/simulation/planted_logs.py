@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from shareq.broker import share_fetches
-from shareq.broker.log.cleaner import swap
 from shareq.broker.log.cleaner.schedule import LogCleaner
 from shareq.broker.log.cleaner.survivors import Newest, Role, latest_value
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.share_fetches import ShareFetch
+from shareq.broker.log.segments import swap
+from shareq.broker.share import fetch as share_fetches
+from shareq.broker.share.fetch import ShareFetch
 from tests.simulation.planted import (
     BACK,
     CORRUPT,

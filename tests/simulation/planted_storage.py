@@ -8,18 +8,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from shareq.broker.log import reader
-from shareq.broker.log.cleaner import cleaning, swap
-from shareq.broker.log.damage import DamagedRange
-from shareq.broker.log.files import Segment
-from shareq.broker.log.found_damage import HeaderWalk
+from shareq.broker.log.cleaner import cleaning
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.log.promise import Promise
-from shareq.broker.log.recovery import _Opening
-from shareq.broker.log.segment import BatchWalk
-from shareq.broker.log.segment_list import SegmentList
-from shareq.broker.share_partitions import SharePartitionManager
+from shareq.broker.log.promises.promise import Promise
+from shareq.broker.log.recovery.recover import _Opening
+from shareq.broker.log.segments import reader, swap
+from shareq.broker.log.segments.damage import DamagedRange
+from shareq.broker.log.segments.files import Segment
+from shareq.broker.log.segments.found_damage import HeaderWalk
+from shareq.broker.log.segments.segment import BatchWalk
+from shareq.broker.log.segments.segment_list import SegmentList
+from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC, BatchHeader
 from tests.simulation.planted import LOST, Fault, replaced
 from tests.support.mem_fs import MemFs

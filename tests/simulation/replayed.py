@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from shareq.broker.coordinator_load import replay_log
-from shareq.broker.coordinator_partitions import CoordinatorPartitions, ShardT
-from shareq.broker.group_coordinator import group_coordinator_settings
-from shareq.broker.topic_names import CONSUMER_OFFSETS
+from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions, ShardT
+from shareq.broker.coordinator_runtime.replay import replay_log
+from shareq.broker.groups.coordinator import group_coordinator_settings
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.shard import RecordSerde

@@ -13,9 +13,9 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.log.manifest import LogRow, parse_manifest
-from shareq.broker.log.manifest_file import MANIFEST_FILE
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.promises.manifest import LogRow, parse_manifest
+from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import batch_headers
 from tests.simulation.ledger import InvariantBroken

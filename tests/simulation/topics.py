@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.metadata import NewTopic
+from shareq.broker.metadata.store import NewTopic
 from tests.simulation.ledger import InvariantBroken, RecordLedger
 
 if TYPE_CHECKING:

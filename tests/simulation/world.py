@@ -14,16 +14,16 @@ from typing import Final
 
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.context import RequestContext
-from shareq.broker.endpoint import Endpoint
-from shareq.broker.environment import Environment
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.manager import DamagedFolderError
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.meta_db import MemoryMetaDb
-from shareq.broker.pending import Pending
-from shareq.broker.share.partition import SharePartition
-from shareq.broker.share_partitions import LeaderState
-from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.broker.metadata.changes import MemoryMetaDb
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.broker.share.core.partition import SharePartition
+from shareq.broker.share.partitions import LeaderState
+from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, partition_for
 from shareq.coordinator.share.state_batches import combine

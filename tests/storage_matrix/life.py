@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from shareq.broker.meta_db import PutAcl, PutConfig, PutScram, ResourceName
-from shareq.broker.metadata import NewTopic
+from shareq.broker.metadata.changes import PutAcl, PutConfig, PutScram, ResourceName
+from shareq.broker.metadata.store import NewTopic
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.protocol.errors import ErrorCode

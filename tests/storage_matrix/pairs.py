@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Final
 
-from shareq.broker.log.segment import LOG_SUFFIX
-from shareq.broker.os_fs import OsFs
+from shareq.broker.foundation.os_fs import OsFs
+from shareq.broker.log.segments.segment import LOG_SUFFIX
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.records.batch import RecordData, build_batch

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from shareq.broker.meta_db import DropAcl, PutAcl
+from shareq.broker.metadata.changes import DropAcl, PutAcl
 from shareq.broker.security import rights as r
 from shareq.broker.security.acls import Acl, PatternType, Permission, ResourceKind
 from shareq.broker.security.names import CLUSTER_NAME

@@ -12,17 +12,17 @@ from importlib import import_module
 from random import Random
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.config_admin import ConfigAdmin
-from shareq.broker.config.config_service import ConfigService
-from shareq.broker.context import RequestContext
-from shareq.broker.endpoint import Endpoint
-from shareq.broker.environment import Clock, Environment, Fs
-from shareq.broker.frame_queue import Connection
-from shareq.broker.handlers import HANDLERS
-from shareq.broker.leaders import LeaderMap
-from shareq.broker.meta_db import MemoryMetaDb
-from shareq.broker.metadata import MetadataStore
+from shareq.broker.config.service import ConfigService
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.foundation.environment import Clock, Environment, Fs
+from shareq.broker.metadata.changes import MemoryMetaDb
+from shareq.broker.metadata.store import MetadataStore
+from shareq.broker.network.connection import Connection
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.leaders import LeaderMap
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.primitives import Message
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.log.cleaner.survivors import Role, Rule
-from shareq.broker.log.files import TRANSIENT_SUFFIXES
 from shareq.broker.log.partition_log import AppendInfo, Origin
+from shareq.broker.log.segments.files import TRANSIENT_SUFFIXES
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.records.batch import Compression, Record, RecordData, build_batch
 from tests.support.log_world import LogWorld

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from shareq.broker.leaders import Leader
-from shareq.broker.meta_db import MemoryMetaDb
-from shareq.broker.pending import Pending, completed
-from shareq.broker.persister import PersistedState
-from shareq.broker.share.effects import StateBatch, WriteState
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.metadata.changes import MemoryMetaDb
+from shareq.broker.share.core.effects import StateBatch, WriteState
+from shareq.broker.share.persister import PersistedState
+from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import StateResult, SummaryResult
 from shareq.protocol.errors import ErrorCode

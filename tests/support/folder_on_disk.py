@@ -11,22 +11,22 @@ from shareq.broker.data_folder.digest import digest_of
 from shareq.broker.data_folder.journal import JournalFile
 from shareq.broker.data_folder.kept_twice import look_at_records, open_records
 from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker
-from shareq.broker.environment import Environment
-from shareq.broker.log.checkpoints import format_epochs, format_partition_metadata
-from shareq.broker.log.clean_shutdown import LogEnd, format_clean_stop
-from shareq.broker.log.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
-from shareq.broker.log.index import SegmentMap
-from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX, format_checksums
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.manager import CLEAN_SHUTDOWN_FILE, LogManager
-from shareq.broker.log.manifest import LogRow, chain_of, snapshot
-from shareq.broker.log.manifest_file import MANIFEST_FILE
 from shareq.broker.log.producer_state import ProducerStates
-from shareq.broker.log.segment import INDEX_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX, file_name
+from shareq.broker.log.promises.checkpoints import format_epochs, format_partition_metadata
+from shareq.broker.log.promises.clean_shutdown import LogEnd, format_clean_stop
+from shareq.broker.log.promises.manifest import LogRow, chain_of, snapshot
+from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
+from shareq.broker.log.segments.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
+from shareq.broker.log.segments.index import SegmentMap
+from shareq.broker.log.segments.index_checksums import CHECKSUMS_SUFFIX, format_checksums
+from shareq.broker.log.segments.segment import INDEX_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX, file_name
+from shareq.broker.log.segments.txn_index import TXN_INDEX_SUFFIX, entries_to_bytes
 from shareq.broker.log.settings import LogSettings
-from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, entries_to_bytes
 from shareq.broker.maintenance.verify.metadata import Topics
-from shareq.broker.meta_db import MemoryMetaDb, PutMeta, PutTopic, TopicRow
-from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.broker.metadata.changes import MemoryMetaDb, PutMeta, PutTopic, TopicRow
+from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE, tombstone
 from shareq.protocol.records.batch import RecordData, build_batch, read_header

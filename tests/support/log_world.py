@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from shareq.broker.environment import Environment
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.cleaner.survivors import Rule, latest_value
 from shareq.broker.log.manager import LogManager

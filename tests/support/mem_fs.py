@@ -16,7 +16,7 @@ from enum import Enum
 from random import Random
 from typing import Final
 
-from shareq.broker.environment import DiskSpace, File, SyncErrors
+from shareq.broker.foundation.environment import DiskSpace, File, SyncErrors
 from tests.support.disk.content import PAGE, Inode
 from tests.support.disk.folder import Folder
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shareq.broker.data_folder.comparison import Found, found_in_database
-from shareq.broker.meta_db import MemoryMetaDb, MetaDb
+from shareq.broker.metadata.changes import MemoryMetaDb, MetaDb
 
 
 class MemoryRecord:

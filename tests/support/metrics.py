@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from shareq.broker.connection import Listener
 from shareq.broker.metrics.exposition import scrape
+from shareq.broker.network.listener import Listener
 from tests.support.mock_transport import BrokerWorld
 
 

@@ -9,12 +9,12 @@ from typing import TypeVar, cast
 
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.endpoint import Endpoint
-from shareq.broker.environment import Environment
-from shareq.broker.frame_queue import Buffer, Connection, ConnectionLimits
-from shareq.broker.meta_db import MemoryMetaDb
-from shareq.broker.metadata import NewTopic
-from shareq.broker.persister import Persister
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.metadata.changes import MemoryMetaDb
+from shareq.broker.metadata.store import NewTopic
+from shareq.broker.network.connection import Buffer, Connection, ConnectionLimits
+from shareq.broker.share.persister import Persister
+from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.framing import frame
 from shareq.protocol.headers import encode_request

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from scramp import ScramClient
 
-from shareq.broker.meta_db import PutScram
+from shareq.broker.metadata.changes import PutScram
+from shareq.broker.network.sasl_gate import SaslGate
 from shareq.broker.security.credentials import CredentialKey
-from shareq.broker.security.sasl_gate import SaslGate
 from shareq.broker.security.scram_keys import credential_from_password
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
-from shareq.broker.meta_db import PutConfig, ResourceName
+from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.produce import ProduceResponse

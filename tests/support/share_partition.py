@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shareq.broker.share.effects import Effect, StateBatch, WriteState
-from shareq.broker.share.partition import AckBatch, AckOutcome, SharePartition
-from shareq.broker.share.record_state import AcquireMode
+from shareq.broker.share.core.effects import Effect, StateBatch, WriteState
+from shareq.broker.share.core.partition import AckBatch, AckOutcome, SharePartition
+from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode

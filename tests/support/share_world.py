@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from random import Random
 
-from shareq.broker.share.effects import Effect, StateBatch, WakeFetches, WriteState
-from shareq.broker.share.partition import AckBatch, SharePartition
-from shareq.broker.share.record_state import AcquireMode, RecordState
+from shareq.broker.share.core.effects import Effect, StateBatch, WakeFetches, WriteState
+from shareq.broker.share.core.partition import AckBatch, SharePartition
+from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode

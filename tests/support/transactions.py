@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shareq.broker.log.partition_log import AppendInfo, OnDurable, Origin, PartitionLog
-from shareq.broker.log.txn_index import AbortedTransaction
+from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import BatchHeader, Compression, RecordData, batch_headers, build_batch
 from shareq.protocol.records.control import ControlType, build_end_transaction_marker, read_control_record

@@ -6,7 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
-from shareq.broker.log.manifest import LogRow, chain_of, parse_manifest
+from shareq.broker.log.promises.manifest import LogRow, chain_of, parse_manifest
 from shareq.protocol.generated.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,

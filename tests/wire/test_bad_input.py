@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shareq.broker.handlers import HANDLERS
+from shareq.broker.dispatch.table import HANDLERS
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame

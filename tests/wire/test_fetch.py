@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shareq.broker.handlers.fetch import VERSIONS
+from shareq.broker.handlers.records.fetch import VERSIONS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
 from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from shareq.broker.health import UnhealthyError, check
+from shareq.broker.process.health import UnhealthyError, check
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame
 from shareq.protocol.generated.api_versions import ApiVersionsResponse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.broker.handlers.list_offsets import (
+from shareq.broker.handlers.records.list_offsets import (
     EARLIEST,
     EARLIEST_LOCAL,
     EARLIEST_PENDING_UPLOAD,

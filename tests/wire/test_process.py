@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import shareq
-from shareq.broker.server import ANSWER_IN_FLIGHT_S
+from shareq.broker.process.server import ANSWER_IN_FLIGHT_S
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.fetch import FetchResponse

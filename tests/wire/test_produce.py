@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shareq.broker.handlers.produce import VERSIONS
+from shareq.broker.handlers.records.produce import VERSIONS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.generated.produce import (

@@ -11,14 +11,14 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from shareq.broker.log.cleaner.choice import Candidate, Source
+from shareq.broker.log.cleaner.candidates import Candidate, Source
 from shareq.broker.log.cleaner.rewrite import BatchCleaner
 from shareq.broker.log.cleaner.survivors import Newest, Rule
-from shareq.broker.log.cleaner.swap import commit, discard, finish, new_cleaned_segment
 from shareq.broker.log.cleaner.transactions import TransactionTrace
-from shareq.broker.log.files import FilePool, Segment, remove_quietly
-from shareq.broker.log.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, MapMark
-from shareq.broker.log.segment import BatchWalk
+from shareq.broker.log.segments.files import FilePool, Segment, remove_quietly
+from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, MapMark
+from shareq.broker.log.segments.segment import BatchWalk
+from shareq.broker.log.segments.swap import commit, discard, finish, new_cleaned_segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import BatchHeader, read_header

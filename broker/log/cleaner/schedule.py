@@ -17,14 +17,14 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from shareq.broker.environment import Environment, SyncErrors, TimerHandle
-from shareq.broker.log.files import FilePool, Segment
+from shareq.broker.foundation.environment import Environment, SyncErrors, TimerHandle
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.segments.files import FilePool, Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from shareq.broker.log.cleaner.choice import Candidate
+    from shareq.broker.log.cleaner.candidates import Candidate
     from shareq.broker.log.cleaner.cleaning import CleaningPass, Step
     from shareq.broker.log.cleaner.survivors import Rule
 
@@ -162,7 +162,7 @@ class LogCleaner:
         if self._stopped or self._pass is not None:
             return
         if self._settings().enable:
-            from shareq.broker.log.cleaner.choice import dirtiest  # nothing here is what a start needs
+            from shareq.broker.log.cleaner.candidates import dirtiest  # nothing here is what a start needs
 
             self._roll_active_segments()
             chosen = dirtiest(list(self._candidates()))
@@ -183,7 +183,7 @@ class LogCleaner:
             log.roll(now, if_old=not (mostly_active and log.topic in self._coordinator_topics))
 
     def _candidates(self) -> Iterator[Candidate]:
-        from shareq.broker.log.cleaner.choice import candidate
+        from shareq.broker.log.cleaner.candidates import candidate
 
         clock = self._env.clock
         for log in self._host.logs():
@@ -203,7 +203,7 @@ class LogCleaner:
         retry_at = self._retry_at[_key(log)]
         if retry_at is None or self._env.clock.now_ms() < retry_at:
             return False
-        from shareq.broker.log.cleaner.swap import tidy
+        from shareq.broker.log.segments.swap import tidy
 
         tidy(self._env.fs, log.folder, log.segments)
         del self._retry_at[_key(log)]

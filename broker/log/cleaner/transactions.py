@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop
 
+from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.transactions import transaction_marker
-from shareq.broker.log.txn_index import AbortedTransaction
 from shareq.protocol.records.batch import BatchHeader
 from shareq.protocol.records.control import ControlType
 

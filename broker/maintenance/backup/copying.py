@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Final
 
-from shareq.broker.log.files import SWAP_SUFFIX
-from shareq.broker.log.segment import LOG_SUFFIX, BatchWalk, offset_of_file, valid_batch_after
+from shareq.broker.log.segments.files import SWAP_SUFFIX
+from shareq.broker.log.segments.segment import LOG_SUFFIX, BatchWalk, offset_of_file, valid_batch_after
 from shareq.broker.maintenance.backup.catalog import Entry
 from shareq.broker.maintenance.backup.source import HeldFile, HeldLog
 from shareq.broker.maintenance.backup.store import CHUNK_BYTES, BackupStore

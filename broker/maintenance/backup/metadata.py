@@ -26,8 +26,8 @@ from shareq.broker.data_folder.ownership import DataFolderError, look_at_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.os_files import ReadOnlyFs, copied_database
-from shareq.broker.meta_db import MetaState, PutMeta, TopicRow
-from shareq.broker.sqlite_db import SqliteMetaDb
+from shareq.broker.metadata.changes import MetaState, PutMeta, TopicRow
+from shareq.broker.metadata.sqlite import SqliteMetaDb
 
 __all__ = ["CopiedMetadata", "copy_metadata"]
 

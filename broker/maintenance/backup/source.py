@@ -15,10 +15,10 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from shareq.broker.log.files import INDEX_SUFFIXES, LEADER_EPOCH_FILE, PARTITION_METADATA_FILE, SWAP_SUFFIX
-from shareq.broker.log.segment import LOG_SUFFIX, SNAPSHOT_SUFFIX, BatchWalk, offset_of_file
+from shareq.broker.log.segments.files import INDEX_SUFFIXES, LEADER_EPOCH_FILE, PARTITION_METADATA_FILE, SWAP_SUFFIX
+from shareq.broker.log.segments.segment import LOG_SUFFIX, SNAPSHOT_SUFFIX, BatchWalk, offset_of_file
 from shareq.broker.maintenance.backup.moment import Sight
-from shareq.broker.topic_names import INTERNAL_TOPICS
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 
 __all__ = ["ChangedMeanwhileError", "DataFolder", "HeldFile", "HeldLog", "partition_of"]
 

@@ -21,16 +21,12 @@ from datetime import UTC, datetime
 from typing import Final
 
 from shareq import __version__
-from shareq.broker.log.checkpoints import (
-    format_offsets,
-    format_partition_metadata,
-    parse_partition_metadata,
-)
-from shareq.broker.log.files import PARTITION_METADATA_FILE, SWAP_SUFFIX
 from shareq.broker.log.manager import LOG_START_FILE, RECOVERY_POINT_FILE
-from shareq.broker.log.manifest import Manifest, snapshot
-from shareq.broker.log.manifest_file import MANIFEST_FILE
-from shareq.broker.log.segment import LOG_SUFFIX, offset_of_file
+from shareq.broker.log.promises.checkpoints import format_offsets, format_partition_metadata, parse_partition_metadata
+from shareq.broker.log.promises.manifest import Manifest, snapshot
+from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
+from shareq.broker.log.segments.files import PARTITION_METADATA_FILE, SWAP_SUFFIX
+from shareq.broker.log.segments.segment import LOG_SUFFIX, offset_of_file
 from shareq.broker.maintenance.backup.catalog import Catalog, Entry
 from shareq.broker.maintenance.backup.copying import Copier
 from shareq.broker.maintenance.backup.metadata import copy_metadata
@@ -46,7 +42,7 @@ from shareq.broker.maintenance.backup.source import ChangedMeanwhileError, DataF
 from shareq.broker.maintenance.backup.store import BackupStore
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.progress import Progress
-from shareq.broker.meta_db import TopicRow
+from shareq.broker.metadata.changes import TopicRow
 
 __all__ = ["TakenBackup", "human_time", "take_backup"]
 

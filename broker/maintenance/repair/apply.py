@@ -18,13 +18,13 @@ from shareq.broker.data_folder.journal_format import JOURNAL_FILE
 from shareq.broker.data_folder.kept_twice import FirstRecord, Records, look_at_records, open_records
 from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker, parse_marker
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
-from shareq.broker.environment import Fs
-from shareq.broker.log.checkpoints import format_partition_metadata
-from shareq.broker.log.files import INDEX_SUFFIXES, PARTITION_METADATA_FILE
-from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX
-from shareq.broker.log.manifest import snapshot
-from shareq.broker.log.manifest_file import MANIFEST_FILE
-from shareq.broker.log.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_name
+from shareq.broker.foundation.environment import Fs
+from shareq.broker.log.promises.checkpoints import format_partition_metadata
+from shareq.broker.log.promises.manifest import snapshot
+from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
+from shareq.broker.log.segments.files import INDEX_SUFFIXES, PARTITION_METADATA_FILE
+from shareq.broker.log.segments.index_checksums import CHECKSUMS_SUFFIX
+from shareq.broker.log.segments.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_name
 from shareq.broker.maintenance.repair.coordinator_topics import coordinator_topic
 from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.repair.segments import Change, rewrite_segment, write_new
@@ -46,8 +46,8 @@ from shareq.broker.maintenance.verify.findings import (
 from shareq.broker.maintenance.verify.logs import CUT_TAILS, SKIP_DAMAGE
 from shareq.broker.maintenance.verify.promises import LOG_START_FILE
 from shareq.broker.maintenance.verify.segments import empty_batches
-from shareq.broker.meta_db import MetaChange, MetaDb, PutConfig, PutMeta, PutTopic, ResourceName, TopicRow
-from shareq.broker.topic_names import INTERNAL_TOPICS
+from shareq.broker.metadata.changes import MetaChange, MetaDb, PutConfig, PutMeta, PutTopic, ResourceName, TopicRow
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.protocol.primitives import uuid_to_text
 
 __all__ = ["ALL", "Choices", "Repair"]

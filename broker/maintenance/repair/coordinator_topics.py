@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.environment import Fs
-from shareq.broker.internal_topics import new_internal_topic
-from shareq.broker.log.segment import LOG_SUFFIX
+from shareq.broker.foundation.environment import Fs
+from shareq.broker.log.segments.segment import LOG_SUFFIX
 from shareq.broker.maintenance.verify.internal_records import SERDES
-from shareq.broker.metadata import NewTopic
+from shareq.broker.metadata.store import NewTopic
+from shareq.broker.topics.internal import new_internal_topic
 from shareq.coordinator.shard import InconsistentRecords
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for
 from shareq.protocol.errors import MalformedMessage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.environment import Fs
+from shareq.broker.foundation.environment import Fs
 
 __all__ = ["Copies"]
 

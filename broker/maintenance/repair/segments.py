@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from shareq.broker.environment import File, Fs
+from shareq.broker.foundation.environment import File, Fs
 from shareq.broker.maintenance.verify.findings import HealHeader, LoseBatches, LoseTail
 from shareq.broker.maintenance.verify.segments import empty_batches
 

@@ -12,6 +12,8 @@ from typing import Final
 
 from shareq.broker.data_folder.ownership import DataFolderError, look_at_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
+from shareq.broker.foundation.os_fs import OsFs
+from shareq.broker.foundation.repair_command import ADOPT_ALL, SET_ASIDE_ALL, repair_command
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.os_files import ReadOnlyFs, copied_database, lock_for_maintenance
 from shareq.broker.maintenance.progress import Progress, bytes_text
@@ -19,8 +21,6 @@ from shareq.broker.maintenance.repair.apply import Choices, Repair
 from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.verify.findings import Finding, Report
 from shareq.broker.maintenance.verify.folder import verify_folder
-from shareq.broker.os_fs import OsFs
-from shareq.broker.repair_command import ADOPT_ALL, SET_ASIDE_ALL, repair_command
 
 __all__ = ["verify"]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from shareq.broker.log.manifest import LogRow
+from shareq.broker.log.promises.manifest import LogRow
 
 __all__ = [
     "Finding",

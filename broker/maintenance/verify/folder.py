@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Final
 
 from shareq.broker.data_folder.kept_twice import FirstRecord
-from shareq.broker.environment import Fs
-from shareq.broker.log.checkpoints import format_partition_metadata, parse_partition_metadata
-from shareq.broker.log.files import PARTITION_METADATA_FILE
+from shareq.broker.foundation.environment import Fs
 from shareq.broker.log.folders import Claim, FolderClaim, claim_of
-from shareq.broker.log.manifest_file import MANIFEST_FILE
+from shareq.broker.log.promises.checkpoints import format_partition_metadata, parse_partition_metadata
+from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
+from shareq.broker.log.segments.files import PARTITION_METADATA_FILE
 from shareq.broker.maintenance.verify.findings import Finding, Level, NeedsDecision, Report, RewriteFile
 from shareq.broker.maintenance.verify.logs import LogFacts, check_log
 from shareq.broker.maintenance.verify.metadata import CheckedMetadata, check_metadata

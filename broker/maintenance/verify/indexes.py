@@ -6,9 +6,9 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from shareq.broker.log.index import OffsetIndex, TimeIndex
 from shareq.broker.log.producer_state import ProducerStates
-from shareq.broker.log.txn_index import AbortedTransaction, entries_from_bytes
+from shareq.broker.log.segments.index import OffsetIndex, TimeIndex
+from shareq.broker.log.segments.txn_index import AbortedTransaction, entries_from_bytes
 
 __all__ = ["BatchTable", "offset_index_problem", "snapshot_problem", "time_index_problem", "txn_index_problem"]
 

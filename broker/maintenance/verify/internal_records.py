@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from shareq.broker.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.shard import InconsistentRecords, RecordSerde
 from shareq.coordinator.share.records import SHARE_STATE_SERDE

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from shareq.broker.environment import Fs
-from shareq.broker.log.checkpoints import format_epochs, parse_epochs
-from shareq.broker.log.damage import DamagedRange
-from shareq.broker.log.files import (
+from shareq.broker.foundation.environment import Fs
+from shareq.broker.log.producer_state import ProducerStates
+from shareq.broker.log.promises.checkpoints import format_epochs, parse_epochs
+from shareq.broker.log.segments.damage import DamagedRange
+from shareq.broker.log.segments.files import (
     INDEX_SUFFIXES,
     LEADER_EPOCH_FILE,
     PARTITION_METADATA_FILE,
@@ -18,9 +19,8 @@ from shareq.broker.log.files import (
     TEMPORARY_SUFFIX,
     TRANSIENT_SUFFIXES,
 )
-from shareq.broker.log.index_checksums import CHECKSUMS_SUFFIX, parse_checksums
-from shareq.broker.log.producer_state import ProducerStates
-from shareq.broker.log.segment import (
+from shareq.broker.log.segments.index_checksums import CHECKSUMS_SUFFIX, parse_checksums
+from shareq.broker.log.segments.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     SNAPSHOT_SUFFIX,
@@ -29,7 +29,7 @@ from shareq.broker.log.segment import (
     offset_of_file,
     runs_past_the_end,
 )
-from shareq.broker.log.txn_index import TXN_INDEX_SUFFIX, entries_from_bytes, entries_to_bytes
+from shareq.broker.log.segments.txn_index import TXN_INDEX_SUFFIX, entries_from_bytes, entries_to_bytes
 from shareq.broker.maintenance.verify.findings import (
     Finding,
     HealHeader,

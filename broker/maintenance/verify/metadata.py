@@ -11,9 +11,9 @@ from shareq.broker.data_folder.journal_format import JOURNAL_FILE
 from shareq.broker.data_folder.kept_twice import FirstRecord, Records, look_at_records, options_to_repair
 from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker, parse_marker
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
-from shareq.broker.environment import Fs
+from shareq.broker.foundation.environment import Fs
 from shareq.broker.maintenance.verify.findings import Finding, Level, Remedy, RepairMetadata, Report, RewriteFile
-from shareq.broker.meta_db import MetaState, ResourceName, TopicRow
+from shareq.broker.metadata.changes import MetaState, ResourceName, TopicRow
 from shareq.coordinator.ports import TopicImage
 
 __all__ = ["CheckedMetadata", "Topics", "check_metadata"]

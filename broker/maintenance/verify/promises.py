@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from shareq.broker.disk.reserve import RESERVE_FILE
-from shareq.broker.environment import Fs
-from shareq.broker.log.checkpoints import format_offsets, parse_offsets
-from shareq.broker.log.clean_shutdown import CleanStop, parse_clean_stop
+from shareq.broker.foundation.environment import Fs
 from shareq.broker.log.folders import FolderClaim
-from shareq.broker.log.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, Manifest, chain_of, parse_manifest
-from shareq.broker.log.manifest_file import MANIFEST_FILE
+from shareq.broker.log.promises.checkpoints import format_offsets, parse_offsets
+from shareq.broker.log.promises.clean_shutdown import CleanStop, parse_clean_stop
+from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, Manifest, chain_of, parse_manifest
+from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.maintenance.verify.findings import (
     Finding,
     Level,

@@ -10,9 +10,9 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from shareq.broker.log.damage import DamagedRange, SoundWalk
-from shareq.broker.log.index import MAX_RELATIVE_OFFSET
-from shareq.broker.log.segment import ReadAt
+from shareq.broker.log.segments.damage import DamagedRange, SoundWalk
+from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET
+from shareq.broker.log.segments.segment import ReadAt
 from shareq.protocol.records.batch import (
     HEADER_SIZE,
     LENGTH_OVERHEAD,

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import shareq
 
 if TYPE_CHECKING:
-    from shareq.broker.server import Server
+    from shareq.broker.process.server import Server
 
 START_TIMEOUT_S: Final = 30.0
 STOP_TIMEOUT_S: Final = 15.0
@@ -271,7 +271,7 @@ class _Thread:
         self._end(clean=False)
 
     def _run(self) -> None:
-        from shareq.broker.server import Server, new_event_loop
+        from shareq.broker.process.server import Server, new_event_loop
 
         self._loop = new_event_loop()
         try:
@@ -288,7 +288,7 @@ class _Thread:
             self._loop.close()
 
     async def _start(self, server_class: type[Server]) -> Server:
-        from shareq.broker.server import Address
+        from shareq.broker.process.server import Address
 
         metrics = None
         if self._metrics is not None:

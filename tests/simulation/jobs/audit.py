@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
-from shareq.broker.transaction_coordinator import transaction_coordinator_settings
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from shareq.broker.transactions.coordinator import transaction_coordinator_settings
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.member import PartitionEpochs

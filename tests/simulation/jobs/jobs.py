@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.topic_names import TRANSACTION_STATE
-from shareq.broker.transaction_markers import RETRY_MS
+from shareq.broker.metadata.topic_names import TRANSACTION_STATE
+from shareq.broker.transactions.markers import RETRY_MS
 from shareq.coordinator.share.keys import group_partition_for
 from shareq.coordinator.transaction.metadata import LAST_EPOCH, Transaction, TransactionState
 from shareq.protocol.errors import ErrorCode

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TypeVar
 
-from shareq.broker.pending import Pending
+from shareq.broker.foundation.pending import Pending
 from shareq.protocol.primitives import Message
 
 T = TypeVar("T")

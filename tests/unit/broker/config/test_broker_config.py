@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.broker_keys import BROKER_KEYS
-from shareq.broker.config.config_def import ConfigError, ConfigType, format_value
-from shareq.broker.config.known_names import is_known
+from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.keys.definition import ConfigError, ConfigType, format_value
+from shareq.broker.config.keys.known_names import is_known
 from shareq.broker.config.listeners import Listener
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from shareq.broker.config.config_changes import Alteration, ConfigOp
-from shareq.broker.config.config_def import ConfigSource
+from shareq.broker.config.changes import Alteration, ConfigOp
 from shareq.broker.config.describe import ConfigEntry
-from shareq.broker.meta_db import MetaChange, ResourceName
-from shareq.broker.metadata import NewTopic
+from shareq.broker.config.keys.definition import ConfigSource
+from shareq.broker.metadata.changes import MetaChange, ResourceName
+from shareq.broker.metadata.store import NewTopic
 from shareq.protocol.errors import ErrorCode
 from tests.support.admin_world import World
 

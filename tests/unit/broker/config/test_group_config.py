@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.config_def import ConfigError
 from shareq.broker.config.group_config import (
     check_group_configs,
     consumer_group_settings,
@@ -15,6 +14,7 @@ from shareq.broker.config.group_config import (
     parse_auto_offset_reset,
     share_group_settings,
 )
+from shareq.broker.config.keys.definition import ConfigError
 from shareq.coordinator.ports import AutoOffsetReset, ConsumerGroupSettings, IsolationLevel, ShareGroupSettings
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.broker_keys import BROKER_KEYS
-from shareq.broker.config.config_def import ConfigError, UpdateMode, format_value
 from shareq.broker.config.group_config import GROUP_KEYS, check_group_configs
+from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.keys.definition import ConfigError, UpdateMode, format_value
 
 # name, default, least, greatest (None: open)
 BROKER_NUMBERS = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.broker_keys import BROKER_KEYS
-from shareq.broker.config.config_def import ConfigError, format_value
+from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.keys.definition import ConfigError, format_value
 from shareq.broker.config.topic_config import (
     SYNONYMS,
     TOPIC_KEYS,

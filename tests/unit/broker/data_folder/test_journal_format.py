@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shareq.broker.data_folder.comparison import CLUSTER_ID
 from shareq.broker.data_folder.digest import apply_and_digest, digest_of
 from shareq.broker.data_folder.journal_format import format_commit, format_journal, parse_journal
-from shareq.broker.meta_db import (
+from shareq.broker.metadata.changes import (
     DropAcl,
     DropTopic,
     ForgetTopic,

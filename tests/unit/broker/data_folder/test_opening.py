@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from shareq.broker.data_folder.marker import Marker, format_marker, parse_marker
 from shareq.broker.data_folder.opening import DataFolder, DataFolderError, open_data_folder
 from shareq.broker.data_folder.sqlite_record import SqliteRecord
-from shareq.broker.environment import Environment
-from shareq.broker.meta_db import MemoryMetaDb, MetaState, PutAcl, PutConfig, PutScram, ResourceName
-from shareq.broker.metadata import MetadataStore, NewTopic
-from shareq.broker.os_fs import OsFs
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.os_fs import OsFs
+from shareq.broker.metadata.changes import MemoryMetaDb, MetaState, PutAcl, PutConfig, PutScram, ResourceName
+from shareq.broker.metadata.store import MetadataStore, NewTopic
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from tests.support.mem_fs import CrashModel, MemFs

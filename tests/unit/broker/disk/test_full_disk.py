@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from shareq.broker.disk.policy import DiskState
-from shareq.broker.meta_db import PutConfig, ResourceName
+from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from shareq.protocol.generated.delete_records import (

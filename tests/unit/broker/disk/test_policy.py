@@ -18,7 +18,7 @@ from shareq.broker.disk.policy import (
     room_for_reserve,
     use_of,
 )
-from shareq.broker.meta_db import (
+from shareq.broker.metadata.changes import (
     DropAcl,
     DropTopic,
     MetaChange,

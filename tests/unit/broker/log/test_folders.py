@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from shareq.broker.environment import Environment
-from shareq.broker.log.checkpoints import format_partition_metadata
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.log.folders import DamagedFolderError, is_our_file
 from shareq.broker.log.manager import LogManager
+from shareq.broker.log.promises.checkpoints import format_partition_metadata
 from shareq.broker.log.settings import LogSettings
-from shareq.broker.os_fs import OsFs
 from shareq.coordinator.ports import TopicImage
 from tests.support.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, Topics, read_all, values_of
 from tests.support.mem_fs import CrashModel

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from shareq.broker.log.partition_log import AppendInfo, Origin
-from shareq.broker.log.reader import BatchSpan
+from shareq.broker.log.segments.reader import BatchSpan
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, batch_headers, build_batch, decode_records

@@ -11,8 +11,8 @@ from random import Random
 import pytest
 
 from shareq.broker.log.partition_log import AppendInfo, PartitionLog
+from shareq.broker.log.segments.txn_index import AbortedTransaction, entries_from_bytes
 from shareq.broker.log.settings import LogSettings
-from shareq.broker.log.txn_index import AbortedTransaction, entries_from_bytes
 from shareq.protocol.errors import ErrorCode
 from tests.support.log_world import DATA, TOPIC, LogWorld
 from tests.support.mem_fs import CrashModel, SimulatedCrash

@@ -10,15 +10,15 @@ from shareq.broker.data_folder.comparison import CLUSTER_ID
 from shareq.broker.data_folder.journal import JournalFile
 from shareq.broker.data_folder.kept_twice import look_at_records, open_records
 from shareq.broker.data_folder.marker import Marker, format_marker
-from shareq.broker.log.checkpoints import format_offsets
-from shareq.broker.log.manifest import LogRow, parse_manifest, snapshot
 from shareq.broker.log.partition_log import Origin
-from shareq.broker.log.segment import LOG_SUFFIX, file_name
+from shareq.broker.log.promises.checkpoints import format_offsets
+from shareq.broker.log.promises.manifest import LogRow, parse_manifest, snapshot
+from shareq.broker.log.segments.segment import LOG_SUFFIX, file_name
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.maintenance.repair.apply import Choices
 from shareq.broker.maintenance.verify.findings import Level, Report
 from shareq.broker.maintenance.verify.folder import verify_folder
-from shareq.broker.meta_db import MemoryMetaDb, PutMeta, PutTopic, TopicRow
+from shareq.broker.metadata.changes import MemoryMetaDb, PutMeta, PutTopic, TopicRow
 from tests.support.folder_on_disk import CLUSTER, DATA, ORDERS, FolderOnDisk, plain
 from tests.support.log_world import TOPIC, TOPIC_ID, LogWorld, batch_of
 from tests.support.mem_fs import CrashModel

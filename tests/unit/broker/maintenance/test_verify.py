@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.broker.log.segment import LOG_SUFFIX, file_name
+from shareq.broker.log.segments.segment import LOG_SUFFIX, file_name
 from shareq.broker.maintenance.repair.apply import ALL as ALL_FOLDERS
 from shareq.broker.maintenance.repair.apply import Choices, Repair
 from shareq.broker.maintenance.repair.coordinator_topics import coordinator_topic
 from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.verify.findings import HealHeader, Level, LoseBatches, MissingOffsets, Report
 from shareq.broker.maintenance.verify.folder import verify_folder
-from shareq.broker.meta_db import ResourceName
-from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.broker.metadata.changes import ResourceName
+from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.share.keys import group_partition_for
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.folder_on_disk import (

@@ -9,13 +9,13 @@ from itertools import pairwise
 import pytest
 
 from shareq import __version__
-from shareq.broker.connection import Listener, ListenerLimits
 from shareq.broker.metrics import exposition, snapshot
 from shareq.broker.metrics.exposition import metric, scrape, text_of
 from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind
 from shareq.broker.metrics.rows import SharePartitionRow, Snapshot
 from shareq.broker.metrics.slices import SLICE
+from shareq.broker.network.listener import Listener, ListenerLimits
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.produce import ProduceResponse
@@ -239,8 +239,8 @@ def test_bounds_are_written_as_prometheus_does() -> None:
 def test_nothing_of_prometheus_is_imported_without_metrics() -> None:
     """It would nearly double the time of a start."""
     code = (
-        "import sys, shareq.broker.cli, shareq.broker.server, shareq.broker.group_coordinator\n"
-        "import shareq.broker.share_partitions, shareq.broker.handlers.share_fetch\n"
+        "import sys, shareq.broker.cli, shareq.broker.process.server, shareq.broker.groups.coordinator\n"
+        "import shareq.broker.share.partitions, shareq.broker.handlers.share.share_fetch\n"
         "print([name for name in sys.modules if 'prometheus' in name or name.startswith('shareq.broker.metrics.')])"
     )
     done = subprocess.run(

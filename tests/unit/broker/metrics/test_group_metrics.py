@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import pytest
 
-from shareq.broker.endpoint import Endpoint
-from shareq.broker.leaders import Leader
 from shareq.broker.metrics import snapshot
 from shareq.broker.metrics.exposition import scrape
 from shareq.broker.metrics.rows import Snapshot
 from shareq.broker.metrics.slices import SLICE
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.leaders import Leader
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -26,8 +26,8 @@ from tests.support.mock_transport import BrokerWorld
 from tests.support.offsets_client import OffsetsClient
 from tests.support.share_client import ShareClient, append
 from tests.support.transactor import Transactor
-from tests.unit.broker.handlers.test_consumer_groups import heartbeat
-from tests.unit.broker.handlers.test_group_migration import begin, classic_group, rejoin
+from tests.unit.broker.groups.test_consumer_groups import heartbeat
+from tests.unit.broker.groups.test_group_migration import begin, classic_group, rejoin
 
 NONE = ErrorCode.NONE
 GROUPS = "kafka_server_group_coordinator_metrics"

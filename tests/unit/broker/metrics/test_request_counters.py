@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.broker.handlers import HANDLERS
+from shareq.broker.dispatch.response_errors import error_reader
+from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metrics.counters import BOUNDS_NS, MS, Durations, Longest, Requests
-from shareq.broker.response_errors import error_reader
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse

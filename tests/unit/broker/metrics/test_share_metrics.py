@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from shareq.broker.internal_topics import ensure
-from shareq.broker.topic_names import SHARE_GROUP_STATE
+from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
+from shareq.broker.topics.internal import ensure
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.broker.internal_topics import ensure
-from shareq.broker.topic_names import TRANSACTION_STATE
-from shareq.broker.transaction_markers import RETRY_MS
+from shareq.broker.metadata.topic_names import TRANSACTION_STATE
+from shareq.broker.topics.internal import ensure
+from shareq.broker.transactions.markers import RETRY_MS
 from shareq.protocol.errors import ErrorCode
 from tests.support.broken_disk import broken, second_write_broken
 from tests.support.metrics import Scraped, scraped

@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shareq.broker.security.acls import (
-    Acl,
-    AclFilter,
-    Operation,
-    PatternType,
-    Permission,
-    ResourceKind,
-    acl_problem,
-)
+from shareq.broker.security.acls import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind, acl_problem
 from shareq.broker.security.authorizer import Authorizer
 
 TOPIC, GROUP = ResourceKind.TOPIC, ResourceKind.GROUP

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from shareq.broker.meta_db import PutScram
+from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.broker.security.invented_credentials import Form, InventedCredentials, form_of
 from shareq.broker.security.scram_keys import credential_from_password

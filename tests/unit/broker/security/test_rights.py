@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
-from shareq.broker.handlers import HANDLERS
-from shareq.broker.response_errors import error_reader
+from shareq.broker.dispatch.response_errors import error_reader
+from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.security import rights as r
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.broker.security.authorizer import Authorizer

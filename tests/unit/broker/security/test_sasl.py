@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scramp import ScramClient
 
-from shareq.broker.meta_db import PutScram
+from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import CredentialKey
 from shareq.broker.security.invented_credentials import InventedCredentials
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, PlainExchange, ScramExchange

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from shareq.broker.environment import Environment
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.cleaner.schedule import PAUSE_MS, CleanerSettings
 from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES
 from shareq.broker.log.manager import LogManager

@@ -1,0 +1,142 @@
+"""The Admin API's side of configuration: describing what is in effect and why, and changing it.
+
+Loaded with the first admin request; `ConfigService` is what the rest of the broker asks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
+from shareq.broker.config import describe, group_config, topic_config
+from shareq.broker.config.broker_config import dynamic_key
+from shareq.broker.config.changes import Alteration, ConfigOp, apply_alterations
+from shareq.broker.config.describe import ConfigEntry
+from shareq.broker.config.group_config import GROUP_KEYS
+from shareq.broker.config.keys.broker import BROKER_KEYS
+from shareq.broker.config.keys.definition import ConfigError, UpdateMode
+from shareq.broker.config.service import BROKER, GROUP, TOPIC, ConfigService
+from shareq.broker.config.topic_config import TOPIC_KEYS
+from shareq.broker.metadata.changes import PutConfig, ResourceName
+from shareq.broker.metadata.store import MetadataStore
+from shareq.protocol.errors import ErrorCode
+
+logger = logging.getLogger(__name__)
+
+
+class ConfigAdmin:
+    """Describes and alters through a `ConfigService` and the metadata it reads. Holds nothing itself."""
+
+    def __init__(self, configs: ConfigService, metadata: MetadataStore) -> None:
+        self._configs = configs
+        self._metadata = metadata
+
+    # -- describing
+
+    def describe_topic(self, name: str) -> list[ConfigEntry]:
+        """All public properties of an existing topic, by name."""
+        own = self._metadata.configs(TOPIC, name)
+        return describe.describe_topic(self._configs.topic(name), own, self._layers())
+
+    def describe_new_topic(self, name: str, own: Mapping[str, str]) -> list[ConfigEntry]:
+        """The same for a topic that would be created with these properties of its own."""
+        values = topic_config.topic_values(name, self._configs.broker, own)
+        return describe.describe_topic(values, own, self._layers())
+
+    def describe_group(self, group_id: str) -> list[ConfigEntry]:
+        """All properties of a group, by name; its own ones as they were set, whatever the bounds are now."""
+        own = self._metadata.configs(GROUP, group_id)
+        values = group_config.stored_values(group_id, self._configs.broker, own)
+        return describe.describe_group(values, own, self._layers())
+
+    def describe_broker(self, *, cluster: bool) -> list[ConfigEntry]:
+        """This broker's public properties, or those set for all brokers."""
+        return describe.describe_cluster(self._layers()) if cluster else describe.describe_broker(self._layers())
+
+    # -- changing
+
+    def check_new_topic(self, name: str, own: Mapping[str, str]) -> ApiError:
+        """INVALID_CONFIG when a topic cannot have these properties."""
+        try:
+            topic_config.check_topic_configs(name, self._configs.broker, own)
+        except ConfigError as error:
+            return ApiError(ErrorCode.INVALID_CONFIG, str(error))
+        return NO_ERROR
+
+    def alter_topic(self, name: str, alterations: Sequence[Alteration], *, validate_only: bool) -> ApiError:
+        """Change a topic's properties; `check_alterations` has passed them. They are checked before the topic is."""
+        current = self._metadata.configs(TOPIC, name)
+        after = apply_alterations(current, alterations, TOPIC_KEYS.keys.get, self._configs.topic(name).get)
+        if isinstance(after, ApiError):
+            return after
+        missing = self._metadata.topic(name) is None
+        # An internal topic's own rules come with the topic.
+        error = self.check_new_topic("" if missing else name, after)
+        if not error and missing:
+            error = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        return error or self._store(ResourceName(TOPIC, name), current, after, validate_only)
+
+    def alter_group(self, group_id: str, alterations: Sequence[Alteration], *, validate_only: bool) -> ApiError:
+        """Change a group's properties, whether or not it exists."""
+        current = self._metadata.configs(GROUP, group_id)
+        after = apply_alterations(current, alterations, GROUP_KEYS.keys.get, self._configs.group(group_id).get)
+        if isinstance(after, ApiError):
+            return after
+        try:
+            group_config.check_group_configs(self._configs.broker, after)
+        except ConfigError as error:
+            return ApiError(ErrorCode.INVALID_CONFIG, str(error))
+        return self._store(ResourceName(GROUP, group_id), current, after, validate_only)
+
+    def alter_broker(self, name: str, alterations: Sequence[Alteration], *, validate_only: bool) -> ApiError:
+        """Change this broker's dynamic properties (`name` its id), or those of all brokers (`name` "")."""
+        refused = _refused_for_broker(alterations, cluster=not name)
+        if refused:
+            return refused
+        current = self._metadata.configs(BROKER, name)
+        after = apply_alterations(current, alterations, BROKER_KEYS.keys.get, self._configs.broker.values.get)
+        if isinstance(after, ApiError):
+            return after
+        own, cluster = self._configs.dynamic_layers()
+        shown = {**cluster, **after} if name else {**after, **own}
+        try:
+            for alteration in alterations:  # a value that another one hides must be right too
+                if alteration.key in after:
+                    BROKER_KEYS[alteration.key].parse(after[alteration.key])
+            self._configs.static.with_dynamic(shown)
+        except ConfigError as error:
+            return ApiError(ErrorCode.INVALID_REQUEST, str(error))
+        return self._store(ResourceName(BROKER, name), current, after, validate_only)
+
+    def _layers(self) -> describe.BrokerLayers:
+        own, cluster = self._configs.dynamic_layers()
+        return describe.BrokerLayers(self._configs.broker, own, cluster, self._configs.static.originals)
+
+    def _store(
+        self, resource: ResourceName, current: Mapping[str, str], after: Mapping[str, str], validate_only: bool
+    ) -> ApiError:
+        changes = [PutConfig(resource, key, after.get(key)) for key in {**current, **after}]
+        changes = [change for change in changes if change.value != current.get(change.key)]
+        if not changes or validate_only:
+            return NO_ERROR
+        try:
+            self._metadata.alter_configs(changes)
+        except OSError as error:
+            logger.error("%s %s: properties not changed: %s", resource.kind, resource.name, error)
+            return storage_failure(error)
+        keys = ", ".join(sorted(change.key for change in changes))  # the values might be secrets
+        logger.info("%s %s: changed %s", resource.kind, resource.name or "<default>", keys)
+        return NO_ERROR
+
+
+def _refused_for_broker(alterations: Sequence[Alteration], *, cluster: bool) -> ApiError:
+    set_keys = [alteration.key for alteration in alterations if alteration.op != ConfigOp.DELETE]
+    fixed = sorted(key for key in set_keys if dynamic_key(key) is None)
+    if fixed:
+        return ApiError(ErrorCode.INVALID_REQUEST, f"These configs cannot be updated dynamically: {', '.join(fixed)}")
+    own = [key for key in set_keys if BROKER_KEYS[key].mode is UpdateMode.PER_BROKER]
+    if cluster and own:
+        message = f"These configs can be updated only with a broker id: {', '.join(sorted(own))}"
+        return ApiError(ErrorCode.INVALID_REQUEST, message)
+    return NO_ERROR

@@ -1,0 +1,101 @@
+"""How listeners are protected: `listener.security.protocol.map`, `sasl.*`, and what `listener.name.NAME.` puts over it.
+
+A property of one listener wins over the broker's, and one of a mechanism over the listener's. A value that cannot be
+used is told by its name; what it is may be a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from shareq.broker.config.keys.definition import ConfigError, ConfigValue, int_value
+from shareq.broker.security.listener_security import PLAINTEXT, ListenerSecurity
+
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+_PREFIX: Final = "listener.name."
+_PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_HIDDEN: Final = "[hidden]"
+
+
+def is_listener_property(name: str) -> bool:
+    """Whether a name is about one listener."""
+    return name.startswith(_PREFIX)
+
+
+def listener_security(
+    values: Mapping[str, ConfigValue], protocols: Mapping[str, str], properties: Mapping[str, str]
+) -> dict[str, ListenerSecurity]:
+    """By listener name. `protocols` are those of the listeners to open, `properties` all that begin with
+    `listener.name.`. ConfigError when somebody could never log in, or a value is not right.
+    """
+    result: dict[str, ListenerSecurity] = {}
+    for name, protocol in protocols.items():
+        if protocol == PLAINTEXT:
+            result[name] = ListenerSecurity()
+            continue
+        prefix = f"{_PREFIX}{name.lower()}."
+        own = {key[len(prefix) :]: text for key, text in properties.items() if key.startswith(prefix)}
+        mechanisms = _mechanisms(values, prefix, own)
+        result[name] = ListenerSecurity(
+            protocol,
+            mechanisms,
+            _plain_users(prefix, own, mechanisms),
+            _reauth(values, prefix, own, mechanisms),
+            int_value(values, "sasl.server.max.receive.size"),
+            int_value(values, "connection.failed.authentication.delay.ms"),
+        )
+    return result
+
+
+def _mechanisms(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[str, str]) -> tuple[str, ...]:
+    key = "sasl.enabled.mechanisms"
+    if key in own:
+        name, mechanisms = prefix + key, tuple(filter(None, (text.strip() for text in own[key].split(","))))
+    else:
+        value = values[key]
+        name, mechanisms = key, value if isinstance(value, tuple) else ()
+    if not mechanisms or any(mechanism not in MECHANISMS for mechanism in mechanisms):
+        raise ConfigError(name, ",".join(mechanisms), f"must be of {', '.join(MECHANISMS)} where a listener uses SASL")
+    return tuple(dict.fromkeys(mechanisms))
+
+
+def _plain_users(prefix: str, own: Mapping[str, str], mechanisms: Iterable[str]) -> dict[str, str]:
+    from shareq.protocol.jaas import parse_jaas  # only listeners with SASL pay for it
+
+    users: dict[str, str] = {}
+    for mechanism in mechanisms:
+        key = f"{mechanism.lower()}.sasl.jaas.config"
+        text = own.get(key)
+        if text is None and mechanism == "PLAIN":
+            allowed = f'must be given, with a user_NAME="PASSWORD" for each user ({_PLAIN_MODULE})'
+            raise ConfigError(prefix + key, "(none)", allowed)
+        if text is None:
+            continue  # users of SCRAM are in the metadata
+        try:
+            entry = parse_jaas(text)
+        except ValueError as error:
+            raise ConfigError(prefix + key, _HIDDEN, str(error)) from None
+        module = _PLAIN_MODULE if mechanism == "PLAIN" else _SCRAM_MODULE
+        if entry.module != module:
+            raise ConfigError(prefix + key, _HIDDEN, f"must name the login module {module}")
+        if mechanism == "PLAIN":
+            users = {option[5:]: value for option, value in entry.options.items() if option.startswith("user_")}
+    return users
+
+
+def _reauth(
+    values: Mapping[str, ConfigValue], prefix: str, own: Mapping[str, str], mechanisms: Iterable[str]
+) -> dict[str, int]:
+    key = "connections.max.reauth.ms"
+    result: dict[str, int] = {}
+    for mechanism in mechanisms:
+        name = f"{mechanism.lower()}.{key}"
+        text = own.get(name, own.get(key))
+        try:
+            result[mechanism] = int_value(values, key) if text is None else int(text)
+        except ValueError:
+            raise ConfigError(prefix + (name if name in own else key), text, "must be a whole number") from None
+    return result

@@ -1,0 +1,145 @@
+"""What is configured now: the broker's properties with their dynamic changes, and those of topics and groups.
+
+Values are looked up on every use. Only what has properties of its own is cached: names that clients make up are not.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+
+from shareq.broker.config import group_config, topic_config
+from shareq.broker.config.broker_config import BrokerConfig, dynamic_key
+from shareq.broker.config.keys.definition import ConfigError, ConfigValue
+from shareq.broker.log.cleaner.schedule import CleanerSettings
+from shareq.broker.log.settings import LogSettings
+from shareq.broker.metadata.changes import ResourceName
+from shareq.broker.metadata.store import MetadataStore
+from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings
+
+logger = logging.getLogger(__name__)
+
+TOPIC = "topic"
+BROKER = "broker"
+GROUP = "group"
+
+
+class ConfigService:
+    """Effective configuration. `ShareGroupSettingsSource` of the coordinators.
+
+    `static` is what the broker was started with; `broker` has the dynamic changes on top and is replaced by each.
+    """
+
+    def __init__(self, config: BrokerConfig, metadata: MetadataStore) -> None:
+        self.static = config
+        self.broker = config
+        self._metadata = metadata
+        self._topics: dict[str, dict[str, ConfigValue]] = {}
+        self._logs: dict[str, LogSettings] = {}
+        self._share_groups: dict[str, ShareGroupSettings] = {}
+        self._consumer_groups: dict[str, ConsumerGroupSettings] = {}
+        self._listeners: list[Callable[[ResourceName], None]] = []
+        self._refresh_broker()
+        metadata.on_config_changed(self._changed)
+        metadata.on_topic_deleted(lambda topic: self._forget_topic(topic.name))
+
+    def topic(self, name: str) -> Mapping[str, ConfigValue]:
+        """A topic's effective properties; the broker's defaults for a topic that does not exist."""
+        overrides = self._metadata.configs(TOPIC, name)
+        if not overrides:
+            return self._plain_topic
+        values = self._topics.get(name)
+        if values is None:
+            values = self._topics[name] = topic_config.topic_values(name, self.broker, overrides)
+        return values
+
+    def log_settings(self, name: str) -> LogSettings:
+        """A topic's effective properties as its logs take them."""
+        settings = self._logs.get(name)
+        if settings is None:
+            if not self._metadata.configs(TOPIC, name):
+                return self._plain_log
+            settings = self._logs[name] = topic_config.log_settings(self.topic(name), self.broker)
+        return settings
+
+    def group(self, group_id: str) -> Mapping[str, ConfigValue]:
+        """A group's effective properties, whether or not it exists."""
+        return group_config.group_values(group_id, self.broker, self._metadata.configs(GROUP, group_id))
+
+    def share_group(self, group_id: str) -> ShareGroupSettings:
+        """A share group's effective settings, whether or not it exists."""
+        settings = self._share_groups.get(group_id)
+        if settings is None:
+            if not self._metadata.configs(GROUP, group_id):
+                return self._plain_share_group
+            settings = self._share_groups[group_id] = group_config.share_group_settings(self.group(group_id))
+        return settings
+
+    def consumer_group(self, group_id: str) -> ConsumerGroupSettings:
+        """A consumer group's effective settings, whether or not it exists."""
+        settings = self._consumer_groups.get(group_id)
+        if settings is None:
+            if not self._metadata.configs(GROUP, group_id):
+                return self._plain_consumer_group
+            settings = self._consumer_groups[group_id] = group_config.consumer_group_settings(self.group(group_id))
+        return settings
+
+    def flush_every_message(self) -> bool:
+        """Whether a write is answered only when it survives power loss (`log.flush.interval.messages=1`)."""
+        return self.broker.log_flush_interval_messages == 1
+
+    def cleaner_settings(self) -> CleanerSettings:
+        """`log.cleaner.*` as the cleaner takes them."""
+        config = self.broker
+        return CleanerSettings(
+            enable=config.log_cleaner_enable,
+            backoff_ms=config.log_cleaner_backoff_ms,
+            memory_bytes=int(config.log_cleaner_dedupe_buffer_size * config.log_cleaner_io_buffer_load_factor),
+            bytes_per_second=max(config.log_cleaner_io_max_bytes_per_second, 1.0),
+        )
+
+    def dynamic_layers(self) -> tuple[dict[str, str], dict[str, str]]:
+        """The texts set while running: this broker's, and those for all brokers, which the former hide."""
+        configs = self._metadata.configs
+        return _known(configs(BROKER, str(self.static.node_id))), _known(configs(BROKER, ""))
+
+    def on_change(self, listener: Callable[[ResourceName], None]) -> None:
+        """Call back after a resource's properties changed and this service shows the new ones."""
+        self._listeners.append(listener)
+
+    def _changed(self, resource: ResourceName) -> None:
+        if resource.kind == BROKER:
+            self._refresh_broker()
+        elif resource.kind == TOPIC:
+            self._forget_topic(resource.name)
+        else:
+            self._share_groups.pop(resource.name, None)
+            self._consumer_groups.pop(resource.name, None)
+        for listener in self._listeners:
+            listener(resource)
+
+    def _forget_topic(self, name: str) -> None:
+        self._topics.pop(name, None)
+        self._logs.pop(name, None)
+
+    def _refresh_broker(self) -> None:
+        own, cluster = self.dynamic_layers()
+        try:
+            self.broker = self.static.with_dynamic({**cluster, **own}) if own or cluster else self.static
+        except ConfigError as error:
+            # What the broker is started with may have changed since these were accepted.
+            logger.error("dynamic broker properties are not applied: %s", error)
+            self.broker = self.static
+        self._topics.clear()
+        self._logs.clear()
+        self._share_groups.clear()
+        self._consumer_groups.clear()
+        self._plain_topic = topic_config.topic_defaults(self.broker)
+        self._plain_log = topic_config.log_settings(self._plain_topic, self.broker)
+        plain_group = group_config.group_values("", self.broker, {})
+        self._plain_share_group = group_config.share_group_settings(plain_group)
+        self._plain_consumer_group = group_config.consumer_group_settings(plain_group)
+
+
+def _known(texts: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in texts.items() if dynamic_key(name) is not None}

@@ -1,0 +1,429 @@
+"""The coordinator runtime: one queue for each partition of an internal topic; decide, append, replay, answer.
+
+Operations of one loop tick are decided one after the other on the replayed state and share one append. Their answers
+are given when that append is durable, so nobody sees what a crash could take back. An append that fails throws the
+shard away and replays its log: the state is then exactly what was written before.
+
+A request may wait for others, or for time: it is kept here under its token until a later operation answers it
+(`LateAnswer`). With a shard that is thrown away all of them are refused; their clients look for the coordinator and ask
+again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Generic, NamedTuple, TypeVar, cast
+
+from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLogSettings, encoded_bytes, parts_of
+from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, replay_log, replay_one
+from shareq.broker.foundation.environment import Environment, TimerHandle
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.log.manager import LogManager
+from shareq.broker.log.markers import TransactionMarker, append_marker
+from shareq.broker.log.partition_log import Origin, PartitionLog
+from shareq.coordinator.shard import (
+    CoordinatorRecord,
+    CoordinatorResult,
+    CoordinatorShard,
+    LateAnswer,
+    RecordSerde,
+    RecordsTooLarge,
+    TransactionalShard,
+)
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.primitives import Message
+from shareq.protocol.records.batch import NO_PRODUCER_ID, RecordData, build_batch
+from shareq.protocol.records.compression import Compression
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+M = TypeVar("M", bound=Message)
+ShardT = TypeVar("ShardT", bound=CoordinatorShard)
+
+
+class ProducerEpoch(NamedTuple):
+    """Who writes in a transaction."""
+
+    producer_id: int
+    epoch: int
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """One operation that has been decided and waits for its records to be durable."""
+
+    answer: Callable[[], None]
+    fail: Callable[[ErrorCode], None]
+
+
+@dataclass(slots=True)
+class _Parked:
+    """One request that waits for others, or for time."""
+
+    complete: Callable[[Message], None]
+    fail: Callable[[ErrorCode], None]
+
+
+class CoordinatorPartition(Generic[ShardT]):
+    """One partition of a coordinator's topic: its shard, its log, and the operations under way.
+
+    Owns the shard; everything runs on the loop's thread.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        logs: LogManager,
+        log: PartitionLog,
+        new_shard: Callable[[], ShardT],
+        serde: RecordSerde,
+        settings: CoordinatorLogSettings,
+        *,
+        leads: bool = True,
+    ) -> None:
+        """`leads` false: another broker does, every operation is refused."""
+        self._env = env
+        self._logs = logs
+        self._log = log
+        self._new_shard = new_shard
+        self._serde = serde
+        self._settings = settings
+        self._records: list[RecordData] = []
+        self._records_bytes = 0
+        self._producer: ProducerEpoch | None = None  # whose transaction the collected records are part of
+        self._collected: list[_Waiting] = []  # decided, records not yet handed to the log
+        self._in_flight: deque[list[_Waiting]] = deque()  # one list for each append that is not yet durable
+        self._parked: dict[int, _Parked] = {}  # by token
+        self._tokens = count(1)
+        self._hooked = False
+        self._generation = 0
+        self._lost = not leads  # somebody else's; or the log is offline: what is durable is known at the next start
+        self._timer: TimerHandle | None = None
+        self._timer_at: int | None = None
+        self.shard = new_shard() if self._lost else self._load_or_resign()
+        self._arm()  # members that are never heard of again have a deadline, too
+
+    def schedule(
+        self,
+        operation: Callable[[], CoordinatorResult[T]],
+        failed: Callable[[ErrorCode], T],
+        *,
+        producer: ProducerEpoch | None = None,
+    ) -> Pending[T]:
+        """Run the operation now; its response comes when its records, and all before them, are durable.
+
+        `failed` makes the response when the append fails; the error is the one of Apache Kafka's coordinators
+        (NOT_COORDINATOR for a log that cannot be written; UNKNOWN_SERVER_ERROR for records that do not fit into a batch
+        of the topic: then nothing else happens). The records are part of `producer`'s transaction, if given.
+        """
+        if self._lost:
+            return completed(failed(ErrorCode.NOT_COORDINATOR))
+        pending: Pending[T] = Pending()
+        answers: tuple[LateAnswer, ...] = ()
+
+        def fail(error: ErrorCode) -> None:
+            pending.complete(failed(error))
+            self._refuse([late.token for late in answers], error)
+
+        try:
+            result = operation()
+        except RecordsTooLarge:
+            self._refuse_too_large(_Waiting(lambda: None, fail))
+            return pending
+        answers = result.answers
+
+        def answer() -> None:
+            pending.complete(result.response)
+            self._answer_late(result.answers)
+
+        waiting = _Waiting(answer, fail)
+        if result.records:
+            self._collect(result, waiting, producer)
+        elif self._collected:
+            self._collected.append(waiting)  # it has seen what is not durable yet, so it waits for that
+        elif self._in_flight:
+            self._in_flight[-1].append(waiting)
+        else:
+            answer()
+        self._arm()
+        return pending
+
+    def schedule_waiting(
+        self, operation: Callable[[int], CoordinatorResult[None]], failed: Callable[[ErrorCode], M]
+    ) -> Pending[M]:
+        """Run an operation now whose answer may have to wait for others: the `LateAnswer` with the token it is given
+        brings it, in its own result or in a later one.
+
+        `failed` makes the answer when the append fails that it would have come with, and NOT_COORDINATOR when the shard
+        is thrown away meanwhile, or the broker stops.
+        """
+        if self._lost:
+            return completed(failed(ErrorCode.NOT_COORDINATOR))
+        pending: Pending[M] = Pending()
+        token = next(self._tokens)
+        self._parked[token] = _Parked(
+            lambda response: pending.complete(cast(M, response)), lambda error: pending.complete(failed(error))
+        )
+        try:
+            self.schedule(lambda: operation(token), lambda error: self._refuse((token,), error))
+        except BaseException:
+            del self._parked[token]
+            raise
+        return pending
+
+    def refuse_parked(self) -> None:
+        """Whatever waits for others, or for time, is answered NOT_COORDINATOR."""
+        self._refuse(list(self._parked), ErrorCode.NOT_COORDINATOR)
+
+    def _answer_late(self, answers: Iterable[LateAnswer]) -> None:
+        for late in answers:
+            parked = self._parked.pop(late.token, None)
+            if parked is not None:
+                parked.complete(late.response)
+
+    def _refuse(self, tokens: Iterable[int], error: ErrorCode) -> None:
+        for token in tokens:
+            parked = self._parked.pop(token, None)
+            if parked is not None:
+                parked.fail(error)
+
+    @property
+    def is_lost(self) -> bool:
+        """Every operation is refused until the broker starts again."""
+        return self._lost
+
+    @property
+    def waiting(self) -> int:
+        """Operations that were decided and are not durable."""
+        return len(self._collected) + sum(map(len, self._in_flight))
+
+    def resign(self) -> None:
+        """The partition is gone, or somebody else's now: what is under way and all that follows is NOT_COORDINATOR."""
+        self._lost = True
+        self._generation += 1
+        self.close()
+        for waiting in self._take_waiting():
+            waiting.fail(ErrorCode.NOT_COORDINATOR)
+        self.refuse_parked()
+
+    def close(self) -> None:
+        """Stop the timer; what is under way is not answered."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def end_transaction(self, marker: TransactionMarker) -> Pending[ErrorCode]:
+        """Append the marker that ends a producer's transaction in this log; the answer comes when it is durable.
+
+        INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED: it is not appended, and the transaction goes on.
+        """
+        if self._lost:
+            return completed(ErrorCode.NOT_COORDINATOR)
+        if self._records:
+            self._append()
+        pending: Pending[ErrorCode] = Pending()
+        self._in_flight.append([_Waiting(lambda: pending.complete(ErrorCode.NONE), pending.complete)])
+        generation = self._generation
+        now = self._env.clock.wall_ms()
+        outcome = append_marker(
+            self._log, marker, now_wall_ms=now, on_durable=lambda error: self._on_durable(generation, error)
+        )
+        if isinstance(outcome, ErrorCode):
+            self._in_flight.pop()
+            pending.complete(outcome)
+        else:
+            if isinstance(self.shard, TransactionalShard):
+                self.shard.end_transaction(marker.producer_id, commit=marker.commit)
+        return pending
+
+    def _collect(self, result: CoordinatorResult[T], waiting: _Waiting, producer: ProducerEpoch | None) -> None:
+        records = result.records
+        encoded = [RecordData(*self._serde.encode(record)) for record in records]
+        limit = self._limit()
+        parts = [encoded] if result.atomic else list(parts_of(encoded, limit.shared_bytes))
+        if not all(map(limit.takes, parts)):
+            self._refuse_too_large(waiting)
+            return
+        done = 0
+        for part in parts:
+            if not self._make_room(encoded_bytes(part), limit, producer):
+                waiting.fail(ErrorCode.NOT_COORDINATOR)  # it was decided on a state that is gone
+                return
+            if not self._replay(records[done : done + len(part)], producer):
+                waiting.fail(ErrorCode.UNKNOWN_SERVER_ERROR)
+                return
+            self._records.extend(part)
+            self._records_bytes += encoded_bytes(part)
+            done += len(part)
+        self._collected.append(waiting)
+        if not self._hooked:
+            self._hooked = True
+            self._logs.before_flush(self._on_flush)
+
+    def _make_room(self, size: int, limit: BatchLimit, producer: ProducerEpoch | None) -> bool:
+        """Append what is collected if `size` bytes of the producer's do not go with it; False if that was refused."""
+        if self._records and (self._producer != producer or self._records_bytes + size > limit.shared_bytes):
+            generation = self._generation
+            self._append()
+            if generation != self._generation:
+                return False
+        self._producer = producer
+        return True
+
+    def _replay(self, records: Sequence[CoordinatorRecord], producer: ProducerEpoch | None) -> bool:
+        """Replay decided records. False: the state machine could not take them, and was loaded anew."""
+        offset = self._log.log_end_offset + len(self._records)
+        producer_id = producer.producer_id if producer is not None else NO_PRODUCER_ID
+        try:
+            for position, record in enumerate(records):
+                replay_one(self.shard, record, offset + position, producer_id)
+        except Exception:
+            logger.exception("%s-%d: a decided record was not replayed", self._log.topic, self._log.partition)
+            self._fail(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return False
+        return True
+
+    def _limit(self) -> BatchLimit:
+        return BatchLimit.of(self._settings, self._log.settings.max_message_bytes)
+
+    def _refuse_too_large(self, waiting: _Waiting) -> None:
+        """Fail one operation alone, before anything of it is replayed."""
+        logger.warning(
+            "%s-%d: an operation is refused: its records do not fit into a batch of %d bytes (max.message.bytes)",
+            self._log.topic,
+            self._log.partition,
+            self._limit().max_bytes,
+        )
+        waiting.fail(coordinator_error(ErrorCode.MESSAGE_TOO_LARGE))
+
+    def _on_flush(self) -> None:
+        self._hooked = False
+        if self._records:
+            self._append()
+
+    def _append(self) -> None:
+        records, self._records, self._records_bytes = self._records, [], 0
+        self._in_flight.append(self._collected)
+        self._collected = []
+        generation = self._generation
+        now = self._env.clock.wall_ms()
+        compression = self._settings.compression
+        outcome = self._log.append(
+            build_batch(records, timestamp_ms=now, compression=compression)
+            if self._producer is None
+            else _transactional_batch(records, self._producer, compression, now),
+            origin=Origin.COORDINATOR,
+            now_wall_ms=now,
+            on_durable=lambda error: self._on_durable(generation, error),
+        )
+        if isinstance(outcome, ErrorCode):
+            self._fail(outcome)
+
+    def _on_durable(self, generation: int, error: ErrorCode) -> None:
+        if generation != self._generation:
+            return  # failed and reloaded already
+        if error is not ErrorCode.NONE:
+            self._fail(error)
+            return
+        for waiting in self._in_flight.popleft():  # appends become durable in order
+            waiting.answer()
+
+    def _fail(self, error: ErrorCode) -> None:
+        self._generation += 1
+        failed = self._take_waiting()
+        parked = list(self._parked)
+        logger.error(
+            "%s-%d: coordinator append failed (%s); replaying the log, %d operations refused",
+            self._log.topic,
+            self._log.partition,
+            error.name,
+            len(failed),
+        )
+        self.shard = self._load_or_resign()
+        surfaced = coordinator_error(error)
+        for waiting in failed:
+            waiting.fail(surfaced)
+        self._refuse(parked, ErrorCode.NOT_COORDINATOR)
+        self._arm()
+
+    def _take_waiting(self) -> list[_Waiting]:
+        """Every operation that waits; none of their records goes to the log any more."""
+        taken = [waiting for group in self._in_flight for waiting in group] + self._collected
+        self._in_flight.clear()
+        self._collected, self._records, self._records_bytes = [], [], 0
+        return taken
+
+    def _load_or_resign(self) -> ShardT:
+        """The shard as its log tells; an empty one, and every operation refused, when the log cannot be read at all.
+
+        The rest of the broker goes on without it (Apache Kafka answers NOT_COORDINATOR for such a partition).
+        """
+        try:
+            return self._load()
+        except Exception as failure:
+            what = failure if isinstance(failure, CoordinatorLoadError) else f"{self._log!r}: {failure!r}"
+            logger.error("%s; operations are refused until the broker starts again", what)
+            self._lost = True
+            self.close()
+            return self._new_shard()
+
+    def _load(self) -> ShardT:
+        shard = self._new_shard()
+        replay_log(self._log, shard, self._serde, self._settings.load_buffer_bytes)
+        shard.on_loaded(self._env.clock.now_ms())
+        return shard
+
+    def _arm(self) -> None:
+        """Keep one timer at the shard's next deadline."""
+        if self._lost:
+            return
+        deadline = self.shard.next_deadline_ms()
+        if deadline == self._timer_at:
+            return
+        if deadline is not None and self._timer_at is not None and deadline > self._timer_at:
+            return  # the timer that is set looks again when it fires; deadlines move on with every heartbeat
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._timer_at = deadline
+        if deadline is not None:
+            self._timer = self._env.clock.call_at(deadline, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._timer_at = None
+        now = self._env.clock.now_ms()
+        deadline = self.shard.next_deadline_ms()
+        if deadline is not None and deadline <= now:
+            self.schedule(lambda: self.shard.on_deadline(now), lambda _error: None)
+        else:
+            self._arm()
+
+
+def coordinator_error(error: ErrorCode) -> ErrorCode:
+    """What a coordinator answers for a failed append (Apache Kafka: CoordinatorOperationExceptionHelper)."""
+    if error in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER):
+        return ErrorCode.NOT_COORDINATOR
+    if error in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def _transactional_batch(
+    records: list[RecordData], producer: ProducerEpoch, compression: Compression, now_wall_ms: int
+) -> bytearray:
+    """Records of a transaction. No sequence is counted: the coordinator alone writes them."""
+    return build_batch(
+        records,
+        timestamp_ms=now_wall_ms,
+        compression=compression,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        base_sequence=0,
+        transactional=True,
+    )

@@ -1,0 +1,197 @@
+"""Loading a coordinator's log: every record that can be read is replayed, and nothing in the log stops the load.
+
+What is believed: a record of a batch whose CRC is right, of a type and version that this release knows, that makes
+sense by itself (`RecordSerde.decode`) and fits the records before it (`replay`). Anything else is skipped, with a line
+in the log: damaged bytes, batches that cannot be decompressed, records without a key, records that no coordinator
+writes. (Apache Kafka skips records of unknown types and gives the partition up for the others.) That a record is
+genuine is not checked: clients cannot write to these topics, but could in earlier releases. What is missing then is
+made consistent by the shard (`on_loaded`).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from shareq.broker.coordinator_runtime.batches import LOAD_BUFFER_BYTES
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.segments.reader import ReadResult, position_of
+from shareq.broker.log.transactions import transaction_marker
+from shareq.coordinator.shard import (
+    CoordinatorRecord,
+    CoordinatorShard,
+    InconsistentRecords,
+    RecordSerde,
+    TransactionalShard,
+)
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, Record, decode_records, read_header
+from shareq.protocol.records.control import ControlType
+
+__all__ = ["CoordinatorLoadError", "Loaded", "replay_log", "replay_one"]
+
+logger = logging.getLogger(__name__)
+
+ShardT = TypeVar("ShardT", bound=CoordinatorShard)
+
+LARGEST_BATCH_BYTES: Final = 256 * 1024 * 1024
+"""A batch that is larger, compressed or not, is skipped. Earlier releases wrote what a client sent: up to 100 MiB."""
+
+MAX_LINES: Final = 10
+"""Of one load about what it skipped; the others are counted."""
+
+
+class CoordinatorLoadError(Exception):
+    """A coordinator's log cannot be read at all now. Names the topic, the partition and the offset."""
+
+
+class Loaded(NamedTuple):
+    """What a load came to: records that were replayed; places that were skipped, each a record or a range of them."""
+
+    records: int
+    skipped: int
+
+
+def replay_log(
+    log: PartitionLog, shard: CoordinatorShard, serde: RecordSerde, load_buffer_bytes: int = LOAD_BUFFER_BYTES
+) -> Loaded:
+    """Replay every durable record of the log that can be read into the shard.
+
+    Reads `load_buffer_bytes` at a time; a larger batch by itself, if it is not over `LARGEST_BATCH_BYTES`. Raises
+    CoordinatorLoadError when the log refuses to be read.
+    """
+    return _Load(log, shard, serde, load_buffer_bytes).run()
+
+
+def replay_one(shard: CoordinatorShard, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
+    """Replay a record, live or at load. `producer_id`: whose transaction it is part of, or NO_PRODUCER_ID. Raises
+    InconsistentRecords.
+    """
+    if producer_id == NO_PRODUCER_ID:
+        shard.replay(record, offset)
+    elif isinstance(shard, TransactionalShard):
+        shard.replay_transactional(record, offset, producer_id)
+    else:
+        raise InconsistentRecords(f"a transaction in the log of a {type(shard).__name__}, which knows of none")
+
+
+class _Load(Generic[ShardT]):
+    """One load of one log."""
+
+    def __init__(self, log: PartitionLog, shard: ShardT, serde: RecordSerde, buffer_bytes: int) -> None:
+        self._log = log
+        self._shard = shard
+        self._serde = serde
+        self._buffer_bytes = buffer_bytes
+        self._end = log.high_watermark
+        self._replayed = 0
+        self._skipped = 0
+
+    def run(self) -> Loaded:
+        offset = self._log.log_start_offset
+        while offset < self._end:
+            offset = self._read_on(offset)
+        if self._skipped > MAX_LINES:
+            logger.error(
+                "%s: %d more records or ranges were skipped while loading", self._name, self._skipped - MAX_LINES
+            )
+        return Loaded(self._replayed, self._skipped)
+
+    @property
+    def _name(self) -> str:
+        return f"{self._log.topic}-{self._log.partition}"
+
+    def _skip(self, first: int, end: int, why: object, *, level: int = logging.ERROR) -> None:
+        """Note that offsets `first` to `end` (exclusive) are left out."""
+        self._skipped += 1
+        if self._skipped > MAX_LINES:
+            return
+        if end == first + 1:
+            logger.log(level, "%s: record at offset %d skipped: %s", self._name, first, why)
+        else:
+            logger.log(level, "%s: offsets %d to %d skipped: %s", self._name, first, end - 1, why)
+
+    # -- batches
+
+    def _read_on(self, offset: int) -> int:
+        """Replay some batches from `offset` on; the offset to go on with."""
+        read = self._log.read(offset, self._buffer_bytes, upto=self._end, min_one_batch=False)
+        if not isinstance(read, ErrorCode) and not read.batches:
+            header = _next_header(self._log, offset)
+            if header is not None and header.size > LARGEST_BATCH_BYTES:
+                end = min(max(header.last_offset, offset) + 1, self._end)
+                self._skip(offset, end, f"a batch of {header.size} bytes")
+                return end
+            read = self._log.read(offset, self._buffer_bytes, upto=self._end)
+        if read is ErrorCode.CORRUPT_MESSAGE:
+            lost = self._log.unreadable_range(offset)
+            end = offset + 1 if lost is None else min(max(lost[1], offset + 1), self._end)
+            self._skip(offset, end, "damaged")
+            return end
+        if isinstance(read, ErrorCode):
+            raise CoordinatorLoadError(f"{self._name}: reading offset {offset} gave {read.name}")
+        return self._replay_batches(read) or self._end
+
+    def _replay_batches(self, read: ReadResult) -> int:
+        """The offset behind them; 0 without any."""
+        end = 0
+        for span in read.batches:
+            data = read.records[span.position : span.position + span.size]
+            end = span.last_offset + 1
+            try:
+                self._replay_batch(data, is_control=span.is_control)
+            except MalformedMessage as error:
+                self._skip(span.base_offset, end, error)
+        return end
+
+    def _replay_batch(self, data: bytes | memoryview, *, is_control: bool) -> None:
+        if is_control:
+            _replay_marker(data, self._shard)
+            return
+        header = read_header(data)
+        producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
+        for record in decode_records(data, LARGEST_BATCH_BYTES):
+            self._replay_record(record, producer_id)
+
+    # -- records
+
+    def _replay_record(self, record: Record, producer_id: int) -> None:
+        offset = record.offset
+        if record.key is None:
+            self._skip(offset, offset + 1, "it has no key")
+            return
+        try:
+            decoded = self._serde.decode(record.key, record.value)
+            if decoded is None:  # of a later release, or left by one
+                self._skip(offset, offset + 1, "record of an unknown type", level=logging.WARNING)
+                return
+            replay_one(self._shard, decoded, offset, producer_id)
+        except (MalformedMessage, InconsistentRecords) as error:
+            self._skip(offset, offset + 1, error)
+        except Exception as error:  # a fault of ours: the others' groups and states must not suffer from it
+            logger.exception("%s: record at offset %d", self._name, offset)
+            self._skip(offset, offset + 1, repr(error))
+        else:
+            self._replayed += 1
+
+
+def _replay_marker(data: bytes | memoryview, shard: CoordinatorShard) -> None:
+    """End a transaction; other control batches, and markers whose record compaction has removed, say nothing."""
+    marker = transaction_marker(data)
+    if marker is not None and isinstance(shard, TransactionalShard):
+        shard.end_transaction(read_header(data).producer_id, commit=marker.type is ControlType.COMMIT)
+
+
+def _next_header(log: PartitionLog, offset: int) -> BatchHeader | None:
+    """The header of the batch that holds `offset`, or of the first one after it; None behind the last batch, and where
+    it does not lie in its segment whole: then its length is not believed.
+    """
+    try:
+        for segment in log.segments:
+            position = None if segment.map.ends_before(offset) else position_of(segment, offset)
+            if position is not None and position + HEADER_SIZE <= segment.size:
+                header = read_header(segment.read_at(position, HEADER_SIZE))
+                return header if position + header.size <= segment.size else None
+    except OSError as error:
+        raise CoordinatorLoadError(f"{log.topic}-{log.partition}: reading offset {offset}: {error}") from error
+    return None

@@ -1,0 +1,38 @@
+"""What a handler is given beside the request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shareq.broker.security.names import CLUSTER_NAME
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+    from shareq.broker.network.connection import Connection
+    from shareq.broker.security.rights import Right
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """Who asks, and in which version. Shared by all requests of a connection that agree in both."""
+
+    broker: Broker
+    connection: Connection
+    api_version: int
+    client_id: str | None
+
+    def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
+        """Whether who asks has a right on the resource of this name. Without an authorizer everybody has."""
+        authorizer = self.broker.authorizer
+        if authorizer is None:
+            return True
+        connection = self.connection
+        return authorizer.allows(connection.principal, connection.client_host, right.operation, right.kind, name)
+
+    def without(self, right: Right, names: Iterable[str]) -> set[str]:
+        """Those of the names on which who asks does not have the right."""
+        if self.broker.authorizer is None:
+            return set()
+        return {name for name in names if not self.may(right, name)}

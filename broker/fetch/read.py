@@ -1,0 +1,92 @@
+"""Reading for consumers: every partition of a fetch in turn, within its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from shareq.broker.fetch.sessions import SessionPartition
+from shareq.broker.fetch.wait import FetchLimits
+from shareq.broker.topics.lookup import find_log
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import AbortedTransaction, PartitionData
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+    from shareq.broker.log.partition_log import PartitionLog
+
+Results = list[tuple[SessionPartition, PartitionData]]
+
+
+class FetchRead:
+    """One pass over the partitions of a fetch. `refuse` tells why a partition may not be read, or NONE."""
+
+    __slots__ = ("_max_bytes", "_reads", "bytes_read", "has_error", "logs", "results")
+
+    def __init__(
+        self,
+        broker: Broker,
+        partitions: Sequence[SessionPartition],
+        limits: FetchLimits,
+        refuse: Callable[[SessionPartition], ErrorCode] | None = None,
+    ) -> None:
+        self.results: Results = []
+        self.logs: dict[PartitionLog, SessionPartition] = {}
+        self.bytes_read = 0
+        self.has_error = False
+        self._reads: list[tuple[PartitionLog, int]] = []
+        self._max_bytes = min(limits.max_bytes, broker.reply_room.largest())
+        for partition in partitions:
+            refused = refuse(partition) if refuse is not None else ErrorCode.NONE
+            log = refused or find_log(broker, partition.topic, partition.partition, partition.current_leader_epoch)
+            if isinstance(log, ErrorCode):
+                self._add_error(partition, log)
+            else:
+                self.logs[log] = partition
+                self._read(partition, log, limits)
+        broker.reply_room.read(self.bytes_read)
+
+    def is_enough(self, limits: FetchLimits) -> bool:
+        """Whether the answer may go out before the time is up."""
+        return self.has_error or not self.results or self.bytes_read >= min(limits.min_bytes, self._max_bytes)
+
+    def answered(self) -> None:
+        """What was read is sent."""
+        for log, size in self._reads:
+            log.traffic.bytes_out += size
+
+    def _read(self, partition: SessionPartition, log: PartitionLog, limits: FetchLimits) -> None:
+        upto = log.last_stable_offset if limits.read_committed else log.high_watermark
+        records: bytes | memoryview = b""
+        aborted: list[AbortedTransaction] | None = [] if limits.read_committed else None
+        room = min(partition.max_bytes, self._max_bytes - self.bytes_read)
+        first = self.bytes_read == 0  # one batch must come through, or a consumer with small limits never goes on
+        if not log.log_start_offset <= partition.fetch_offset <= log.log_end_offset:
+            self._add_error(partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+            return
+        if partition.fetch_offset < upto and (room > 0 or first):
+            read = log.read(partition.fetch_offset, max(room, 0), upto=upto, min_one_batch=first)
+            if isinstance(read, ErrorCode):
+                self._add_error(partition, read)
+                return
+            records = read.records
+            self.bytes_read += len(records)
+            self._reads.append((log, len(records)))
+            if limits.read_committed and read.batches:
+                transactions = log.aborted_transactions(partition.fetch_offset, read.batches[-1].last_offset + 1)
+                aborted = [AbortedTransaction(one.producer_id, one.first_offset) for one in transactions]
+        data = PartitionData(
+            partition.partition,
+            high_watermark=log.high_watermark,
+            last_stable_offset=log.last_stable_offset,
+            log_start_offset=log.log_start_offset,
+            aborted_transactions=aborted,
+            records=records,
+        )
+        self.results.append((partition, data))
+
+    def _add_error(self, partition: SessionPartition, error: ErrorCode) -> None:
+        self.has_error = True
+        # Records are empty, never null: librdkafka drops the whole answer otherwise.
+        data = PartitionData(partition.partition, error, high_watermark=-1, aborted_transactions=None, records=b"")
+        self.results.append((partition, data))

@@ -1,0 +1,125 @@
+"""Long polls of consumers: wait until there is enough, the time is up, a topic goes, or the broker stops.
+
+A fetch that waits is looked at again whenever a high watermark of one of its partitions moves, or the start of its log,
+and answered when one of its topics is deleted; nothing polls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.fetch.sessions import SessionPartition
+from shareq.broker.foundation.environment import Clock, TimerHandle
+
+if TYPE_CHECKING:
+    from shareq.broker.log.partition_log import PartitionLog
+
+LONGEST_WAIT_MS: Final = 300_000  # whatever a client asks for; librdkafka's own upper bound
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """What one fetch asks for. Bytes count record batches only; a first batch is returned whatever its size."""
+
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    read_committed: bool
+
+
+class FetchWaits:
+    """The fetches that wait. Owned by the broker."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._by_log: dict[PartitionLog, dict[WaitingFetch, None]] = {}
+        self._waiting: dict[WaitingFetch, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, fetch: WaitingFetch, wait_ms: int) -> TimerHandle:
+        """Keep a fetch until it is taken out; its deadline is `wait_ms` from now, in ms."""
+        self._waiting[fetch] = None
+        for log in fetch.logs:
+            self._by_log.setdefault(log, {})[fetch] = None
+        wait_ms = min(wait_ms, LONGEST_WAIT_MS)
+        return self._clock.call_at(self._clock.now_ms() + wait_ms, fetch.finish)
+
+    def remove(self, fetch: WaitingFetch) -> None:
+        self._waiting.pop(fetch, None)
+        for log in fetch.logs:
+            fetches = self._by_log.get(log)
+            if fetches is not None:
+                fetches.pop(fetch, None)
+                if not fetches:
+                    del self._by_log[log]
+
+    def on_high_watermark(self, log: PartitionLog) -> None:
+        """The log's high watermark moved."""
+        fetches = self._by_log.get(log)
+        if fetches:
+            for fetch in list(fetches):
+                fetch.look_at(log)
+
+    def on_log_start(self, log: PartitionLog) -> None:
+        """The log begins later: who waits for what is gone is told."""
+        self.on_high_watermark(log)
+
+    def topic_deleted(self, topic_id: bytes) -> None:
+        """The topic is gone: its readers are told now."""
+        gone = [fetch for log, fetches in self._by_log.items() if log.topic_id == topic_id for fetch in fetches]
+        for fetch in dict.fromkeys(gone):
+            fetch.finish()
+
+    def finish_all(self) -> None:
+        """Answer every fetch with what there is: the broker stops."""
+        for fetch in list(self._waiting):
+            fetch.finish()
+
+
+class WaitingFetch:
+    """One fetch for which there was not enough yet. Calls `done` exactly once, unless its connection is lost first."""
+
+    __slots__ = ("_available", "_done", "_forget_close", "_limits", "_timer", "_waits", "logs")
+
+    def __init__(
+        self,
+        waits: FetchWaits,
+        logs: dict[PartitionLog, SessionPartition],
+        limits: FetchLimits,
+        on_close: Callable[[Callable[[], None]], Callable[[], None]],
+        done: Callable[[], None],
+    ) -> None:
+        self.logs = logs
+        self._waits = waits
+        self._limits = limits
+        self._done = done
+        self._available = {log: self._bytes_of(log) for log in logs} if limits.min_bytes > 1 else {}
+        self._timer = waits.add(self, limits.max_wait_ms)
+        self._forget_close = on_close(self._leave)
+
+    def look_at(self, log: PartitionLog) -> None:
+        """Finish if there is enough now, counting the new records of `log`."""
+        self._available[log] = self._bytes_of(log)
+        if sum(self._available.values()) >= self._limits.min_bytes:
+            self.finish()
+
+    def finish(self) -> None:
+        """Stop waiting, and answer."""
+        self._leave()
+        self._forget_close()
+        self._done()
+
+    def _leave(self) -> None:
+        self._timer.cancel()
+        self._waits.remove(self)
+
+    def _bytes_of(self, log: PartitionLog) -> int:
+        partition = self.logs[log]
+        upto = log.last_stable_offset if self._limits.read_committed else log.high_watermark
+        if not log.log_start_offset <= partition.fetch_offset <= upto:
+            return self._limits.min_bytes  # cut off meanwhile: the client is to be told
+        return min(log.available_bytes(partition.fetch_offset, upto), partition.max_bytes)

@@ -1,0 +1,34 @@
+"""Time of an asyncio loop, as the broker sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from shareq.broker.foundation.environment import TimerHandle
+
+__all__ = ["LoopClock"]
+
+
+class LoopClock:
+    """`Clock` over a running loop; `now_ms` is the loop's own time, so it stands still within one tick of uvloop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def wall_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def now_ms(self) -> int:
+        return int(self._loop.time() * 1000)
+
+    now_ns = staticmethod(time.monotonic_ns)  # asked for each request: without a function around it
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self._loop.call_soon(callback)
+
+    def call_at(self, when_ms: int, callback: Callable[[], None]) -> TimerHandle:
+        """Call back when `now_ms` is at least `when_ms`."""
+        # Loops fire up to their clock's resolution early; a deadline looked at then would not be due yet.
+        return self._loop.call_at((when_ms + 1) / 1000, callback)

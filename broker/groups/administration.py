@@ -1,0 +1,266 @@
+"""Administration of groups: each operation goes through the group coordinator, the share coordinator, and back.
+
+The two steps at the group coordinator, and why there are two, are in `shareq.coordinator.group.administration`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.broker.topics.internal import ensure
+from shareq.broker.topics.lookup import find_log
+from shareq.coordinator.group.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
+from shareq.coordinator.group.groups import GroupKind
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.group.share_group import TopicsById
+from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.results import StateResult, SummaryResult
+from shareq.coordinator.share.share_state import UNSET
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.list_groups import ListedGroup
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+_UNKNOWN = StateResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+_NO_OFFSET = StateResult(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
+
+
+@dataclass(frozen=True, slots=True)
+class AlteredOffsets:
+    """An error for the whole request, or what became of each topic name and partition."""
+
+    outcome: Outcome
+    partitions: Mapping[tuple[str, int], StateResult] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedOffsets:
+    """An error for the whole request, or by topic name what became of its states, and why there are none to delete.
+
+    What is in neither is not answered.
+    """
+
+    outcome: Outcome
+    topics: Mapping[str, Outcome] = field(default_factory=dict)
+    refused: Mapping[str, Outcome] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOffset:
+    """A share partition as administration sees it. `start_offset` and `lag` are -1 while they are not known."""
+
+    start_offset: int = -1
+    leader_epoch: int = 0
+    lag: int = -1
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroups:
+    """The groups, and NONE or why some may be missing."""
+
+    groups: Sequence[ListedGroup]
+    error: ErrorCode = ErrorCode.NONE
+
+
+class GroupAdministration:
+    """What administrators ask of groups. Answers come when what they tell is durable."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._groups = broker.group_coordinator
+        self._states = broker.persister
+
+    # -- all groups
+
+    def list_groups(self, states: Collection[str], types: Collection[str]) -> Pending[ListedGroups]:
+        """The groups of all shards in one of the states and of one of the types; empty filters let all pass."""
+        listings = [
+            partition.schedule(
+                lambda partition=partition: CoordinatorResult(  # type: ignore[misc]
+                    ListedGroups(partition.shard.list_groups(states, types).response)
+                ),
+                lambda error: ListedGroups((), error),
+            )
+            for partition in self._groups.partitions
+        ]
+
+        def merge(listings: list[ListedGroups]) -> ListedGroups:
+            errors = [listing.error for listing in listings if listing.error is not ErrorCode.NONE]
+            groups = [group for listing in listings for group in listing.groups]
+            return ListedGroups(groups, errors[0] if errors else ErrorCode.NONE)
+
+        return gather(listings).then(merge)
+
+    def delete_group(self, group_id: str) -> Pending[Outcome]:
+        """Delete a group with everything it has. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, the coordinators'."""
+        if not self._groups.partitions.count:
+            return completed(Outcome(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
+        if self._groups.partition(group_id).shard.group_kind(group_id) is not GroupKind.SHARE:
+            return self._groups.schedule(group_id, lambda shard: shard.delete_group(group_id), _log_failed)
+        plan = self._groups.schedule(
+            group_id,
+            lambda shard: shard.share.begin_delete_group(group_id),
+            lambda error: DeleteGroupPlan(_log_failed(error)),
+        )
+        return plan.chain(lambda plan: self._delete_share_group(group_id, plan))
+
+    def _delete_share_group(self, group_id: str, plan: DeleteGroupPlan) -> Pending[Outcome]:
+        if plan.outcome.error is not ErrorCode.NONE:
+            return completed(plan.outcome)
+
+        def finish(results: list[StateResult]) -> Pending[Outcome]:
+            error = _first_error(results).error
+            return self._groups.schedule(
+                group_id, lambda shard: shard.share.finish_delete_group(group_id, error), _log_failed
+            )
+
+        return self._delete_states(plan.delete).chain(finish)
+
+    # -- offsets of share groups
+
+    def describe_offsets(
+        self, group_id: str, topics: Mapping[str, Sequence[int]]
+    ) -> Pending[Mapping[tuple[str, int], ShareOffset]]:
+        """Start offset and lag of share partitions by topic name and partition. Needs no group."""
+        named = [(name, partition) for name, partitions in topics.items() for partition in partitions]
+        offsets = gather([self._describe_partition(group_id, *each) for each in named])
+        return offsets.then(lambda offsets: dict(zip(named, offsets, strict=True)))
+
+    def topics_with_offsets(self, group_id: str) -> Pending[dict[str, list[int]]]:
+        """Topic names and partitions that the group has share state of; nothing for a group that does not exist."""
+        if not self._groups.partitions.count:
+            return completed({})
+        nothing: TopicsById = {}
+        initialized = self._groups.schedule(
+            group_id, lambda shard: shard.share.initialized_partitions(group_id), lambda _error: nothing
+        )
+        return initialized.then(
+            lambda topics: {topic.topic_name: sorted(topic.partitions) for topic in topics.values()}
+        )
+
+    def _describe_partition(self, group_id: str, name: str, partition: int) -> Pending[ShareOffset]:
+        topic = self._broker.metadata.topic(name)
+        if topic is None:
+            return completed(ShareOffset())
+
+        def describe(summary: SummaryResult) -> ShareOffset:
+            if summary.error is not ErrorCode.NONE:
+                return ShareOffset()  # Apache Kafka shows no error here either
+            start, done = summary.start_offset, summary.delivery_complete_count
+            if start == UNSET or done == UNSET:
+                return ShareOffset(start, summary.leader_epoch)
+            log = find_log(self._broker, name, partition)
+            if isinstance(log, ErrorCode):  # deleted meanwhile
+                return ShareOffset(error=log)
+            return ShareOffset(start, summary.leader_epoch, log.high_watermark - start - done)
+
+        return self._states.read_summary(SharePartitionKey(group_id, topic.topic_id, partition)).then(describe)
+
+    def alter_offsets(self, group_id: str, offsets: Mapping[str, Mapping[int, int]]) -> Pending[AlteredOffsets]:
+        """Give share partitions a new start offset, by topic name and partition; what was in flight is forgotten.
+
+        Creates the group if need be. An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused
+        (INVALID_REQUEST). Errors for all: see `ShareGroups.begin_alter_offsets`.
+        """
+        for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
+            error = ensure(self._broker.metadata, self._broker.config, topic)
+            if error:
+                return completed(AlteredOffsets(Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message)))
+        # Refused before anything is noted: what is noted as being initialised has to wait when it fails.
+        sound = {
+            name: {partition: offset for partition, offset in by_partition.items() if offset >= UNSET}
+            for name, by_partition in offsets.items()
+        }
+        refused = {
+            (name, partition): _NO_OFFSET
+            for name, by_partition in offsets.items()
+            for partition in by_partition.keys() - sound[name].keys()
+        }
+        now = self._broker.env.clock.now_ms()
+        plan = self._groups.schedule(
+            group_id,
+            lambda shard: shard.share.begin_alter_offsets(group_id, sound, now),
+            lambda error: AlterOffsetsPlan(_log_failed(error)),
+        )
+        return plan.chain(lambda plan: self._alter_offsets(group_id, plan, refused))
+
+    def _alter_offsets(
+        self, group_id: str, plan: AlterOffsetsPlan, refused: Mapping[tuple[str, int], StateResult]
+    ) -> Pending[AlteredOffsets]:
+        unknown = {**refused, **dict.fromkeys(plan.unknown, _UNKNOWN)}
+        if plan.outcome.error is not ErrorCode.NONE or not plan.initialize:
+            return completed(AlteredOffsets(plan.outcome, unknown))
+
+        def finish(results: list[StateResult]) -> Pending[AlteredOffsets]:
+            by_key = {each.key: result for each, result in zip(plan.initialize, results, strict=True)}
+            failed = {key for key, result in by_key.items() if result.error is not ErrorCode.NONE}
+            altered = {(plan.topics[key.topic_id].topic_name, key.partition): by_key[key] for key in by_key}
+            finished = self._finish(group_id, lambda shard: shard.share.finish_alter_offsets(group_id, plan, failed))
+            return finished.then(lambda outcome: AlteredOffsets(outcome, {**unknown, **altered}))
+
+        self._broker.share_partitions.state_replaced(each.key for each in plan.initialize)
+        initialized = [
+            self._states.initialize(each.key, each.state_epoch, each.start_offset) for each in plan.initialize
+        ]
+        return gather(initialized).chain(finish)
+
+    def delete_offsets(self, group_id: str, topic_names: Collection[str]) -> Pending[DeletedOffsets]:
+        """Forget whole topics. Errors: see `ShareGroups.begin_delete_offsets`; of a topic: the states'."""
+        if not self._groups.partitions.count:
+            error = ErrorCode.GROUP_ID_NOT_FOUND if group_id else ErrorCode.INVALID_GROUP_ID
+            return completed(DeletedOffsets(Outcome(error, f"Group {group_id} not found.")))
+        plan = self._groups.schedule(
+            group_id,
+            lambda shard: shard.share.begin_delete_offsets(group_id, topic_names),
+            lambda error: DeleteOffsetsPlan(_log_failed(error)),
+        )
+        return plan.chain(lambda plan: self._delete_offsets(group_id, plan))
+
+    def _delete_offsets(self, group_id: str, plan: DeleteOffsetsPlan) -> Pending[DeletedOffsets]:
+        if plan.outcome.error is not ErrorCode.NONE or not plan.delete:
+            return completed(DeletedOffsets(plan.outcome, refused=plan.refused))
+
+        def finish(results: list[Outcome]) -> Pending[DeletedOffsets]:
+            by_name = dict(zip(plan.delete, results, strict=True))
+            gone = {
+                key.topic_id
+                for name, keys in plan.delete.items()
+                for key in keys
+                if by_name[name].error is ErrorCode.NONE
+            }
+            finished = self._finish(group_id, lambda shard: shard.share.finish_delete_offsets(group_id, gone))
+            return finished.then(lambda outcome: DeletedOffsets(outcome, by_name, plan.refused))
+
+        deleted = [self._delete_states(keys).then(_first_error) for keys in plan.delete.values()]
+        return gather(deleted).chain(finish)
+
+    # -- the parts
+
+    def _delete_states(self, keys: Sequence[SharePartitionKey]) -> Pending[list[StateResult]]:
+        if keys:
+            self._broker.share_partitions.state_deleted(keys)
+        return gather([self._states.delete(key) for key in keys])
+
+    def _finish(
+        self, group_id: str, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[None]]
+    ) -> Pending[Outcome]:
+        """A second step that can fail only with the coordinator's log."""
+        return self._groups.schedule(
+            group_id, lambda shard: CoordinatorResult(Outcome(), operation(shard).records), _log_failed
+        )
+
+
+def _first_error(results: Iterable[StateResult]) -> Outcome:
+    failed = [result for result in results if result.error is not ErrorCode.NONE]
+    return Outcome(failed[0].error, failed[0].message) if failed else Outcome()
+
+
+def _log_failed(error: ErrorCode) -> Outcome:
+    return Outcome(error, "The coordinator's log could not be written.")

@@ -1,0 +1,102 @@
+"""Classic groups: requests to the group coordinator's shards and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
+from shareq.broker.topics.internal import ensure
+from shareq.coordinator.group.classic.describe import no_classic_group, not_described
+from shareq.coordinator.group.classic.join import Joining
+from shareq.coordinator.group.classic.turn import join_refusal, sync_refusal
+from shareq.coordinator.group.groups import Client
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.describe_groups import DescribedGroup
+from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
+from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
+from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+
+class ClassicGroupService:
+    """What members and administrators ask of classic groups. Answers come when what they tell is durable."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._groups = broker.group_coordinator
+
+    def join(self, request: JoinGroupRequest, version: int, client: Client) -> Pending[JoinGroupResponse]:
+        """JoinGroup; waits for the rebalance. The internal topic is created here when it is not there yet."""
+        if ensure(self._broker.metadata, self._broker.config, CONSUMER_OFFSETS):
+            return completed(join_refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id))
+        partition = self._groups.partition(request.group_id)
+        new_id = "" if request.member_id else str(UUID(bytes=self._broker.env.random_uuid()))
+        return partition.schedule_waiting(
+            lambda token: partition.shard.classic_protocol.join(
+                Joining(request, version, client, token, new_id), self._now()
+            ),
+            lambda error: join_refusal(error, request.member_id),
+        )
+
+    def sync(self, request: SyncGroupRequest) -> Pending[SyncGroupResponse]:
+        """SyncGroup; waits for the leader's assignment."""
+        if not self._groups.partitions.count:
+            return completed(sync_refusal(_unknown(request.group_id)))
+        partition = self._groups.partition(request.group_id)
+        return partition.schedule_waiting(
+            lambda token: partition.shard.classic_protocol.sync(request, token, self._now()), sync_refusal
+        )
+
+    def heartbeat(self, request: HeartbeatRequest) -> Pending[HeartbeatResponse]:
+        """Heartbeat."""
+        if not self._groups.partitions.count:
+            return completed(HeartbeatResponse(error_code=_unknown(request.group_id)))
+        return self._groups.schedule(
+            request.group_id,
+            lambda shard: shard.classic_protocol.heartbeat(request, self._now()),
+            lambda error: HeartbeatResponse(error_code=error),
+        )
+
+    def leave(self, request: LeaveGroupRequest) -> Pending[LeaveGroupResponse]:
+        """LeaveGroup, with its members in `members` in every version."""
+        if not self._groups.partitions.count:
+            return completed(_nobody_left(request))
+        return self._groups.schedule(
+            request.group_id,
+            lambda shard: shard.classic_protocol.leave(request, self._now()),
+            lambda error: LeaveGroupResponse(error_code=error),
+        )
+
+    def describe(self, group_ids: Sequence[str], version: int) -> Pending[list[DescribedGroup]]:
+        """The entries of DescribeGroups, one for each id."""
+        return gather([self._describe(group_id, version) for group_id in group_ids])
+
+    def _describe(self, group_id: str, version: int) -> Pending[DescribedGroup]:
+        if not self._groups.partitions.count:
+            return completed(no_classic_group(group_id, None, version))
+        return self._groups.schedule(
+            group_id,
+            lambda shard: shard.classic.describe(group_id, version),
+            lambda error: not_described(group_id, error),
+        )
+
+    def _now(self) -> int:
+        return self._broker.env.clock.now_ms()
+
+
+def _unknown(group_id: str) -> ErrorCode:
+    return ErrorCode.UNKNOWN_MEMBER_ID if group_id else ErrorCode.INVALID_GROUP_ID
+
+
+def _nobody_left(request: LeaveGroupRequest) -> LeaveGroupResponse:
+    if not request.group_id:
+        return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+    unknown = ErrorCode.UNKNOWN_MEMBER_ID
+    members = [MemberResponse(member.member_id, member.group_instance_id, unknown) for member in request.members]
+    return LeaveGroupResponse(members=members)

@@ -1,0 +1,67 @@
+"""Consumer groups: requests to the group coordinator's shards and back (KIP-848)."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
+from shareq.broker.topics.internal import ensure
+from shareq.coordinator.group.consumer.describe import not_described
+from shareq.coordinator.group.consumer.requests import refusal
+from shareq.coordinator.group.groups import Client
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.consumer_group_describe import DescribedGroup
+from shareq.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+_LOG_FAILED = "The coordinator's log could not be written."
+
+
+class ConsumerGroupService:
+    """What members and administrators ask of consumer groups. Answers come when what they tell is durable."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._groups = broker.group_coordinator
+
+    def heartbeat(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        version: int,
+        client: Client,
+        is_visible: Callable[[str], bool],
+    ) -> Pending[ConsumerGroupHeartbeatResponse]:
+        """ConsumerGroupHeartbeat; `is_visible`: whether the client may know of a topic. The internal topic is created
+        here when it is not there yet.
+        """
+        error = ensure(self._broker.metadata, self._broker.config, CONSUMER_OFFSETS)
+        if error:
+            return completed(refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or ""))
+        if version == 0 and not request.member_id and request.member_epoch == 0:
+            request.member_id = urlsafe_b64encode(self._broker.env.random_uuid()).rstrip(b"=").decode()
+        now_ms = self._broker.env.clock.now_ms
+        return self._groups.schedule(
+            request.group_id,
+            lambda shard: shard.consumer.heartbeat(request, version, client, is_visible, now_ms()),
+            lambda error: refusal(error, _LOG_FAILED),
+        )
+
+    def describe(self, group_id: str) -> Pending[DescribedGroup]:
+        """One entry of ConsumerGroupDescribe. Errors: INVALID_GROUP_ID, and see `ConsumerGroups.describe`."""
+        if not group_id:
+            return completed(not_described(group_id, ErrorCode.INVALID_GROUP_ID, "The group id is empty."))
+        if not self._groups.partitions.count:
+            return completed(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
+        return self._groups.schedule(
+            group_id,
+            lambda shard: shard.consumer.describe(group_id),
+            lambda error: not_described(group_id, error, _LOG_FAILED),
+        )

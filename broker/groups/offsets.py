@@ -1,0 +1,236 @@
+"""Committed offsets: requests to the group coordinator's shards and back.
+
+What a topic's id or name means is settled here; the shards keep offsets by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
+from shareq.broker.topics.internal import ensure
+from shareq.coordinator.group.offsets import commit, fetch
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from shareq.protocol.generated.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from shareq.protocol.generated.offset_fetch import (
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponseTopics,
+)
+from shareq.protocol.primitives import ZERO_UUID
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+COMMIT_TOPIC_IDS_FROM = 10
+FETCH_TOPIC_IDS_FROM = 10
+FETCH_GROUP_ERROR_FROM = 2
+"""From this version on OffsetFetch has a place for an error of the whole group (KIP-88)."""
+
+_UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class GroupOffsetsService:
+    """What consumers and administrators ask of committed offsets. Answers come when what they tell is durable."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._groups = broker.group_coordinator
+
+    # -- commit
+
+    def commit(self, request: OffsetCommitRequest, version: int) -> Pending[OffsetCommitResponse]:
+        """OffsetCommit. Topics and partitions that do not exist are refused each (UNKNOWN_TOPIC_ID from version 10 on,
+        UNKNOWN_TOPIC_OR_PARTITION); the group is asked when any are left. The internal topic is created here when it
+        is not there yet.
+        """
+        existing: list[OffsetCommitRequestTopic] = []
+        unknown: list[OffsetCommitResponseTopic] = []
+        for topic in request.topics:
+            self._sort_commit(topic, version, existing, unknown)
+        if not existing:
+            return completed(OffsetCommitResponse(topics=_merged(unknown)), parks=False)
+        rest = OffsetCommitRequest(
+            request.group_id,
+            request.generation_id_or_member_epoch,
+            request.member_id,
+            request.group_instance_id,
+            request.retention_time_ms,
+            existing,
+        )
+        if ensure(self._broker.metadata, self._broker.config, CONSUMER_OFFSETS):
+            answer = completed(commit.refused(rest, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        else:
+            answer = self._groups.schedule(
+                request.group_id,
+                lambda shard: shard.offsets.commit(rest, version, self._broker.env.clock.now_ms()),
+                lambda error: commit.refused(rest, error),
+            )
+        if not unknown:
+            return answer
+        return answer.then(lambda response: OffsetCommitResponse(topics=_merged([*unknown, *response.topics])))
+
+    def _sort_commit(
+        self,
+        topic: OffsetCommitRequestTopic,
+        version: int,
+        existing: list[OffsetCommitRequestTopic],
+        unknown: list[OffsetCommitResponseTopic],
+    ) -> None:
+        by_id = version >= COMMIT_TOPIC_IDS_FROM
+        image = self._topic(topic.topic_id if by_id else topic.name)
+        there = [each for each in topic.partitions if _has(image, each.partition_index)]
+        error = ErrorCode.UNKNOWN_TOPIC_ID if by_id and image is None else _UNKNOWN
+        rows = [
+            OffsetCommitResponsePartition(each.partition_index, error)
+            for each in topic.partitions
+            if not _has(image, each.partition_index)
+        ]
+        name, topic_id = (topic.name, topic.topic_id) if image is None else (image.name, image.topic_id)
+        if rows or image is None:
+            unknown.append(OffsetCommitResponseTopic(name, topic_id, rows))
+        if there:
+            existing.append(OffsetCommitRequestTopic(name, topic_id, there))
+
+    # -- fetch
+
+    def fetch(
+        self, group: OffsetFetchRequestGroup, version: int, *, require_stable: bool
+    ) -> Pending[OffsetFetchResponseGroup]:
+        """One group of an OffsetFetch. From version 10 on topics are found by their ids: UNKNOWN_TOPIC_ID. Before that,
+        names stand for the topics that have them now.
+        """
+        by_id = version >= FETCH_TOPIC_IDS_FROM
+        unknown: list[OffsetFetchResponseTopics] = []
+        if by_id and group.topics is not None:
+            unknown = self._unknown(group.topics)
+            group = OffsetFetchRequestGroup(
+                group.group_id, group.member_id, group.member_epoch, self._with_names(group.topics)
+            )
+        elif group.topics is not None:
+            for topic in group.topics:
+                image = self._topic(topic.name)
+                topic.topic_id = ZERO_UUID if image is None else image.topic_id
+        if not self._groups.partitions.count:
+            answer = completed(fetch.nothing(group))
+        else:
+            refused = fetch.refused if version >= FETCH_GROUP_ERROR_FROM else fetch.refused_by_partition
+            answer = self._groups.schedule(
+                group.group_id,
+                lambda shard: shard.offsets.fetch(group, require_stable=require_stable),
+                lambda error: refused(group, error),
+            )
+        if by_id and group.topics is None:
+            return answer.then(self._with_ids)
+        return answer.then(lambda response: _with_topics(response, unknown)) if unknown else answer
+
+    def _unknown(self, topics: Sequence[OffsetFetchRequestTopics]) -> list[OffsetFetchResponseTopics]:
+        return [
+            fetch.refused_topic(topic, ErrorCode.UNKNOWN_TOPIC_ID)
+            for topic in topics
+            if self._topic(topic.topic_id) is None
+        ]
+
+    def _with_names(self, topics: Sequence[OffsetFetchRequestTopics]) -> list[OffsetFetchRequestTopics]:
+        return [
+            OffsetFetchRequestTopics(image.name, topic.topic_id, topic.partition_indexes)
+            for topic in topics
+            if (image := self._topic(topic.topic_id)) is not None
+        ]
+
+    def _with_ids(self, response: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
+        """Topics have no names in the answer: those that do not exist any more are left out."""
+        response.topics = [
+            OffsetFetchResponseTopics(topic.name, image.topic_id, topic.partitions)
+            for topic in response.topics
+            if (image := self._topic(topic.name)) is not None
+        ]
+        return response
+
+    # -- delete
+
+    def delete(self, request: OffsetDeleteRequest) -> Pending[OffsetDeleteResponse]:
+        """OffsetDelete. Errors: INVALID_GROUP_ID, and see `GroupOffsets.delete`; of topics and partitions that do not
+        exist: UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        if not request.group_id:
+            return completed(OffsetDeleteResponse(error_code=ErrorCode.INVALID_GROUP_ID))
+        if not self._groups.partitions.count:
+            return completed(OffsetDeleteResponse(error_code=ErrorCode.GROUP_ID_NOT_FOUND))
+        existing: list[OffsetDeleteRequestTopic] = []
+        unknown: list[OffsetDeleteResponseTopic] = []
+        for topic in request.topics:
+            image = self._topic(topic.name)
+            there = [each for each in topic.partitions if _has(image, each.partition_index)]
+            rows = [
+                OffsetDeleteResponsePartition(each.partition_index, _UNKNOWN)
+                for each in topic.partitions
+                if not _has(image, each.partition_index)
+            ]
+            if rows or image is None:
+                unknown.append(OffsetDeleteResponseTopic(topic.name, rows))
+            if there:
+                existing.append(OffsetDeleteRequestTopic(topic.name, there))
+        rest = OffsetDeleteRequest(request.group_id, existing)
+        answer = self._groups.schedule(
+            request.group_id,
+            lambda shard: shard.offsets.delete(rest),
+            lambda error: OffsetDeleteResponse(error_code=error),
+        )
+        return answer.then(lambda response: _with_unknown(response, unknown)) if unknown else answer
+
+    def _topic(self, name_or_id: str | bytes) -> TopicImage | None:
+        metadata = self._broker.metadata
+        return metadata.topic_by_id(name_or_id) if isinstance(name_or_id, bytes) else metadata.topic(name_or_id)
+
+
+def _has(image: TopicImage | None, partition: int) -> bool:
+    return image is not None and 0 <= partition < image.partitions
+
+
+def _merged(topics: Sequence[OffsetCommitResponseTopic]) -> list[OffsetCommitResponseTopic]:
+    """One entry for each topic, its partitions together."""
+    merged: dict[tuple[str, bytes], OffsetCommitResponseTopic] = {}
+    for topic in topics:
+        known = merged.setdefault((topic.name, topic.topic_id), topic)
+        if known is not topic:
+            known.partitions += topic.partitions
+    return list(merged.values())
+
+
+def _with_topics(
+    response: OffsetFetchResponseGroup, more: Sequence[OffsetFetchResponseTopics]
+) -> OffsetFetchResponseGroup:
+    if response.error_code == ErrorCode.NONE:
+        response.topics = [*response.topics, *more]
+    return response
+
+
+def _with_unknown(response: OffsetDeleteResponse, unknown: Sequence[OffsetDeleteResponseTopic]) -> OffsetDeleteResponse:
+    """The rows of topics and partitions that do not exist first, as in Apache Kafka; none beside an error for all."""
+    if response.error_code != ErrorCode.NONE:
+        return response
+    merged = {topic.name: topic for topic in unknown}
+    for topic in response.topics:
+        known = merged.setdefault(topic.name, topic)
+        if known is not topic:
+            known.partitions += topic.partitions
+    response.topics = list(merged.values())
+    return response

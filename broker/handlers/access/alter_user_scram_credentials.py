@@ -1,0 +1,92 @@
+"""AlterUserScramCredentials: v0 (KIP-554).
+
+Behaviour: every user stands alone; what can be done is, in one commit. The client sends the salted password, never the
+password; of that only the keys are kept. A user named twice is DUPLICATE_RESOURCE, removing what is not there
+RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, and no salted password, UNACCEPTABLE_CREDENTIAL. Any
+salt is taken. ALTER on the cluster is needed. Who is connected stays so.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.metadata.changes import PutScram
+from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS, CredentialKey
+from shareq.broker.security.rights import ALTER_CLUSTER
+from shareq.broker.security.scram_keys import credential_from_salted
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(0, 0)
+
+logger = logging.getLogger(__name__)
+
+_MECHANISMS: Final = dict(enumerate(SCRAM_MECHANISMS, 1))
+_TWICE: Final = ApiError(ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request")
+_MISSING: Final = ApiError(ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
+
+
+def handle(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> AlterUserScramCredentialsResponse:
+    if not ctx.may(ALTER_CLUSTER):
+        return failed(request, ALTER_CLUSTER.error)
+    times = Counter(_users(request))
+    outcomes: dict[str, ApiError] = {}
+    changes: list[PutScram] = []
+    wanted: list[ScramCredentialDeletion | ScramCredentialUpsertion] = [*request.deletions, *request.upsertions]
+    for each in wanted:
+        change = _TWICE if times[each.name] > 1 else _change(ctx, each)
+        outcomes[each.name] = change if isinstance(change, ApiError) else NO_ERROR
+        if isinstance(change, PutScram):
+            changes.append(change)
+    try:
+        ctx.broker.metadata.alter_credentials(changes)
+    except OSError as error:
+        logger.error("credentials: not changed: %s", error)
+        outcomes.update((change.key.user, storage_failure(error)) for change in changes)
+    return AlterUserScramCredentialsResponse(
+        results=[AlterUserScramCredentialsResult(user, *error) for user, error in outcomes.items()]
+    )
+
+
+def failed(request: AlterUserScramCredentialsRequest, error: ErrorCode) -> AlterUserScramCredentialsResponse:
+    return AlterUserScramCredentialsResponse(
+        results=[
+            AlterUserScramCredentialsResult(user, error, text_of(error)) for user in dict.fromkeys(_users(request))
+        ]
+    )
+
+
+def _users(request: AlterUserScramCredentialsRequest) -> list[str]:
+    return [each.name for each in request.deletions] + [each.name for each in request.upsertions]
+
+
+def _change(ctx: RequestContext, wanted: ScramCredentialDeletion | ScramCredentialUpsertion) -> PutScram | ApiError:
+    mechanism = _MECHANISMS.get(wanted.mechanism)
+    if not wanted.name:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+    if mechanism is None:
+        return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+    key = CredentialKey(wanted.name, mechanism)
+    if isinstance(wanted, ScramCredentialDeletion):
+        return PutScram(key, None) if key in ctx.broker.metadata.credentials else _MISSING
+    if wanted.iterations < MIN_ITERATIONS:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+    if wanted.iterations > MAX_ITERATIONS:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+    salted = bytes(wanted.salted_password)
+    if not salted:
+        return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "The salted password is empty")
+    return PutScram(key, credential_from_salted(mechanism, bytes(wanted.salt), salted, wanted.iterations))

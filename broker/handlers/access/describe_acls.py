@@ -1,0 +1,55 @@
+"""DescribeAcls: v1-3 (KIP-140, KIP-290).
+
+Behaviour: the access control list entries that a filter means, by resource. DESCRIBE on the cluster is needed. Without
+an authorizer: SECURITY_DISABLED. A number that means nothing is INVALID_REQUEST.
+v3: resources of the kind USER.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.security.acls import AclFilter, filter_is_known
+from shareq.broker.security.rights import DESCRIBE_CLUSTER
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.describe_acls import (
+    AclDescription,
+    DescribeAclsRequest,
+    DescribeAclsResource,
+    DescribeAclsResponse,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(1, 3)
+
+
+def handle(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
+    wanted = AclFilter(
+        request.resource_type_filter,
+        request.resource_name_filter,
+        request.pattern_type_filter,
+        request.principal_filter,
+        request.host_filter,
+        request.operation,
+        request.permission_type,
+    )
+    if not ctx.may(DESCRIBE_CLUSTER):
+        return _refused(DESCRIBE_CLUSTER.error, text_of(DESCRIBE_CLUSTER.error))
+    if ctx.broker.authorizer is None:
+        return _refused(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
+    if not filter_is_known(wanted):
+        return _refused(ErrorCode.INVALID_REQUEST, "The filter has a number that means nothing.")
+    resources: dict[tuple[int, str, int], DescribeAclsResource] = {}
+    for acl in ctx.broker.authorizer.matching(wanted):
+        resource = acl.kind, acl.name, acl.pattern
+        if resource not in resources:
+            resources[resource] = DescribeAclsResource(*resource)
+        resources[resource].acls.append(AclDescription(acl.principal, acl.host, acl.operation, acl.permission))
+    return DescribeAclsResponse(resources=list(resources.values()))
+
+
+def _refused(error: ErrorCode, message: str) -> DescribeAclsResponse:
+    return DescribeAclsResponse(error_code=error, error_message=message)

@@ -1,0 +1,55 @@
+"""DescribeUserScramCredentials: v0 (KIP-554).
+
+Behaviour: which users have credentials in which mechanisms, with how many iterations; never salt or keys. No users
+named means all. One named twice is DUPLICATE_RESOURCE, one without credentials RESOURCE_NOT_FOUND. DESCRIBE on the
+cluster is needed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.security.credentials import SCRAM_MECHANISMS, CredentialKey
+from shareq.broker.security.rights import DESCRIBE_CLUSTER
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.describe_user_scram_credentials import (
+    CredentialInfo,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(0, 0)
+
+
+def handle(ctx: RequestContext, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:
+    if not ctx.may(DESCRIBE_CLUSTER):
+        error = DESCRIBE_CLUSTER.error
+        return DescribeUserScramCredentialsResponse(error_code=error, error_message=text_of(error))
+    if request.users:
+        times = Counter(user.name for user in request.users)
+    else:
+        times = Counter({key.user: 1 for key in sorted(ctx.broker.metadata.credentials)})
+    results = [_result(ctx, user, repeated=count > 1) for user, count in times.items()]
+    return DescribeUserScramCredentialsResponse(error_message=None, results=results)
+
+
+def _result(ctx: RequestContext, user: str, *, repeated: bool) -> DescribeUserScramCredentialsResult:
+    if repeated:
+        message = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
+        return DescribeUserScramCredentialsResult(user, ErrorCode.DUPLICATE_RESOURCE, message)
+    credentials = ctx.broker.metadata.credentials
+    infos = [
+        CredentialInfo(number, credential.iterations)
+        for number, mechanism in enumerate(SCRAM_MECHANISMS, 1)
+        if (credential := credentials.get(CredentialKey(user, mechanism))) is not None
+    ]
+    if not infos:
+        message = f"Attempt to describe a user credential that does not exist: {user}"
+        return DescribeUserScramCredentialsResult(user, ErrorCode.RESOURCE_NOT_FOUND, message)
+    return DescribeUserScramCredentialsResult(user, ErrorCode.NONE, None, infos)

@@ -1,0 +1,35 @@
+"""SaslHandshake: v0-1 (KIP-43, KIP-152, KIP-368).
+
+Behaviour: agrees on a SASL mechanism. One that is not enabled is UNSUPPORTED_SASL_MECHANISM with a list of those that
+are, and the connection is closed. Where nobody has to authenticate, or has done it for good: ILLEGAL_SASL_STATE.
+v0: the tokens follow as they are, each behind its size; v1: in SaslAuthenticate.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(0, 1)
+
+
+def handle(
+    ctx: RequestContext, request: SaslHandshakeRequest
+) -> SaslHandshakeResponse | Pending[SaslHandshakeResponse]:
+    gate = ctx.connection.gate
+    if gate is None:
+        return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
+    mechanisms = list(gate.mechanisms)
+    if request.mechanism not in mechanisms:
+        ctx.connection.close("it asks for a SASL mechanism that is not enabled")
+        return gate.after_failure(SaslHandshakeResponse(ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms))
+    if not gate.handshake(request.mechanism, raw=ctx.api_version == 0):
+        return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
+    return SaslHandshakeResponse(ErrorCode.NONE, mechanisms)

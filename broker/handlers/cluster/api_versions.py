@@ -1,0 +1,65 @@
+"""ApiVersions: v0-4 (KIP-511, KIP-584).
+
+Behaviour: computed from the handler table and the finalized features. A client software name or version of the wrong
+form gets INVALID_REQUEST. A request version above 4 never comes here: it is answered in version 0 with the one entry
+(18, 0, 4), before its body is read.
+v3: client software name; features. Before v4 supported features whose lowest level is 0 are left out, because clients
+of that time fail on them. A feature whose level is 0 is never named as finalized.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.dispatch.table import HANDLERS, VersionRange
+from shareq.broker.metadata.features import FEATURES
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(0, 4)
+
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    if ctx.api_version >= 3 and not _valid_software(request):
+        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    response = ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(api_key=key, min_version=row.advertised.first, max_version=row.advertised.last)
+            for key, row in sorted(HANDLERS.items())
+        ]
+    )
+    if ctx.api_version >= 3:
+        _add_features(ctx, response)
+    return response
+
+
+def _valid_software(request: ApiVersionsRequest) -> bool:
+    texts = (request.client_software_name, request.client_software_version)
+    return all(_SOFTWARE.fullmatch(text) is not None for text in texts)
+
+
+def _add_features(ctx: RequestContext, response: ApiVersionsResponse) -> None:
+    metadata = ctx.broker.metadata
+    response.supported_features = [
+        SupportedFeatureKey(name=name, min_version=feature.lowest, max_version=feature.highest)
+        for name, feature in FEATURES.items()
+        if ctx.api_version >= 4 or feature.lowest > 0
+    ]
+    response.finalized_features_epoch = metadata.features_epoch
+    response.finalized_features = [
+        FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        for name, level in metadata.features.items()
+        if level > 0
+    ]

@@ -1,0 +1,62 @@
+"""DescribeQuorum: v0-2 (KIP-595, KIP-836, KIP-853).
+
+Behaviour: this broker is the quorum, leader and only voter of `__cluster_metadata`, which is a database here and not a
+log: its offsets are the epoch of the features, the number that ApiVersions tells, too. Anything else than exactly that
+partition gets UNKNOWN_TOPIC_OR_PARTITION.
+v1: when the voter was last heard of, which is now. v2: directory ids, of which there is none, and the listeners.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.metadata.topic_names import CLUSTER_METADATA
+from shareq.broker.security.rights import DESCRIBE_CLUSTER
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    DescribeQuorumResponsePartitionData,
+    DescribeQuorumResponseTopicData,
+    Listener,
+    Node,
+    ReplicaState,
+)
+
+VERSIONS = VersionRange(0, 2)
+
+_NODES_FROM = 2
+
+
+def handle(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    if not ctx.may(DESCRIBE_CLUSTER):
+        return DescribeQuorumResponse(DESCRIBE_CLUSTER.error, text_of(DESCRIBE_CLUSTER.error))
+    asked = [(topic.topic_name, [part.partition_index for part in topic.partitions]) for topic in request.topics]
+    if asked != [(CLUSTER_METADATA, [0])]:
+        return _unknown(asked)
+    broker = ctx.broker
+    node_id, offset, now = broker.config.node_id, broker.metadata.features_epoch, broker.env.clock.wall_ms()
+    voter = ReplicaState(
+        replica_id=node_id, log_end_offset=offset, last_fetch_timestamp=now, last_caught_up_timestamp=now
+    )
+    quorum = DescribeQuorumResponsePartitionData(
+        error_message=None, leader_id=node_id, high_watermark=offset, current_voters=[voter]
+    )
+    response = DescribeQuorumResponse(
+        error_message=None, topics=[DescribeQuorumResponseTopicData(CLUSTER_METADATA, [quorum])]
+    )
+    if ctx.api_version >= _NODES_FROM:
+        listeners = [Listener(name, each.host, each.port) for name, each in broker.endpoints.items()]
+        response.nodes = [Node(node_id, listeners)]
+    return response
+
+
+def _unknown(asked: list[tuple[str, list[int]]]) -> DescribeQuorumResponse:
+    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topics = [
+        DescribeQuorumResponseTopicData(
+            topic, [DescribeQuorumResponsePartitionData(each, error, text_of(error)) for each in partitions]
+        )
+        for topic, partitions in asked
+    ]
+    return DescribeQuorumResponse(error_message=None, topics=topics)

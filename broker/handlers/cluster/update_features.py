@@ -1,0 +1,70 @@
+"""UpdateFeatures: v0-2 (KIP-584).
+
+Behaviour: all updates or none; INVALID_UPDATE_VERSION for the whole request says which one is why. A higher level has
+to be asked for as an upgrade, a lower one as a downgrade; metadata.version is never lowered. Switching share.version to
+0 ends all share sessions; groups and offsets stay.
+v1: kinds of update instead of AllowDowngrade; ValidateOnly. v2: no rows for single features any more.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.metadata.features import UpdateKind, update_problem
+from shareq.broker.security.rights import ALTER_CLUSTER
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.update_features import (
+    FeatureUpdateKey,
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(0, 2)
+
+logger = logging.getLogger(__name__)
+
+
+def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+    if not ctx.may(ALTER_CLUSTER):
+        return UpdateFeaturesResponse(error_code=ALTER_CLUSTER.error, error_message=text_of(ALTER_CLUSTER.error))
+    error = _problem(ctx, request) or (NO_ERROR if request.validate_only else _update(ctx, request))
+    if error:
+        return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)
+    rows = [UpdatableFeatureResult(update.feature, error_message=None) for update in request.feature_updates]
+    return UpdateFeaturesResponse(error_message=None, results=rows if ctx.api_version <= 1 else [])
+
+
+def _problem(ctx: RequestContext, request: UpdateFeaturesRequest) -> ApiError:
+    for update in request.feature_updates:
+        kind = _kind(ctx.api_version, update)
+        now = ctx.broker.metadata.features.get(update.feature, 0)
+        problem = update_problem(update.feature, now, update.max_version_level, kind)
+        if problem is not None:
+            message = f"Nothing was updated, because of {update.feature}={update.max_version_level}: {problem}"
+            logger.warning("%s", message)
+            return ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
+    return NO_ERROR
+
+
+def _kind(version: int, update: FeatureUpdateKey) -> int:
+    if version == 0:
+        return UpdateKind.SAFE_DOWNGRADE if update.allow_downgrade else UpdateKind.UPGRADE
+    return update.upgrade_type
+
+
+def _update(ctx: RequestContext, request: UpdateFeaturesRequest) -> ApiError:
+    try:
+        ctx.broker.metadata.set_features(
+            {update.feature: update.max_version_level for update in request.feature_updates}
+        )
+    except OSError as error:
+        logger.error("features: not updated: %s", error)
+        return storage_failure(error)
+    return NO_ERROR

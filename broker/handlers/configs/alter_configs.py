@@ -1,0 +1,59 @@
+"""AlterConfigs: v0-2. Older clients alone send it; newer ones change properties one by one (IncrementalAlterConfigs).
+
+Behaviour: a resource's own properties are replaced: what is not named goes back to its default. Resources, checks and
+errors are those of IncrementalAlterConfigs; a null value is INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.api_error import ApiError
+from shareq.broker.config.changes import Alteration, ConfigOp
+from shareq.broker.config.service import BROKER, GROUP, TOPIC
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.handlers.shared.alter_resource import REPEATED, alter_resource, repeated
+from shareq.broker.handlers.shared.config_resources import ResourceType
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(0, 2)
+
+_STORED_AS: Final = {ResourceType.TOPIC: TOPIC, ResourceType.BROKER: BROKER, ResourceType.GROUP: GROUP}
+
+
+def handle(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConfigsResponse:
+    twice = repeated((resource.resource_type, resource.resource_name) for resource in request.resources)
+    rows: list[AlterConfigsResourceResponse] = []
+    for resource in request.resources:
+        again = (resource.resource_type, resource.resource_name) in twice
+        rows.append(_row(resource, REPEATED if again else _replace(ctx, resource, request.validate_only)))
+    return AlterConfigsResponse(responses=rows)
+
+
+def failed(request: AlterConfigsRequest, error: ErrorCode) -> AlterConfigsResponse:
+    """The same for every resource."""
+    return AlterConfigsResponse(responses=[_row(resource, ApiError(error)) for resource in request.resources])
+
+
+def _replace(ctx: RequestContext, resource: AlterConfigsResource, validate_only: bool) -> ApiError:
+    kind, name = resource.resource_type, resource.resource_name
+    alterations = [Alteration(config.name, ConfigOp.SET, config.value) for config in resource.configs]
+    stored_as = _STORED_AS.get(kind)  # type: ignore[call-overload]
+    if stored_as is not None:
+        named = {config.name for config in resource.configs}
+        current = ctx.broker.metadata.configs(stored_as, name)
+        alterations += [Alteration(key, ConfigOp.DELETE, None) for key in current if key not in named]
+    return alter_resource(ctx, kind, name, alterations, validate_only=validate_only)
+
+
+def _row(resource: AlterConfigsResource, error: ApiError) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(error.code, error.message, resource.resource_type, resource.resource_name)

@@ -1,0 +1,114 @@
+"""DescribeConfigs: v1-4.
+
+Behaviour: topics, brokers (this one by its id; all of them, dynamic properties only, by ""), groups (which need not
+exist). Null or empty configuration keys mean all. Each value comes with its source, and on request with everything
+else that sets it. Loggers and client metrics cannot be described here: INVALID_REQUEST. Errors are per resource.
+v3: documentation and types.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.broker.api_error import NO_ERROR, ApiError
+from shareq.broker.config.admin import ConfigAdmin
+from shareq.broker.config.describe import ConfigEntry
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.handlers.shared.config_resources import ResourceType, check_broker_name
+from shareq.broker.metadata.topic_names import name_error
+from shareq.broker.security.names import CLUSTER_NAME
+from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS, DESCRIBE_GROUP_CONFIGS, DESCRIBE_TOPIC_CONFIGS
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(1, 4)
+
+
+def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    results: list[DescribeConfigsResult] = []
+    for resource in request.resources:
+        entries = _entries(ctx, resource)
+        if isinstance(entries, ApiError):
+            results.append(_row(resource, entries))
+            continue
+        wanted = set(resource.configuration_keys or ())
+        configs = [_config(entry, request) for entry in entries if not wanted or entry.key.name in wanted]
+        results.append(_row(resource, NO_ERROR, configs))
+    return DescribeConfigsResponse(results=results)
+
+
+def failed(request: DescribeConfigsRequest, error: ErrorCode) -> DescribeConfigsResponse:
+    return DescribeConfigsResponse(results=[_row(resource, ApiError(error)) for resource in request.resources])
+
+
+def _refusal(ctx: RequestContext, resource: DescribeConfigsResource) -> ApiError:
+    match resource.resource_type:
+        case ResourceType.TOPIC:
+            right, name = DESCRIBE_TOPIC_CONFIGS, resource.resource_name
+        case ResourceType.GROUP:
+            right, name = DESCRIBE_GROUP_CONFIGS, resource.resource_name
+        case ResourceType.BROKER | ResourceType.BROKER_LOGGER | ResourceType.CLIENT_METRICS:
+            right, name = DESCRIBE_CLUSTER_CONFIGS, CLUSTER_NAME
+        case _:
+            return NO_ERROR
+    return NO_ERROR if ctx.may(right, name) else ApiError(right.error, text_of(right.error))
+
+
+def _entries(ctx: RequestContext, resource: DescribeConfigsResource) -> list[ConfigEntry] | ApiError:
+    refused = _refusal(ctx, resource)
+    if refused:
+        return refused
+    configs, name = ConfigAdmin(ctx.broker.configs, ctx.broker.metadata), resource.resource_name
+    match resource.resource_type:
+        case ResourceType.TOPIC:
+            problem = name_error(name)
+            if problem is not None:
+                return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+            if ctx.broker.metadata.topic(name) is None:
+                return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return configs.describe_topic(name)
+        case ResourceType.BROKER:
+            error = check_broker_name(name, ctx.broker.config.node_id)
+            return error or configs.describe_broker(cluster=not name)
+        case ResourceType.GROUP:
+            if not name:
+                return ApiError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+            return configs.describe_group(name)
+        case other:
+            return ApiError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {other}")
+
+
+def _config(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    synonyms = entry.synonyms if request.include_synonyms else ()
+    return DescribeConfigsResourceResult(
+        name=entry.key.name,
+        value=entry.value,
+        read_only=entry.read_only,
+        config_source=entry.source,
+        is_sensitive=entry.key.sensitive,
+        synonyms=[DescribeConfigsSynonym(synonym.name, synonym.value, synonym.source) for synonym in synonyms],
+        config_type=entry.key.type,
+        documentation=entry.key.doc if request.include_documentation else None,
+    )
+
+
+def _row(
+    resource: DescribeConfigsResource, error: ApiError, configs: list[DescribeConfigsResourceResult] | None = None
+) -> DescribeConfigsResult:
+    return DescribeConfigsResult(
+        error_code=error.code,
+        error_message=error.message or "",  # never null, as by Apache Kafka
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=configs or [],
+    )

@@ -1,0 +1,53 @@
+"""IncrementalAlterConfigs: v0-1 (KIP-339).
+
+Behaviour: SET, DELETE, APPEND and SUBTRACT on topics, brokers (this one by its id, all by "") and groups (which need
+not exist). All changes of a resource happen or none; resources stand alone; one named twice gets INVALID_REQUEST. The
+result of the change must be valid as a whole: INVALID_CONFIG (brokers: INVALID_REQUEST) names the property, its value
+and what is allowed. Broker properties that take effect only at a start get INVALID_REQUEST. `__share_group_state`
+stays compacted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.broker.api_error import ApiError
+from shareq.broker.config.changes import Alteration
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.handlers.shared.alter_resource import REPEATED, alter_resource, repeated
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(0, 1)
+
+
+def handle(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
+    twice = repeated((resource.resource_type, resource.resource_name) for resource in request.resources)
+    rows: list[AlterConfigsResourceResponse] = []
+    for resource in request.resources:
+        again = (resource.resource_type, resource.resource_name) in twice
+        rows.append(_row(resource, REPEATED if again else _alter(ctx, resource, request.validate_only)))
+    return IncrementalAlterConfigsResponse(responses=rows)
+
+
+def failed(request: IncrementalAlterConfigsRequest, error: ErrorCode) -> IncrementalAlterConfigsResponse:
+    return IncrementalAlterConfigsResponse(
+        responses=[_row(resource, ApiError(error)) for resource in request.resources]
+    )
+
+
+def _alter(ctx: RequestContext, resource: AlterConfigsResource, validate_only: bool) -> ApiError:
+    alterations = [Alteration(config.name, config.config_operation, config.value) for config in resource.configs]
+    return alter_resource(ctx, resource.resource_type, resource.resource_name, alterations, validate_only=validate_only)
+
+
+def _row(resource: AlterConfigsResource, error: ApiError) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(error.code, error.message, resource.resource_type, resource.resource_name)

@@ -1,0 +1,54 @@
+"""ListConfigResources: v0-1.
+
+Behaviour: resources that can be configured, by type: all topics, the brokers (their loggers likewise), and those groups
+that have properties of their own. v0 lists client metrics alone, of which there are none here.
+v1: types are named, none means all; an unknown one is UNSUPPORTED_VERSION.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.config.service import GROUP
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.handlers.shared.config_resources import ResourceType
+from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(0, 1)
+
+_ALL: Final = tuple(ResourceType)
+_TYPES_FROM: Final = 1
+
+
+def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    if not ctx.may(DESCRIBE_CLUSTER_CONFIGS):
+        return ListConfigResourcesResponse(error_code=DESCRIBE_CLUSTER_CONFIGS.error)
+    if ctx.api_version < _TYPES_FROM:
+        return ListConfigResourcesResponse()
+    wanted = list(dict.fromkeys(request.resource_types or _ALL))
+    if not all(kind in _ALL for kind in wanted):
+        return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    return ListConfigResourcesResponse(
+        config_resources=[ConfigResource(name, kind) for kind in wanted for name in _names(ctx, kind)]
+    )
+
+
+def _names(ctx: RequestContext, kind: int) -> list[str]:
+    match kind:
+        case ResourceType.TOPIC:
+            return [topic.name for topic in ctx.broker.metadata.topics()]
+        case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
+            return [str(ctx.broker.config.node_id)]
+        case ResourceType.GROUP:
+            return ctx.broker.metadata.config_names(GROUP)
+        case _:
+            return []

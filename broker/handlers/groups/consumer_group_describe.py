@@ -1,0 +1,62 @@
+"""ConsumerGroupDescribe: v0-1 (KIP-848).
+
+Behaviour: state, epochs and members of each group asked for, with what they have and are to have; a group of another
+kind, or none, is GROUP_ID_NOT_FOUND. DESCRIBE on the group is needed, and on every topic that is assigned in it: else
+nothing is told of the group.
+v1: which protocol a member speaks.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending, gather
+from shareq.broker.handlers.shared import authorized_operations
+from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, HIDDEN_TOPICS
+from shareq.coordinator.group.consumer.describe import not_described
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.consumer_group_describe import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribedGroup,
+)
+
+VERSIONS = VersionRange(0, 1)
+
+
+def handle(
+    ctx: RequestContext, request: ConsumerGroupDescribeRequest
+) -> ConsumerGroupDescribeResponse | Pending[ConsumerGroupDescribeResponse]:
+    if not ctx.broker.metadata.consumer_groups_enabled:
+        return ConsumerGroupDescribeResponse(
+            groups=[not_described(group, ErrorCode.UNSUPPORTED_VERSION) for group in request.group_ids]
+        )
+    hidden = ctx.without(DESCRIBE_GROUP, request.group_ids)
+    refused = [not_described(group, DESCRIBE_GROUP.error) for group in request.group_ids if group in hidden]
+    asked = [group for group in request.group_ids if group not in hidden]
+    described = gather([ctx.broker.consumer_groups.describe(group) for group in asked])
+
+    def respond(groups: list[DescribedGroup]) -> ConsumerGroupDescribeResponse:
+        if request.include_authorized_operations:
+            authorized_operations.tell_of_groups(ctx, groups)
+        if ctx.broker.authorizer is not None:
+            groups = [_visible(ctx, group) for group in groups]
+        return ConsumerGroupDescribeResponse(groups=refused + groups)
+
+    return described.then(respond)
+
+
+def failed(request: ConsumerGroupDescribeRequest, error: ErrorCode) -> ConsumerGroupDescribeResponse:
+    return ConsumerGroupDescribeResponse(groups=[not_described(group, error) for group in request.group_ids])
+
+
+def _visible(ctx: RequestContext, group: DescribedGroup) -> DescribedGroup:
+    topics = {
+        part.topic_name
+        for member in group.members
+        for assignment in (member.assignment, member.target_assignment)
+        for part in assignment.topic_partitions
+    }
+    if not ctx.without(DESCRIBE_TOPIC, topics):
+        return group
+    return not_described(group.group_id, DESCRIBE_TOPIC.error, HIDDEN_TOPICS)

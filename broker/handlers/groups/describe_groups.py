@@ -1,0 +1,36 @@
+"""DescribeGroups: v0-6, of classic groups.
+
+Behaviour: state, protocol and members with their assignments. A group of another kind, or none, is Dead. DESCRIBE on
+the group is needed.
+v3: authorized operations. v4: instance ids. v6: a group that is Dead has the error GROUP_ID_NOT_FOUND (KIP-1043).
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared import authorized_operations
+from shareq.broker.security.rights import DESCRIBE_GROUP
+from shareq.coordinator.group.classic.describe import not_described
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
+
+VERSIONS = VersionRange(0, 6)
+
+
+def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> Pending[DescribeGroupsResponse]:
+    hidden = ctx.without(DESCRIBE_GROUP, request.groups)
+    refused = [not_described(group_id, DESCRIBE_GROUP.error) for group_id in request.groups if group_id in hidden]
+    asked = [group_id for group_id in request.groups if group_id not in hidden]
+
+    def respond(groups: list[DescribedGroup]) -> DescribeGroupsResponse:
+        if request.include_authorized_operations:
+            authorized_operations.tell_of_groups(ctx, groups)
+        return DescribeGroupsResponse(groups=refused + groups)
+
+    return ctx.broker.classic_groups.describe(asked, ctx.api_version).then(respond)
+
+
+def failed(request: DescribeGroupsRequest, error: ErrorCode) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(groups=[not_described(group_id, error) for group_id in request.groups])

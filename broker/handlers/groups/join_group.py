@@ -1,0 +1,52 @@
+"""JoinGroup: v0-9.
+
+Behaviour: waits until the rebalance is complete; the leader is told who is in the generation. READ on the group is
+needed.
+v1: a rebalance timeout of its own; before, the session's. v4: a new member is given its id first (MEMBER_ID_REQUIRED,
+KIP-394). v5: static members (KIP-345). v8: the reason, for the log. v9: SkipAssignment (KIP-814).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.security.rights import READ_GROUP
+from shareq.coordinator.group.groups import Client
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
+
+VERSIONS = VersionRange(0, 9)
+
+_NULL_PROTOCOL_FROM = 7
+
+_TIMES: Final = 4
+"""Of the metadata of all protocols those of one are written down."""
+
+
+def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> JoinGroupResponse | None:
+    """UNKNOWN_SERVER_ERROR, as for any metadata that do not fit into the group's record."""
+    if not ctx.broker.group_coordinator.has_no_room_for(frame_bytes, times=_TIMES):
+        return None
+    return _refused(ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)
+
+
+def handle(ctx: RequestContext, request: JoinGroupRequest) -> Pending[JoinGroupResponse]:
+    if not ctx.may(READ_GROUP, request.group_id):
+        return completed(_refused(ctx.api_version, READ_GROUP.error))
+    client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
+    answer = ctx.broker.classic_groups.join(request, ctx.api_version, client)
+    return answer if ctx.api_version >= _NULL_PROTOCOL_FROM else answer.then(_without_null)
+
+
+def _refused(version: int, error: ErrorCode) -> JoinGroupResponse:
+    protocol = None if version >= _NULL_PROTOCOL_FROM else ""
+    return JoinGroupResponse(error_code=error, protocol_name=protocol)
+
+
+def _without_null(response: JoinGroupResponse) -> JoinGroupResponse:
+    if response.protocol_name is None:
+        response.protocol_name = ""
+    return response

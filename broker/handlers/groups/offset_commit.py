@@ -1,0 +1,47 @@
+"""OffsetCommit: v2-10.
+
+Behaviour: each partition stands alone where it concerns topics and metadata; what is wrong with the group or its
+member stands in every row. Without a group and a generation it makes a group that only keeps offsets. READ on the
+group is needed, and on each topic.
+v2-4: a retention for these offsets. v6: leader epochs. v7: static members. v9: member epochs; an unknown group is
+GROUP_ID_NOT_FOUND, before ILLEGAL_GENERATION. v10: topics by their ids.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
+from shareq.coordinator.group.offsets.commit import refused
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic, OffsetCommitResponse
+
+VERSIONS = VersionRange(2, 10)
+
+
+_IDS_FROM = 10
+
+
+def handle(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
+    if not ctx.may(READ_GROUP, request.group_id):
+        return refused(request, READ_GROUP.error)
+    hidden = [topic for topic in request.topics if not _may_read(ctx, topic)]
+    if not hidden:
+        return ctx.broker.group_offsets.commit(request, ctx.api_version)
+    rows = refused(OffsetCommitRequest(topics=hidden), READ_TOPIC.error).topics
+    request.topics = [topic for topic in request.topics if topic not in hidden]
+    committed = ctx.broker.group_offsets.commit(request, ctx.api_version)
+    return committed.then(lambda response: OffsetCommitResponse(topics=[*rows, *response.topics]))
+
+
+def _may_read(ctx: RequestContext, topic: OffsetCommitRequestTopic) -> bool:
+    """Of an unknown id there is nothing to hide."""
+    if ctx.api_version < _IDS_FROM:
+        return ctx.may(READ_TOPIC, topic.name)
+    image = ctx.broker.metadata.topic_by_id(topic.topic_id)
+    return image is None or ctx.may(READ_TOPIC, image.name)
+
+
+def failed(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
+    return refused(request, error)

@@ -1,0 +1,108 @@
+"""OffsetFetch: v1-10 (KIP-88).
+
+Behaviour: the offsets of a group, of the partitions that are named, or of all that it has committed: no topics at all
+(null) ask for the latter, an empty list for nothing. A partition without an offset is -1; so are all of a group that
+does not exist. DESCRIBE on the group is needed, and on each topic that is named; of all, those are told that may be
+described.
+v1: no null list; an error of the group stands in every row. v2: null lists, and a place for such errors. v5: leader
+epochs. v7: `require_stable`. v8: many groups at once. v9: member id and epoch. v10: topics by their ids.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
+from shareq.coordinator.group.offsets.fetch import refused, refused_by_partition, refused_topic
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
+
+VERSIONS = VersionRange(1, 10)
+
+_GROUP_ERROR_FROM = 2
+_MANY_GROUPS_FROM = 8
+_IDS_FROM = 10
+
+
+def handle(ctx: RequestContext, request: OffsetFetchRequest) -> Pending[OffsetFetchResponse]:
+    stable = request.require_stable
+    if ctx.api_version >= _MANY_GROUPS_FROM:
+        groups = gather([_fetch(ctx, group, require_stable=stable) for group in request.groups])
+        return groups.then(lambda groups: OffsetFetchResponse(groups=groups))
+    return _fetch(ctx, _group_of(request), require_stable=stable).then(_response_of)
+
+
+def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
+    """In every version an error for each place that it has: rows of version 1, the group, or each of many."""
+    response = _response_of(refused_by_partition(_group_of(request), error))
+    response.error_code = error
+    response.groups = [OffsetFetchResponseGroup(group.group_id, error_code=error) for group in request.groups]
+    return response
+
+
+def _fetch(
+    ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool
+) -> Pending[OffsetFetchResponseGroup]:
+    version, offsets = ctx.api_version, ctx.broker.group_offsets
+    if not ctx.may(DESCRIBE_GROUP, group.group_id):
+        refuse = refused if version >= _GROUP_ERROR_FROM else refused_by_partition
+        return completed(refuse(group, DESCRIBE_GROUP.error))
+    if ctx.broker.authorizer is None:
+        return offsets.fetch(group, version, require_stable=require_stable)
+    hidden = [topic for topic in group.topics or () if not _may_describe(ctx, topic)]
+    if group.topics is not None:
+        group.topics = [topic for topic in group.topics if topic not in hidden]
+    ask_all = group.topics is None
+
+    def respond(response: OffsetFetchResponseGroup) -> OffsetFetchResponseGroup:
+        if ask_all:
+            response.topics = [topic for topic in response.topics if ctx.may(DESCRIBE_TOPIC, topic.name)]
+        elif response.error_code == ErrorCode.NONE:
+            response.topics = [*response.topics, *(refused_topic(topic, DESCRIBE_TOPIC.error) for topic in hidden)]
+        return response
+
+    return offsets.fetch(group, version, require_stable=require_stable).then(respond)
+
+
+def _may_describe(ctx: RequestContext, topic: OffsetFetchRequestTopics) -> bool:
+    """Of an unknown id there is nothing to hide."""
+    if ctx.api_version < _IDS_FROM:
+        return ctx.may(DESCRIBE_TOPIC, topic.name)
+    image = ctx.broker.metadata.topic_by_id(topic.topic_id)
+    return image is None or ctx.may(DESCRIBE_TOPIC, image.name)
+
+
+def _group_of(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
+    """The one group of earlier versions."""
+    topics = None
+    if request.topics is not None:
+        topics = [
+            OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
+            for topic in request.topics
+        ]
+    return OffsetFetchRequestGroup(request.group_id, topics=topics)
+
+
+def _response_of(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
+    topics = [
+        OffsetFetchResponseTopic(
+            topic.name,
+            [
+                OffsetFetchResponsePartition(
+                    row.partition_index, row.committed_offset, row.committed_leader_epoch, row.metadata, row.error_code
+                )
+                for row in topic.partitions
+            ],
+        )
+        for topic in group.topics
+    ]
+    return OffsetFetchResponse(topics=topics, error_code=group.error_code)

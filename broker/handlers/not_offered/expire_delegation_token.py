@@ -1,0 +1,25 @@
+"""ExpireDelegationToken: v1-2 (KIP-48).
+
+Behaviour: delegation tokens are off: DELEGATION_TOKEN_AUTH_DISABLED, and DELEGATION_TOKEN_REQUEST_NOT_ALLOWED on a
+listener without authentication.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.security.delegation_tokens import refusal
+from shareq.protocol.generated.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(1, 2)
+
+
+def handle(ctx: RequestContext, _request: ExpireDelegationTokenRequest) -> ExpireDelegationTokenResponse:
+    return ExpireDelegationTokenResponse(error_code=refusal(ctx.connection.principal), expiry_timestamp_ms=-1)

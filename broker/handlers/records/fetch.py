@@ -1,0 +1,141 @@
+"""Fetch: v4-18 (KIP-227 sessions, KIP-74 limits, KIP-516 topic ids).
+
+Behaviour: long poll until min_bytes are there or max_wait_ms is over; an error in a partition answers at once. The
+first batch of an answer is complete whatever the limits. read_committed reads up to the last stable offset.
+v7: sessions. v9: leader epochs. v11: rack (ignored, one broker). v12: last fetched epoch (ignored, one epoch).
+v13: topic ids. v15: replica state instead of replica id; both ignored, there are no followers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.fetch.read import FetchRead
+from shareq.broker.fetch.sessions import FetchContext, PartitionKey, SessionPartition
+from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.security.rights import READ_TOPIC
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+
+VERSIONS = VersionRange(4, 18)
+
+_IDS_FROM = 13
+_READ_COMMITTED = 1
+
+
+def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
+    """Read, or wait for something to read."""
+    broker = ctx.broker
+    by_id = ctx.api_version >= _IDS_FROM
+    context = broker.fetch_sessions.open(
+        request.session_id,
+        request.session_epoch,
+        uses_topic_ids=by_id,
+        requested=_requested(request, by_id),
+        forgotten=_forgotten(request, by_id),
+        now_ms=broker.env.clock.now_ms(),
+    )
+    if isinstance(context, ErrorCode):
+        return FetchResponse(error_code=context)
+    max_bytes = min(request.max_bytes, broker.config.fetch_max_bytes)
+    limits = FetchLimits(
+        request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, request.isolation_level == _READ_COMMITTED
+    )
+    refuse = _refusal(ctx)
+    read = FetchRead(broker, context.partitions, limits, refuse)
+    if limits.max_wait_ms <= 0 or read.is_enough(limits):
+        return _response(ctx, context, read)
+    pending: Pending[FetchResponse] = Pending()
+    partitions = context.partitions
+
+    def done() -> None:
+        pending.complete(_response(ctx, context, FetchRead(broker, partitions, limits, refuse)))
+
+    WaitingFetch(broker.fetch_waits, read.logs, limits, ctx.connection.on_close, done)
+    return pending
+
+
+def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
+    """The answer when the request could not be handled; before v7 only partitions can say so."""
+    topics = [
+        FetchableTopicResponse(
+            topic.topic,
+            topic.topic_id,
+            [
+                PartitionData(part.partition, error, high_watermark=-1, aborted_transactions=None, records=b"")
+                for part in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+    return FetchResponse(error_code=error, responses=topics)
+
+
+def _refusal(ctx: RequestContext) -> Callable[[SessionPartition], ErrorCode] | None:
+    """What tells whether a partition may be read; None where everybody may."""
+    if ctx.broker.authorizer is None:
+        return None
+    metadata = ctx.broker.metadata
+
+    def refuse(partition: SessionPartition) -> ErrorCode:
+        topic = partition.topic
+        if isinstance(topic, bytes):
+            image = metadata.topic_by_id(topic)
+            if image is None:
+                return ErrorCode.NONE  # an id tells nothing: that it is unknown is found out later
+            topic = image.name
+        return ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error
+
+    return refuse
+
+
+def _requested(request: FetchRequest, by_id: bool) -> list[SessionPartition]:
+    return [
+        SessionPartition(
+            topic.topic_id if by_id else topic.topic,
+            part.partition,
+            part.fetch_offset,
+            part.partition_max_bytes,
+            part.current_leader_epoch,
+            part.last_fetched_epoch,
+        )
+        for topic in request.topics
+        for part in topic.partitions
+    ]
+
+
+def _forgotten(request: FetchRequest, by_id: bool) -> list[PartitionKey]:
+    return [
+        (topic.topic_id if by_id else topic.topic, partition)
+        for topic in request.forgotten_topics_data
+        for partition in topic.partitions
+    ]
+
+
+def _response(ctx: RequestContext, context: FetchContext, read: FetchRead) -> FetchResponse:
+    read.answered()
+    answer = context.answer(read.results, ctx.broker.env.clock.now_ms())
+    return FetchResponse(error_code=answer.error, session_id=answer.session_id, responses=_by_topic(answer.partitions))
+
+
+def _by_topic(partitions: Iterable[tuple[SessionPartition, PartitionData]]) -> list[FetchableTopicResponse]:
+    """Neighbours of one topic together; the order stays, since it is the order of reading."""
+    topics: list[FetchableTopicResponse] = []
+    last: str | bytes | None = None
+    for partition, data in partitions:
+        key = partition.topic
+        if key != last:
+            last = key
+            topics.append(
+                FetchableTopicResponse(topic_id=key) if isinstance(key, bytes) else FetchableTopicResponse(topic=key)
+            )
+        topics[-1].partitions.append(data)
+    return topics

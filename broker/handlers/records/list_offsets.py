@@ -1,0 +1,111 @@
+"""ListOffsets: v1-11.
+
+Behaviour: -1 latest (the last stable offset for read_committed), -2 earliest, from 0 on the first record at or after
+that time; nothing found is offset -1 without an error. A partition named twice is INVALID_REQUEST.
+v4: leader epochs. v7: -3 record with the largest timestamp, also below the log start as long as its segment is there.
+v8: -4 earliest local. v9: -5 latest tiered.
+v10: timeout (not needed). v11: -6 earliest pending upload. There is no tiered storage: -4 is the log start, -5 and -6
+find nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.security.rights import DESCRIBE_TOPIC
+from shareq.broker.topics.lookup import find_log
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+VERSIONS = VersionRange(1, 11)
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+_READ_COMMITTED = 1
+_EPOCHS_FROM = 4
+_FIRST_VERSION = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+
+
+def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    """Look every partition's offset up."""
+    times = Counter((topic.name, part.partition_index) for topic in request.topics for part in topic.partitions)
+    committed = request.isolation_level == _READ_COMMITTED
+    topics: list[ListOffsetsTopicResponse] = []
+    hidden: list[ListOffsetsTopicResponse] = []
+    for topic in request.topics:
+        if not ctx.may(DESCRIBE_TOPIC, topic.name):
+            refused = [_error(part.partition_index, DESCRIBE_TOPIC.error) for part in topic.partitions]
+            hidden.append(ListOffsetsTopicResponse(topic.name, refused))
+            continue
+        parts = [
+            _error(part.partition_index, ErrorCode.INVALID_REQUEST)
+            if times[topic.name, part.partition_index] > 1
+            else _offset(ctx, topic.name, part, committed)
+            for part in topic.partitions
+        ]
+        topics.append(ListOffsetsTopicResponse(topic.name, parts))
+    return ListOffsetsResponse(topics=topics + hidden)
+
+
+def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse:
+    """The answer when the request could not be handled."""
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(topic.name, [_error(part.partition_index, error) for part in topic.partitions])
+            for topic in request.topics
+        ]
+    )
+
+
+def _offset(
+    ctx: RequestContext, topic: str, part: ListOffsetsPartition, committed: bool
+) -> ListOffsetsPartitionResponse:
+    if part.timestamp < 0 and ctx.api_version < _FIRST_VERSION.get(part.timestamp, VERSIONS.last + 1):
+        return _error(part.partition_index, ErrorCode.UNSUPPORTED_VERSION)
+    log = find_log(ctx.broker, topic, part.partition_index, part.current_leader_epoch)
+    if isinstance(log, ErrorCode):
+        return _error(part.partition_index, log)
+    found = _find(log, part.timestamp, log.last_stable_offset if committed else log.high_watermark)
+    if found is None:
+        return ListOffsetsPartitionResponse(part.partition_index)
+    timestamp, offset = found
+    epoch = log.leader_epoch if ctx.api_version >= _EPOCHS_FROM else -1
+    return ListOffsetsPartitionResponse(part.partition_index, ErrorCode.NONE, timestamp, offset, epoch)
+
+
+def _find(log: PartitionLog, timestamp: int, upto: int) -> tuple[int, int] | None:
+    """(timestamp, offset); the timestamp is -1 for the named offsets. Records from `upto` on do not count."""
+    if timestamp == LATEST:
+        return -1, upto
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return -1, log.log_start_offset
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return None
+    found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    if found is None or found.offset >= upto:
+        return None
+    return found.timestamp, found.offset
+
+
+def _error(partition: int, error: ErrorCode) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(partition, error)

@@ -1,0 +1,258 @@
+"""The short way for a Produce request that is like an earlier one of its connection but for its batch.
+
+A producer's requests to a partition repeat everything in front of the records: client id, acks, timeout, topic,
+partition. Those bytes are compared instead of parsed, and the answer is a template with the offsets filled in. Whatever
+is not exactly that, and every error, goes the ordinary way through the codecs; a test sends both ways the same.
+
+    frame    key, version, correlation id | head: the rest up to the records | length, records | no tags
+    answer   size, correlation id | middle | base offset, log append time, log start offset | end
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
+from shareq.broker.network.connection import NOT_ALIKE, AnswerSlot, NotAlike
+from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION
+from shareq.broker.topics.lookup import PRODUCE_IDS_FROM, find_log
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.produce import (
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from shareq.protocol.primitives import ZERO_UUID
+from shareq.protocol.records.batch import HEADER_SIZE, TRANSACTIONAL, Compression
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.dispatcher import BoundRoute
+
+ZSTD_FROM: Final = 7
+ATTRIBUTES_AT: Final = 22  # low byte of a batch's attributes
+
+MOST_LEARNED: Final = 256  # requests of one connection that are remembered, ever: no client makes it grow
+
+_HEAD_AT: Final = 8
+_FLEXIBLE_FROM: Final = 9
+_LOG_START_FROM: Final = 5
+_NO_TAGS: Final = b"\0\0\0"  # partition, topic, request
+_SMALL: Final = 16 * 1024  # smaller batches are cut as bytes, larger ones as views
+# Base offset, log append time and log start offset as they stand in an encoded answer.
+_MARK_NUMBERS: Final = (0x5AA5_1234_8765_C33C, -1, 0)
+_MARK: Final = Struct(">qqq").pack(*_MARK_NUMBERS)
+
+
+_int32: Final = Struct(">i").unpack_from
+_producer: Final = Struct(">qh").unpack_from  # of a batch: producer id and epoch
+_PRODUCER_AT: Final = 43
+
+
+class Quick:
+    """What the Produce requests of one version and connection have taught. Belongs to a `BoundRoute`."""
+
+    __slots__ = ("_authorizer", "_bound", "_generation", "_head_end", "_known", "_learned", "_wall_ms")
+
+    def __init__(self, bound: BoundRoute) -> None:
+        self._bound = bound
+        self._known: dict[bytes, _Known] = {}  # by head; all heads have one length, as those of one topic have
+        self._head_end = _HEAD_AT
+        self._learned = 0
+        self._wall_ms = bound.context.broker.env.clock.wall_ms
+        self._authorizer = bound.context.broker.authorizer
+        self._generation = 0  # of the access control lists that what is known was learned under
+
+    def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | NotAlike | None:
+        """Append the frame's batch if the request is like an earlier one. None: no answer (acks=0)."""
+        if self._authorizer is not None and self._authorizer.generation != self._generation:
+            self._known.clear()
+            return NOT_ALIKE
+        head_end = self._head_end
+        known = self._known.get(frame[_HEAD_AT:head_end])
+        if known is None:
+            return NOT_ALIKE
+        records = known.cut(frame, head_end)
+        if len(records) <= ATTRIBUTES_AT:
+            return NOT_ALIKE
+        unusual = records[ATTRIBUTES_AT] & known.refused_attributes
+        if unusual and not (unusual == TRANSACTIONAL and known.goes_on(records)):
+            return NOT_ALIKE
+        slot = _Slot(self._bound, known) if known.acks else None
+        on_durable = None if slot is None else slot.on_durable
+        outcome = known.log.append(records, origin=Origin.CLIENT, now_wall_ms=self._wall_ms(), on_durable=on_durable)
+        if isinstance(outcome, ErrorCode):
+            self._known.clear()  # the topic may be gone
+            return NOT_ALIKE  # nothing was appended: the ordinary way finds the same error, and words it
+        if slot is not None:
+            slot.frame = known.answer(correlation_id, outcome)
+        else:
+            self._bound.requests.unanswered += 1
+        return slot
+
+    def learn(self, frame: bytes, request: ProduceRequest) -> None:
+        """Remember a request that went the ordinary way, if it has one batch and is written without detours."""
+        if self._learned >= MOST_LEARNED or len(request.topic_data) != 1:
+            return
+        topic = request.topic_data[0]
+        if len(topic.partition_data) != 1 or not topic.partition_data[0].records:
+            return
+        if self._authorizer is not None:
+            self._generation = self._authorizer.generation
+        known = _learned(self._bound, request, topic)
+        if known is None:
+            return
+        records = topic.partition_data[0].records
+        head_end = len(frame) - len(records) - known.bytes_around(len(records))
+        if known.cut(frame, head_end) != records:
+            return
+        if head_end != self._head_end:
+            self._known.clear()
+            self._head_end = head_end
+        self._learned += 1
+        self._known[frame[_HEAD_AT:head_end]] = known
+
+
+class _Known:
+    """A request but for its batch, and how to answer it. `example` is the answer's frame with `_MARK` in it."""
+
+    __slots__ = (
+        "_end",
+        "_flexible",
+        "_has_log_start",
+        "_middle",
+        "_pack",
+        "_size",
+        "_transactional",
+        "acks",
+        "log",
+        "refused_attributes",
+    )
+
+    def __init__(self, log: PartitionLog, acks: int, version: int, example: bytes, *, transactional: bool) -> None:
+        self.log = log
+        self.acks = acks
+        self._transactional = transactional
+        # Zstandard's codec bit; the codecs above it do not exist.
+        self.refused_attributes = TRANSACTIONAL | (Compression.ZSTD if version < ZSTD_FROM else 0)
+        self._flexible = version >= _FLEXIBLE_FROM
+        self._has_log_start = version >= _LOG_START_FROM
+        mark = _MARK if self._has_log_start else _MARK[:16]
+        middle, _, self._end = example[_HEAD_AT:].partition(mark)
+        self._middle = middle
+        self._size = len(example) - 4
+        offsets = "qqq" if self._has_log_start else "qq"
+        self._pack = Struct(f">ii{len(middle)}s{offsets}{len(self._end)}s").pack
+
+    def goes_on(self, records: bytes | memoryview) -> bool:
+        """Whether a transactional batch is of a transaction that the log has open: nobody has to be asked then."""
+        if not self._transactional or len(records) < HEADER_SIZE:
+            return False
+        return self.log.producers.is_open(*_producer(records, _PRODUCER_AT))
+
+    def bytes_around(self, records_size: int) -> int:
+        """How many bytes from the head's end on are not records."""
+        if not self._flexible:
+            return 4
+        return len(_NO_TAGS) + ((records_size + 1).bit_length() + 6) // 7
+
+    def cut(self, frame: bytes, at: int) -> bytes | memoryview:
+        """The records whose length is at `at`, if nothing else follows; else nothing."""
+        if len(frame) < at + HEADER_SIZE:
+            return b""
+        if self._flexible:
+            size = frame[at]
+            at += 1
+            if size > 127:
+                more = frame[at]
+                if more < 128:
+                    size += (more - 1) << 7
+                    at += 1
+                else:
+                    size, at = _length(frame, at - 1)
+            end = at + size - 1
+            if frame[end:] != _NO_TAGS:
+                return b""
+        else:
+            (size,) = _int32(frame, at)
+            at += 4
+            end = at + size
+            if end != len(frame):
+                return b""
+        return frame[at:end] if size < _SMALL else memoryview(frame)[at:end]
+
+    def answer(self, correlation_id: int, appended: AppendInfo) -> bytes:
+        """The answer's whole frame."""
+        base_offset, _, append_time, log_start, _ = appended
+        if self._has_log_start:
+            return self._pack(self._size, correlation_id, self._middle, base_offset, append_time, log_start, self._end)
+        return self._pack(self._size, correlation_id, self._middle, base_offset, append_time, self._end)
+
+
+class _Slot(AnswerSlot):
+    """The place of an answer that is written, and leaves once the batch is durable."""
+
+    __slots__ = ("_bound", "_known")
+
+    def __init__(self, bound: BoundRoute, known: _Known) -> None:
+        # AnswerSlot's attributes, set here: this is made once a request.
+        self._connection = bound.context.connection
+        self.parks = False
+        self.filled = False
+        self.frame = None
+        self.requests = bound.requests
+        self._bound = bound
+        self._known = known
+
+    def on_durable(self, error: ErrorCode) -> None:
+        """The batch counts, or was lost."""
+        if error:
+            self.frame = self._refusal(error)
+        self.filled = True
+        self._connection.on_filled()
+
+    def _refusal(self, error: ErrorCode) -> bytearray:
+        (correlation_id,) = _int32(self.frame or bytes(_HEAD_AT), 4)
+        route, log = self._bound.route, self._known.log
+        refused = PartitionProduceResponse(
+            log.partition, error, base_offset=-1, log_start_offset=-1, error_message=text_of(error)
+        )
+        return route.frame(_response(log, route.version, refused), correlation_id)
+
+
+def _learned(bound: BoundRoute, request: ProduceRequest, topic: TopicProduceData) -> _Known | None:
+    """What to remember of a request to one partition; None if it has to go the ordinary way always."""
+    route, broker = bound.route, bound.context.broker
+    name_or_id = topic.topic_id if route.version >= PRODUCE_IDS_FROM else topic.name
+    log = find_log(broker, name_or_id, topic.partition_data[0].index)
+    if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not bound.context.may(WRITE_TOPIC, log.topic):
+        return None
+    base_offset, append_time, log_start = _MARK_NUMBERS
+    marked = PartitionProduceResponse(log.partition, ErrorCode.NONE, base_offset, append_time, log_start)
+    example = bytes(route.frame(_response(log, route.version, marked), 0))
+    if example.count(_MARK if route.version >= _LOG_START_FROM else _MARK[:16]) != 1:
+        return None
+    transactional_id = request.transactional_id
+    transactional = transactional_id is not None and bound.context.may(WRITE_TRANSACTION, transactional_id)
+    return _Known(log, request.acks, route.version, example, transactional=transactional)
+
+
+def _response(log: PartitionLog, version: int, part: PartitionProduceResponse) -> ProduceResponse:
+    topic_id = log.topic_id if version >= PRODUCE_IDS_FROM else ZERO_UUID
+    return ProduceResponse(responses=[TopicProduceResponse(log.topic, topic_id, [part])])
+
+
+def _length(frame: bytes, at: int) -> tuple[int, int]:
+    """The unsigned varint at `at` and the position after it; longer than 28 bits gives a length that fits nothing."""
+    size = shift = 0
+    while shift < 28:
+        byte = frame[at]
+        at += 1
+        size |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return size, at
+        shift += 7
+    return len(frame), at

@@ -1,0 +1,72 @@
+"""AlterShareGroupOffsets: v0 (KIP-932).
+
+Behaviour: share partitions of a group without members begin at new offsets, whatever the log has there (-1: where the
+group's share.auto.offset.reset says); what was acquired or acknowledged is forgotten. A group that does not exist is
+created. READ on the group is needed, and on each topic. NON_EMPTY_GROUP, INVALID_GROUP_ID and GROUP_ID_NOT_FOUND
+(another kind of group) concern the whole request; UNKNOWN_TOPIC_OR_PARTITION one partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Final
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.groups.administration import AlteredOffsets
+from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
+from shareq.coordinator.share.results import StateResult
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.alter_share_group_offsets import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsResponse,
+    AlterShareGroupOffsetsResponsePartition,
+    AlterShareGroupOffsetsResponseTopic,
+)
+from shareq.protocol.primitives import ZERO_UUID
+
+VERSIONS = VersionRange(0, 0)
+
+_REFUSED: Final = StateResult(READ_TOPIC.error, text_of(READ_TOPIC.error))
+
+
+def handle(
+    ctx: RequestContext, request: AlterShareGroupOffsetsRequest
+) -> AlterShareGroupOffsetsResponse | Pending[AlterShareGroupOffsetsResponse]:
+    if not ctx.broker.metadata.share_groups_enabled:
+        error = ErrorCode.UNSUPPORTED_VERSION
+        return AlterShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
+    if not ctx.may(READ_GROUP, request.group_id):
+        error = READ_GROUP.error
+        return AlterShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
+    refused = ctx.without(READ_TOPIC, (topic.topic_name for topic in request.topics))
+    offsets: dict[str, dict[int, int]] = {}
+    for topic in request.topics:
+        if topic.topic_name in refused:
+            continue
+        by_partition = offsets.setdefault(topic.topic_name, {})
+        by_partition.update({part.partition_index: part.start_offset for part in topic.partitions})
+    pending = ctx.broker.group_administration.alter_offsets(request.group_id, offsets)
+    return pending.then(lambda altered: _response(ctx, request, altered, refused))
+
+
+def _response(
+    ctx: RequestContext, request: AlterShareGroupOffsetsRequest, altered: AlteredOffsets, refused: Set[str]
+) -> AlterShareGroupOffsetsResponse:
+    if altered.outcome.error is not ErrorCode.NONE:
+        return AlterShareGroupOffsetsResponse(error_code=altered.outcome.error, error_message=altered.outcome.message)
+    topics: dict[str, AlterShareGroupOffsetsResponseTopic] = {}
+    for asked in request.topics:
+        name = asked.topic_name
+        if name not in topics:
+            image = ctx.broker.metadata.topic(name)
+            topics[name] = AlterShareGroupOffsetsResponseTopic(name, ZERO_UUID if image is None else image.topic_id)
+        for index in (part.partition_index for part in asked.partitions):
+            result = _REFUSED if name in refused else altered.partitions[name, index]
+            topics[name].partitions.append(_partition(index, result))
+    return AlterShareGroupOffsetsResponse(responses=list(topics.values()))
+
+
+def _partition(partition: int, result: StateResult) -> AlterShareGroupOffsetsResponsePartition:
+    return AlterShareGroupOffsetsResponsePartition(partition, result.error, result.message)

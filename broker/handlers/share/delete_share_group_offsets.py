@@ -1,0 +1,58 @@
+"""DeleteShareGroupOffsets: v0 (KIP-932).
+
+Behaviour: a group without members forgets whole topics; the next member finds them as if for the first time.
+NON_EMPTY_GROUP, INVALID_GROUP_ID and GROUP_ID_NOT_FOUND concern the whole request. A topic that does not exist, or that
+the group knows nothing of, is UNKNOWN_TOPIC_OR_PARTITION; a group that never knew any topic leaves them out.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.groups.administration import DeletedOffsets
+from shareq.broker.security.rights import DELETE_GROUP, READ_TOPIC
+from shareq.coordinator.group.administration import Outcome
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsResponse,
+    DeleteShareGroupOffsetsResponseTopic,
+)
+from shareq.protocol.primitives import ZERO_UUID
+
+VERSIONS = VersionRange(0, 0)
+
+_FORBIDDEN: Final = Outcome(READ_TOPIC.error, text_of(READ_TOPIC.error))
+
+
+def handle(
+    ctx: RequestContext, request: DeleteShareGroupOffsetsRequest
+) -> DeleteShareGroupOffsetsResponse | Pending[DeleteShareGroupOffsetsResponse]:
+    if not ctx.broker.metadata.share_groups_enabled:
+        error = ErrorCode.UNSUPPORTED_VERSION
+        return DeleteShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
+    if not ctx.may(DELETE_GROUP, request.group_id):
+        error = DELETE_GROUP.error
+        return DeleteShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
+    names = list(dict.fromkeys(topic.topic_name for topic in request.topics))
+    forbidden = ctx.without(READ_TOPIC, names)
+    names = [name for name in names if name not in forbidden]
+    topic_ids = {name: image.topic_id for name in names if (image := ctx.broker.metadata.topic(name)) is not None}
+
+    def respond(deleted: DeletedOffsets) -> DeleteShareGroupOffsetsResponse:
+        outcome = deleted.outcome
+        if outcome.error is not ErrorCode.NONE:
+            return DeleteShareGroupOffsetsResponse(error_code=outcome.error, error_message=outcome.message)
+        refused = [_topic(name, ZERO_UUID, deleted.refused[name]) for name in names if name in deleted.refused]
+        found = [_topic(name, topic_ids[name], deleted.topics[name]) for name in names if name in deleted.topics]
+        hidden = [_topic(name, ZERO_UUID, _FORBIDDEN) for name in sorted(forbidden)]
+        return DeleteShareGroupOffsetsResponse(responses=hidden + refused + found)
+
+    return ctx.broker.group_administration.delete_offsets(request.group_id, names).then(respond)
+
+
+def _topic(name: str, topic_id: bytes, outcome: Outcome) -> DeleteShareGroupOffsetsResponseTopic:
+    return DeleteShareGroupOffsetsResponseTopic(name, topic_id, outcome.error, outcome.message)

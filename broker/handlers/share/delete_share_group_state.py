@@ -1,0 +1,42 @@
+"""DeleteShareGroupState: v0 (KIP-932).
+
+Behaviour: removes the state of each share partition; there need not be one.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
+from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.results import StateResult
+from shareq.protocol.generated.delete_share_group_state import (
+    DeleteShareGroupStateRequest,
+    DeleteShareGroupStateResponse,
+    DeleteStateResult,
+    PartitionData,
+    PartitionResult,
+)
+
+VERSIONS = VersionRange(0, 0)
+
+
+def handle(ctx: RequestContext, request: DeleteShareGroupStateRequest) -> Pending[DeleteShareGroupStateResponse]:
+    coordinator = ctx.broker.share_coordinator
+
+    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[StateResult]:
+        return coordinator.delete(key)
+
+    if ctx.may(CLUSTER_ACTION):
+        pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    else:
+        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
+    return pending.then(
+        lambda topics: DeleteShareGroupStateResponse(results=[DeleteStateResult(*topic) for topic in topics])
+    )
+
+
+def _result(partition: int, result: StateResult) -> PartitionResult:
+    return PartitionResult(partition, result.error, result.message)

@@ -1,0 +1,45 @@
+"""InitializeShareGroupState: v0 (KIP-932).
+
+Behaviour: gives each share partition a new state and wipes what it had; a smaller state epoch than known is fenced.
+Sent by the group coordinator; needs CLUSTER_ACTION where access is controlled.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
+from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.results import StateResult
+from shareq.protocol.generated.initialize_share_group_state import (
+    InitializeShareGroupStateRequest,
+    InitializeShareGroupStateResponse,
+    InitializeStateResult,
+    PartitionData,
+    PartitionResult,
+)
+
+VERSIONS = VersionRange(0, 0)
+
+
+def handle(
+    ctx: RequestContext, request: InitializeShareGroupStateRequest
+) -> Pending[InitializeShareGroupStateResponse]:
+    coordinator = ctx.broker.share_coordinator
+
+    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[StateResult]:
+        return coordinator.initialize(key, data.state_epoch, data.start_offset)
+
+    if ctx.may(CLUSTER_ACTION):
+        pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    else:
+        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
+    return pending.then(
+        lambda topics: InitializeShareGroupStateResponse(results=[InitializeStateResult(*topic) for topic in topics])
+    )
+
+
+def _result(partition: int, result: StateResult) -> PartitionResult:
+    return PartitionResult(partition, result.error, result.message)

@@ -1,0 +1,50 @@
+"""ReadShareGroupState: v0 (KIP-932).
+
+Behaviour: the whole state of each share partition, for a leader that begins; stores a leader epoch that is new.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
+from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.results import ReadResult
+from shareq.protocol.generated.read_share_group_state import (
+    PartitionData,
+    PartitionResult,
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateResponse,
+    ReadStateResult,
+    StateBatch,
+)
+
+VERSIONS = VersionRange(0, 0)
+
+
+def handle(ctx: RequestContext, request: ReadShareGroupStateRequest) -> Pending[ReadShareGroupStateResponse]:
+    coordinator = ctx.broker.share_coordinator
+
+    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ReadResult]:
+        return coordinator.read(key, data.leader_epoch)
+
+    if ctx.may(CLUSTER_ACTION):
+        pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    else:
+        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
+    return pending.then(
+        lambda topics: ReadShareGroupStateResponse(results=[ReadStateResult(*topic) for topic in topics])
+    )
+
+
+def _result(partition: int, result: ReadResult) -> PartitionResult:
+    return PartitionResult(
+        partition,
+        result.error,
+        result.message,
+        result.state_epoch,
+        result.start_offset,
+        [StateBatch(*batch) for batch in result.batches],
+    )

@@ -1,0 +1,54 @@
+"""ReadShareGroupStateSummary: v0-1 (KIP-932, KIP-1226).
+
+Behaviour: epochs and start offset for administration; -1 for a share partition without a state, and while the start
+offset is only resolved. Fences nobody.
+v1: DeliveryCompleteCount.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
+from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.results import SummaryResult
+from shareq.protocol.generated.read_share_group_state_summary import (
+    PartitionData,
+    PartitionResult,
+    ReadShareGroupStateSummaryRequest,
+    ReadShareGroupStateSummaryResponse,
+    ReadStateSummaryResult,
+)
+
+VERSIONS = VersionRange(0, 1)
+
+
+def handle(
+    ctx: RequestContext, request: ReadShareGroupStateSummaryRequest
+) -> Pending[ReadShareGroupStateSummaryResponse]:
+    coordinator = ctx.broker.share_coordinator
+
+    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[SummaryResult]:
+        return coordinator.read_summary(key)
+
+    if ctx.may(CLUSTER_ACTION):
+        pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    else:
+        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
+    return pending.then(
+        lambda topics: ReadShareGroupStateSummaryResponse(results=[ReadStateSummaryResult(*topic) for topic in topics])
+    )
+
+
+def _result(partition: int, result: SummaryResult) -> PartitionResult:
+    return PartitionResult(
+        partition,
+        result.error,
+        result.message,
+        result.state_epoch,
+        result.leader_epoch,
+        result.start_offset,
+        result.delivery_complete_count,
+    )

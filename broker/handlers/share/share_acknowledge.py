@@ -1,0 +1,80 @@
+"""ShareAcknowledge: v1-2 (KIP-932, KIP-1222).
+
+Behaviour: epoch -1 closes the session after acknowledging; epoch 0 is refused, only ShareFetch opens a session. A
+partition's error never fails the request. Answers when the state is durable.
+v2: renew acknowledgements (type 4, announced by IsRenewAck); AcquisitionLockTimeoutMs in the response.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.share.acknowledgements import (
+    AckResults,
+    acknowledge_all,
+    leader_of,
+    needs_leader,
+    request_error,
+    requested_acks,
+)
+from shareq.broker.share.core.session import FINAL_EPOCH
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.share_acknowledge import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+    ShareAcknowledgeTopicResponse,
+)
+
+VERSIONS = VersionRange(1, 2)
+
+
+def handle(
+    ctx: RequestContext, request: ShareAcknowledgeRequest
+) -> ShareAcknowledgeResponse | Pending[ShareAcknowledgeResponse]:
+    error = request_error(ctx, request.group_id, request.member_id)
+    if error is not ErrorCode.NONE or request.group_id is None or request.member_id is None:
+        return ShareAcknowledgeResponse(error_code=error)
+    group_id, member_id, epoch = request.group_id, request.member_id, request.share_session_epoch
+    session = ctx.broker.share_sessions.sessions.update(group_id, member_id, epoch)
+    if isinstance(session, ErrorCode):
+        return ShareAcknowledgeResponse(error_code=session)
+    acked = acknowledge_all(
+        ctx,
+        group_id,
+        member_id,
+        requested_acks(request.topics),
+        renew_request=request.is_renew_ack,
+        renew_version=ctx.api_version >= 2,
+    )
+
+    def respond(results: AckResults) -> ShareAcknowledgeResponse:
+        if epoch == FINAL_EPOCH:
+            ctx.broker.share_sessions.close(session)
+        return _response(ctx, group_id, results)
+
+    return acked.then(respond)
+
+
+def _response(ctx: RequestContext, group_id: str, results: AckResults) -> ShareAcknowledgeResponse:
+    response = ShareAcknowledgeResponse(
+        acquisition_lock_timeout_ms=ctx.broker.configs.share_group(group_id).record_lock_duration_ms
+    )
+    topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
+    for (topic_id, index), error in results.items():
+        row = PartitionData(partition_index=index, error_code=error)
+        if error is not ErrorCode.NONE:
+            row.error_message = text_of(error)
+        if needs_leader(error):
+            endpoint, epoch = leader_of(ctx, topic_id, index)
+            row.current_leader = LeaderIdAndEpoch(endpoint.node_id, epoch)
+            if all(named.node_id != endpoint.node_id for named in response.node_endpoints):
+                response.node_endpoints.append(NodeEndpoint(endpoint.node_id, endpoint.host, endpoint.port))
+        if topic_id not in topics:
+            topics[topic_id] = ShareAcknowledgeTopicResponse(topic_id, [])
+        topics[topic_id].partitions.append(row)
+    response.responses = list(topics.values())
+    return response

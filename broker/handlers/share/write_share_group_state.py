@@ -1,0 +1,50 @@
+"""WriteShareGroupState: v0-1 (KIP-932, KIP-1226).
+
+Behaviour: stores what became of records; smaller leader or state epochs than known are fenced.
+v1: DeliveryCompleteCount.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
+from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.broker.share.core.effects import StateBatch
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.results import StateResult
+from shareq.protocol.generated.write_share_group_state import (
+    PartitionData,
+    PartitionResult,
+    WriteShareGroupStateRequest,
+    WriteShareGroupStateResponse,
+    WriteStateResult,
+)
+
+VERSIONS = VersionRange(0, 1)
+
+
+def handle(ctx: RequestContext, request: WriteShareGroupStateRequest) -> Pending[WriteShareGroupStateResponse]:
+    coordinator = ctx.broker.share_coordinator
+
+    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[StateResult]:
+        batches = [
+            StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
+            for batch in data.state_batches
+        ]
+        return coordinator.write(
+            key, data.state_epoch, data.leader_epoch, data.start_offset, data.delivery_complete_count, batches
+        )
+
+    if ctx.may(CLUSTER_ACTION):
+        pending = for_each_partition(request.group_id, request.topics, operate, _result)
+    else:
+        pending = refuse_each_partition(request.topics, PartitionResult, CLUSTER_ACTION.error)
+    return pending.then(
+        lambda topics: WriteShareGroupStateResponse(results=[WriteStateResult(*topic) for topic in topics])
+    )
+
+
+def _result(partition: int, result: StateResult) -> PartitionResult:
+    return PartitionResult(partition, result.error, result.message)

@@ -1,0 +1,57 @@
+"""What a client may do, as the bit fields of KIP-430: bit n is ACL operation n. Without an authorizer: everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, Protocol
+
+from shareq.broker.security.acls import ResourceKind, operations_of
+from shareq.broker.security.names import CLUSTER_NAME
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+NOT_ASKED: Final = -(2**31)
+"""The value of the field when the client did not ask."""
+
+
+class DescribedGroup(Protocol):
+    """A group of any kind, as the RPC that describes its kind tells it."""
+
+    group_id: str
+    error_code: int
+    authorized_operations: int
+
+
+def on_topic(ctx: RequestContext, name: str) -> int:
+    """What may be done to a topic, existing or not."""
+    return _bits(ctx, ResourceKind.TOPIC, name)
+
+
+def on_group(ctx: RequestContext, group_id: str) -> int:
+    """What may be done to a group of any kind."""
+    return _bits(ctx, ResourceKind.GROUP, group_id)
+
+
+def tell_of_groups(ctx: RequestContext, groups: Iterable[DescribedGroup]) -> None:
+    """Fill in the field of each group that is there."""
+    for group in groups:
+        if group.error_code == ErrorCode.NONE:
+            group.authorized_operations = on_group(ctx, group.group_id)
+
+
+def on_cluster(ctx: RequestContext) -> int:
+    """What may be done to the cluster; nothing can be seen of it without DESCRIBE."""
+    from shareq.broker.security.rights import DESCRIBE_CLUSTER
+
+    return _bits(ctx, ResourceKind.CLUSTER, CLUSTER_NAME) if ctx.may(DESCRIBE_CLUSTER) else 0
+
+
+def _bits(ctx: RequestContext, kind: ResourceKind, name: str) -> int:
+    authorizer = ctx.broker.authorizer
+    operations = operations_of(kind)
+    if authorizer is not None:
+        who, host = ctx.connection.principal, ctx.connection.client_host
+        operations = tuple(each for each in operations if authorizer.allows(who, host, each, kind, name))
+    return sum(1 << operation for operation in operations)

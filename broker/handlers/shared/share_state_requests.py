@@ -1,0 +1,73 @@
+"""What the five share-state RPCs have in common: one operation for each share partition, results regrouped by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode, text_of
+
+P = TypeVar("P", bound="PartitionData")
+P_co = TypeVar("P_co", bound="PartitionData", covariant=True)
+R = TypeVar("R")
+Out = TypeVar("Out")
+
+
+class PartitionData(Protocol):
+    """A partition of a request."""
+
+    partition: int
+
+
+class TopicData(Protocol[P_co]):
+    """A topic of a request."""
+
+    topic_id: bytes
+
+    @property
+    def partitions(self) -> Sequence[P_co]: ...
+
+
+def for_each_partition(
+    group_id: str,
+    topics: Sequence[TopicData[P]],
+    operate: Callable[[SharePartitionKey, P], Pending[R]],
+    to_result: Callable[[int, R], Out],
+) -> Pending[list[tuple[bytes, list[Out]]]]:
+    """Run `operate` on every share partition named, in order; the results by topic, when all are durable.
+
+    As in Apache Kafka 4.3.1 an empty group id, no topics, or a topic without partitions give an empty list, and a
+    share partition that is named twice is operated on twice but answered once, with the last result.
+    """
+    if not group_id or any(not topic.partitions for topic in topics):
+        topics = ()
+    keys: list[SharePartitionKey] = []
+    answers: list[Pending[R]] = []
+    for topic in topics:
+        for data in topic.partitions:
+            key = SharePartitionKey(group_id, topic.topic_id, data.partition)
+            keys.append(key)
+            answers.append(operate(key, data))
+
+    def regroup(results: list[R]) -> list[tuple[bytes, list[Out]]]:
+        by_topic: dict[bytes, dict[int, R]] = {}
+        for key, result in zip(keys, results, strict=True):
+            by_topic.setdefault(key.topic_id, {})[key.partition] = result
+        return [
+            (topic_id, [to_result(partition, result) for partition, result in partitions.items()])
+            for topic_id, partitions in by_topic.items()
+        ]
+
+    return gather(answers).then(regroup)
+
+
+def refuse_each_partition(
+    topics: Sequence[TopicData[P]], to_result: Callable[[int, ErrorCode, str], Out], error: ErrorCode
+) -> Pending[list[tuple[bytes, list[Out]]]]:
+    """The same error for every share partition named, in the order of the request."""
+    message = text_of(error)
+    return completed(
+        [(topic.topic_id, [to_result(part.partition, error, message) for part in topic.partitions]) for topic in topics]
+    )

@@ -1,0 +1,100 @@
+"""CreatePartitions: v0-3.
+
+Behaviour: every topic stands alone; those that can grow do, in one commit. `count` is the new total. A topic named
+twice gets INVALID_REQUEST; a count that is not larger, or larger than 10,000 new ones, INVALID_PARTITIONS; new
+partitions may be assigned to this broker only. The coordinators' topics do not grow (Apache Kafka's do, and lose what
+is in them). ALTER on the topic is needed. `validate_only` answers the same and changes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.security.rights import ALTER_TOPIC
+from shareq.broker.topics.creation import MAX_PARTITIONS_PER_REQUEST, check_assignment
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(0, 3)
+
+logger = logging.getLogger(__name__)
+
+
+def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    times = Counter(topic.name for topic in request.topics)
+    outcomes: dict[str, ApiError] = {}
+    counts: dict[str, int] = {}
+    for topic in request.topics:
+        if times[topic.name] > 1:
+            outcomes[topic.name] = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+            continue
+        outcomes[topic.name] = _check(ctx, topic)
+        if not outcomes[topic.name]:
+            counts[topic.name] = topic.count
+    if counts and not request.validate_only:
+        try:
+            ctx.broker.metadata.create_partitions(counts)
+        except OSError as error:
+            logger.error("topics %s: partitions not added: %s", ", ".join(counts), error)
+            outcomes.update((name, storage_failure(error)) for name in counts)
+    return CreatePartitionsResponse(results=[_row(name, error) for name, error in outcomes.items()])
+
+
+def failed(request: CreatePartitionsRequest, error: ErrorCode) -> CreatePartitionsResponse:
+    return CreatePartitionsResponse(results=[_row(topic.name, ApiError(error)) for topic in request.topics])
+
+
+def _check(ctx: RequestContext, request: CreatePartitionsTopic) -> ApiError:
+    if not ctx.may(ALTER_TOPIC, request.name):
+        return ApiError(ALTER_TOPIC.error)
+    topic = ctx.broker.metadata.topic(request.name)
+    if topic is None:
+        return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if topic.internal:
+        return ApiError(ErrorCode.INVALID_PARTITIONS, _not_growing(topic))
+    added = request.count - topic.partitions
+    if added <= 0:
+        return ApiError(ErrorCode.INVALID_PARTITIONS, _not_more(topic, request.count))
+    if added > MAX_PARTITIONS_PER_REQUEST:
+        message = f"{added} new partitions, and at most {MAX_PARTITIONS_PER_REQUEST} are allowed at a time."
+        return ApiError(ErrorCode.INVALID_PARTITIONS, message)
+    if request.assignments is None:
+        return NO_ERROR
+    if len(request.assignments) != added:
+        message = f"{added} new partitions, but {len(request.assignments)} assignments were specified."
+        return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+    for index, assignment in enumerate(request.assignments):
+        error = check_assignment(ctx.broker.config.node_id, assignment.broker_ids, topic.partitions + index, 1)
+        if error:
+            return error
+    return NO_ERROR
+
+
+def _not_growing(topic: TopicImage) -> str:
+    return (
+        f"Topic '{topic.name}' keeps its {topic.partitions} partitions: "
+        "what a coordinator stores is found by their number."
+    )
+
+
+def _not_more(topic: TopicImage, count: int) -> str:
+    if count == topic.partitions:
+        return f"Topic already has {topic.partitions} partition(s)."
+    return f"The topic {topic.name} currently has {topic.partitions} partition(s); {count} would not be an increase."
+
+
+def _row(name: str, error: ApiError) -> CreatePartitionsTopicResult:
+    return CreatePartitionsTopicResult(name=name, error_code=error.code, error_message=error.message)

@@ -1,0 +1,133 @@
+"""CreateTopics: v2-7.
+
+Behaviour: every topic stands alone; those that can be created are, in one commit. A name given twice and
+`__cluster_metadata` get INVALID_REQUEST, whatever else is wrong with them. More than 10,000 partitions in one request
+get POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name, existence, properties, partitions and
+replicas. CREATE on the cluster or on the topic is needed. `validate_only` answers the same and creates nothing.
+v4: -1 takes the broker's partition count and replication factor. v5: the answer has counts and effective properties,
+for whoever may DESCRIBE_CONFIGS of the topic.
+v7: and the topic id.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.api_error import ApiError, storage_failure
+from shareq.broker.config.admin import ConfigAdmin
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.metadata.store import NewTopic
+from shareq.broker.metadata.topic_names import CLUSTER_METADATA, collision_key
+from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC_CONFIGS
+from shareq.broker.topics.creation import TopicSpec, check_partition_total, plan_topic
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(2, 7)
+
+logger = logging.getLogger(__name__)
+
+_DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+_REFUSED: Final = ApiError(CREATE_TOPIC.error, "Authorization failed.")
+_FORBIDDEN: Final = ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
+
+
+def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    counts = Counter(topic.name for topic in request.topics)
+    plans: dict[str, NewTopic | ApiError] = {}
+    specs: list[TopicSpec] = []
+    may_all = ctx.may(CREATE_CLUSTER)
+    for topic in request.topics:
+        if counts[topic.name] > 1:
+            plans[topic.name] = _DUPLICATE
+        elif topic.name == CLUSTER_METADATA:
+            plans[topic.name] = _FORBIDDEN
+        elif not may_all and not ctx.may(CREATE_TOPIC, topic.name):
+            plans[topic.name] = _REFUSED
+        else:
+            specs.append(_spec(topic))
+    plans.update(_plan(ctx, specs))
+    if not request.validate_only:
+        _create(ctx, plans)
+    return CreateTopicsResponse(topics=[_result(ctx, name, plan) for name, plan in plans.items()])
+
+
+def failed(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:
+    return CreateTopicsResponse(topics=[_error_row(topic.name, ApiError(error)) for topic in request.topics])
+
+
+def _spec(topic: CreatableTopic) -> TopicSpec:
+    return TopicSpec(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        [(assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments],
+        [(config.name, config.value) for config in topic.configs],
+    )
+
+
+def _plan(ctx: RequestContext, specs: list[TopicSpec]) -> dict[str, NewTopic | ApiError]:
+    configs = ctx.broker.configs
+    too_many = check_partition_total(specs, configs.broker.num_partitions)
+    if too_many:
+        return {spec.name: too_many for spec in specs}
+    plans: dict[str, NewTopic | ApiError] = {}
+    taken: dict[str, str] = {}
+    for spec in specs:
+        plan = plan_topic(ctx.broker.metadata, configs, spec)
+        other = taken.get(collision_key(spec.name))
+        if not isinstance(plan, ApiError):
+            if other is not None:
+                message = f"Topic '{spec.name}' collides with existing topic: {other}"
+                plan = ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+            else:
+                taken[collision_key(spec.name)] = spec.name
+        plans[spec.name] = plan
+    return plans
+
+
+def _create(ctx: RequestContext, plans: dict[str, NewTopic | ApiError]) -> None:
+    """Create what can be, and turn all of it into errors if it cannot be stored."""
+    topics = [plan for plan in plans.values() if isinstance(plan, NewTopic)]
+    if not topics:
+        return
+    try:
+        ctx.broker.metadata.create_topics(topics)
+    except OSError as error:
+        logger.error("topics %s: not created: %s", ", ".join(topic.name for topic in topics), error)
+        plans.update((topic.name, storage_failure(error)) for topic in topics)
+
+
+def _result(ctx: RequestContext, name: str, plan: NewTopic | ApiError) -> CreatableTopicResult:
+    if isinstance(plan, ApiError):
+        return _error_row(name, plan)
+    row = CreatableTopicResult(name=name, error_message=None)
+    topic = ctx.broker.metadata.topic(name)
+    if topic is not None:
+        row.topic_id = topic.topic_id
+    if not ctx.may(DESCRIBE_TOPIC_CONFIGS, name):
+        row.topic_config_error_code = DESCRIBE_TOPIC_CONFIGS.error
+        return row
+    row.num_partitions = plan.partitions
+    row.replication_factor = 1
+    if ctx.api_version >= 5:
+        row.configs = [
+            CreatableTopicConfigs(entry.key.name, entry.value, entry.read_only, entry.source, entry.key.sensitive)
+            for entry in ConfigAdmin(ctx.broker.configs, ctx.broker.metadata).describe_new_topic(name, plan.configs)
+        ]
+    return row
+
+
+def _error_row(name: str, error: ApiError) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=error.code, error_message=error.message)

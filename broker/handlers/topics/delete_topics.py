@@ -1,0 +1,107 @@
+"""DeleteTopics: v1-6.
+
+Behaviour: every topic stands alone; those that can be deleted are, in one commit. `delete.topic.enable=false` refuses
+the whole request: INVALID_REQUEST, or TOPIC_DELETION_DISABLED from v3. A topic named twice, by name or id, gets one
+row with INVALID_REQUEST. Unknown ones get UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. The coordinators' topics
+follow the same rules.
+v6: by name or by id; both or neither for one topic is INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.security.rights import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from shareq.protocol.primitives import ZERO_UUID, uuid_to_text
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(1, 6)
+
+_DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+_NEITHER: Final = ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
+_NAME_AND_ID: Final = ApiError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
+
+logger = logging.getLogger(__name__)
+
+
+def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    if not ctx.broker.configs.broker.delete_topic_enable:
+        code = ErrorCode.TOPIC_DELETION_DISABLED if ctx.api_version >= 3 else ErrorCode.INVALID_REQUEST
+        return failed(request, code)
+    may_all = ctx.may(DELETE_CLUSTER)
+    found = [_find(ctx, state, may_all) for state in _states(request)]
+    times = Counter(topic.name for topic in found if isinstance(topic, TopicImage))
+    rows: list[DeletableTopicResult] = []
+    repeated: set[str] = set()
+    doomed: list[DeletableTopicResult] = []
+    for topic in found:
+        if isinstance(topic, DeletableTopicResult):
+            rows.append(topic)
+        elif times[topic.name] == 1:
+            doomed.append(_row(topic.name, topic.topic_id, NO_ERROR))
+        elif topic.name not in repeated:
+            repeated.add(topic.name)
+            rows.append(_row(topic.name, topic.topic_id, _DUPLICATE))
+    _delete(ctx, doomed)
+    return DeleteTopicsResponse(responses=rows + doomed)
+
+
+def failed(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsResponse:
+    rows = [_row(state.name, state.topic_id, ApiError(error)) for state in _states(request)]
+    return DeleteTopicsResponse(responses=rows)
+
+
+def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
+    """What to delete, in the form of v6."""
+    return [*request.topics, *(DeleteTopicState(name=name) for name in request.topic_names)]
+
+
+def _find(ctx: RequestContext, state: DeleteTopicState, may_all: bool) -> TopicImage | DeletableTopicResult:
+    """The topic, or the row that says why it is not deleted. Nothing in a row tells of a topic one may not describe."""
+    metadata, name, topic_id = ctx.broker.metadata, state.name, state.topic_id
+    if name is not None and topic_id != ZERO_UUID:
+        return _row(name, topic_id, _NAME_AND_ID)
+    if name is None and topic_id == ZERO_UUID:
+        return _row(None, topic_id, _NEITHER)
+    topic = metadata.topic_by_id(topic_id) if name is None else metadata.topic(name)
+    if topic is None and name is None:
+        missing = ApiError(ErrorCode.UNKNOWN_TOPIC_ID, f"There is no topic with id {uuid_to_text(topic_id)}")
+        return _row(None, topic_id, missing)
+    known = name or (topic.name if topic is not None else "")
+    visible = may_all or ctx.may(DESCRIBE_TOPIC, known)
+    if visible and topic is None:
+        return _row(name, ZERO_UUID, ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic '{name}'"))
+    if not visible or topic is None or not (may_all or ctx.may(DELETE_TOPIC, known)):
+        return _row(known if visible else name, topic_id, ApiError(DELETE_TOPIC.error))
+    return topic
+
+
+def _delete(ctx: RequestContext, rows: list[DeletableTopicResult]) -> None:
+    names = [row.name for row in rows if row.name is not None]
+    if not names:
+        return
+    try:
+        ctx.broker.metadata.delete_topics(names)
+    except OSError as error:
+        logger.error("topics %s: not deleted: %s", ", ".join(names), error)
+        failure = storage_failure(error)
+        for row in rows:
+            row.error_code, row.error_message = failure.code, failure.message
+
+
+def _row(name: str | None, topic_id: bytes, error: ApiError) -> DeletableTopicResult:
+    return DeletableTopicResult(name=name, topic_id=topic_id, error_code=error.code, error_message=error.message)

@@ -1,0 +1,113 @@
+"""DescribeTopicPartitions: v0 (KIP-966).
+
+Behaviour: the named topics, or all, by name, from the cursor on, until the answer has as many partitions as the client
+or `max.request.partition.size.limit` allows, at least one; the next cursor is where to go on, null at the end. Unknown
+and impossible names get a row with their error. A cursor that is not in the list of names, or has a negative
+partition, is INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.handlers.shared import authorized_operations
+from shareq.broker.metadata.topic_names import name_error
+from shareq.broker.security.rights import DESCRIBE_TOPIC
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponseCursor,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+VERSIONS = VersionRange(0, 0)
+
+_LEADER_EPOCH: Final = 0  # leadership never moves
+
+
+def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    cursor = request.cursor
+    names = {topic.name for topic in request.topics}
+    if cursor is not None and (cursor.partition_index < 0 or (names and cursor.topic_name not in names)):
+        return failed(request, ErrorCode.INVALID_REQUEST)
+    wanted = sorted(names) if names else [topic.name for topic in ctx.broker.metadata.topics()]
+    first_name = cursor.topic_name if cursor is not None else ""
+    wanted = [name for name in wanted if name >= first_name]
+    hidden = ctx.without(DESCRIBE_TOPIC, wanted)
+    response = _page(
+        ctx,
+        [name for name in wanted if name not in hidden],
+        {} if cursor is None else {cursor.topic_name: cursor.partition_index},
+        max(1, min(request.response_partition_limit, ctx.broker.configs.broker.max_request_partition_size_limit)),
+    )
+    if names:  # of all topics, only those are told that may be described
+        response.topics += [
+            DescribeTopicPartitionsResponseTopic(error_code=DESCRIBE_TOPIC.error, name=name) for name in sorted(hidden)
+        ]
+    return response
+
+
+def failed(request: DescribeTopicPartitionsRequest, error: ErrorCode) -> DescribeTopicPartitionsResponse:
+    rows = [DescribeTopicPartitionsResponseTopic(error_code=error, name=topic.name) for topic in request.topics]
+    return DescribeTopicPartitionsResponse(topics=rows)
+
+
+def _page(
+    ctx: RequestContext, names: list[str], first_partitions: dict[str, int], limit: int
+) -> DescribeTopicPartitionsResponse:
+    response = DescribeTopicPartitionsResponse()
+    for name in names:
+        first = first_partitions.get(name, 0)
+        if limit <= 0:
+            response.next_cursor = DescribeTopicPartitionsResponseCursor(name, first)
+            break
+        topic = ctx.broker.metadata.topic(name)
+        if topic is None:
+            response.topics.append(_unknown(ctx, name))
+            continue
+        last = min(topic.partitions, first + limit)
+        response.topics.append(_row(ctx, topic, first, last))
+        if last < topic.partitions:
+            response.next_cursor = DescribeTopicPartitionsResponseCursor(name, last)
+            break
+        limit -= max(last - first, 0)
+    return response
+
+
+def _unknown(ctx: RequestContext, name: str) -> DescribeTopicPartitionsResponseTopic:
+    possible = name_error(name) is None
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if possible else ErrorCode.INVALID_TOPIC_EXCEPTION
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=code, name=name, topic_authorized_operations=authorized_operations.on_topic(ctx, name)
+    )
+
+
+def _row(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
+    """A topic with its partitions from `first` up to, but not including, `end`."""
+    node_id = ctx.broker.config.node_id
+    partitions = [
+        DescribeTopicPartitionsResponsePartition(
+            partition_index=index,
+            leader_id=node_id,
+            leader_epoch=_LEADER_EPOCH,
+            replica_nodes=[node_id],
+            isr_nodes=[node_id],
+            eligible_leader_replicas=[],
+            last_known_elr=[],
+        )
+        for index in range(first, end)
+    ]
+    return DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.internal,
+        partitions=partitions,
+        topic_authorized_operations=authorized_operations.on_topic(ctx, topic.name),
+    )

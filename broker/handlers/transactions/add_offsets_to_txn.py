@@ -1,0 +1,51 @@
+"""AddOffsetsToTxn: v0-4 (KIP-98).
+
+Behaviour: the partition of `__consumer_offsets` that keeps the group's offsets becomes part of the transaction. Only
+producers before transaction version 2 ask for it. v2: PRODUCER_FENCED, INVALID_PRODUCER_EPOCH before.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
+from shareq.broker.security.rights import READ_GROUP, WRITE_TRANSACTION
+from shareq.broker.topics.internal import ensure
+from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.transaction.metadata import TopicPartition
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+
+VERSIONS = VersionRange(0, 4)
+
+_FENCED_FROM: Final = 2
+
+
+def handle(
+    ctx: RequestContext, request: AddOffsetsToTxnRequest
+) -> AddOffsetsToTxnResponse | Pending[AddOffsetsToTxnResponse]:
+    if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
+        return AddOffsetsToTxnResponse(error_code=WRITE_TRANSACTION.error)
+    if not ctx.may(READ_GROUP, request.group_id):
+        return AddOffsetsToTxnResponse(error_code=READ_GROUP.error)
+    broker = ctx.broker
+    if ensure(broker.metadata, broker.configs.broker, CONSUMER_OFFSETS):
+        return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    at = group_partition_for(request.group_id, broker.group_coordinator.partitions.count)
+    added = broker.transaction_coordinator.add_partitions(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        [TopicPartition(CONSUMER_OFFSETS, at)],
+        0,
+    )
+    return added.then(lambda error: _response(ctx.api_version, error))
+
+
+def _response(version: int, error: ErrorCode) -> AddOffsetsToTxnResponse:
+    if version < _FENCED_FROM and error is ErrorCode.PRODUCER_FENCED:
+        error = ErrorCode.INVALID_PRODUCER_EPOCH
+    return AddOffsetsToTxnResponse(error_code=error)

@@ -1,0 +1,80 @@
+"""DescribeProducers: v0 (KIP-664).
+
+Behaviour: what each partition remembers of its producers, by ascending producer id; among them those whose transaction
+is under way, with its first offset. Errors concern their partition alone.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.api_error import NO_ERROR, ApiError
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.metadata.topic_names import name_error
+from shareq.broker.security.rights import READ_TOPIC
+from shareq.broker.topics.lookup import find_log
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+VERSIONS = VersionRange(0, 0)
+
+_NONE = -1
+
+
+def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    topics = []
+    for topic in request.topics:
+        error = _topic_error(ctx, topic.name)
+        rows = [_partition(ctx, topic.name, partition, error) for partition in topic.partition_indexes]
+        topics.append(TopicResponse(topic.name, rows))
+    return DescribeProducersResponse(topics=topics)
+
+
+def failed(request: DescribeProducersRequest, error: ErrorCode) -> DescribeProducersResponse:
+    """The same for every partition."""
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(topic.name, [PartitionResponse(partition, error) for partition in topic.partition_indexes])
+            for topic in request.topics
+        ]
+    )
+
+
+def _topic_error(ctx: RequestContext, name: str) -> ApiError:
+    problem = name_error(name)
+    if problem is not None:
+        return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    return NO_ERROR if ctx.may(READ_TOPIC, name) else ApiError(READ_TOPIC.error)
+
+
+def _partition(ctx: RequestContext, topic: str, partition: int, error: ApiError) -> PartitionResponse:
+    if error:
+        return PartitionResponse(partition, error.code, error.message)
+    log = find_log(ctx.broker, topic, partition)
+    if isinstance(log, ErrorCode):
+        return PartitionResponse(partition, log)
+    return PartitionResponse(partition, active_producers=_producers(log))
+
+
+def _producers(log: PartitionLog) -> list[ProducerState]:
+    states = []
+    for producer_id in log.producers.producer_ids():
+        producer = log.producers.get(producer_id)
+        if producer is not None:
+            states.append(
+                ProducerState(
+                    producer_id=producer_id,
+                    producer_epoch=producer.epoch,
+                    last_sequence=producer.batches[-1].last_sequence if producer.batches else _NONE,
+                    last_timestamp=producer.last_timestamp,
+                    coordinator_epoch=producer.coordinator_epoch,
+                    current_txn_start_offset=producer.transaction_first_offset,
+                )
+            )
+    return states

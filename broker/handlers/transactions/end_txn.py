@@ -1,0 +1,43 @@
+"""EndTxn: v0-5 (KIP-98, KIP-890).
+
+Behaviour: answered when the markers are in the partitions, or could not be written at the first attempt; the outcome is
+durable before the first of them. v2: a fenced producer is told PRODUCER_FENCED, INVALID_PRODUCER_EPOCH before. v5: the
+producer works in transaction version 2, and is told the producer id and epoch to go on with.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.security.rights import WRITE_TRANSACTION
+from shareq.coordinator.transaction.outcome import ProducerResult
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
+
+VERSIONS = VersionRange(0, 5)
+
+_FENCED_FROM: Final = 2
+_BUMPS_FROM: Final = 5
+
+
+def handle(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Pending[EndTxnResponse]:
+    if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
+        return EndTxnResponse(error_code=WRITE_TRANSACTION.error)
+    ended = ctx.broker.transaction_coordinator.end_transaction(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        commit=request.committed,
+        client_version=2 if ctx.api_version >= _BUMPS_FROM else 0,
+    )
+    return ended.then(lambda result: _response(ctx.api_version, result))
+
+
+def _response(version: int, result: ProducerResult) -> EndTxnResponse:
+    error = result.error
+    if version < _FENCED_FROM and error is ErrorCode.PRODUCER_FENCED:
+        error = ErrorCode.INVALID_PRODUCER_EPOCH
+    return EndTxnResponse(error_code=error, producer_id=result.producer_id, producer_epoch=result.producer_epoch)

@@ -1,0 +1,76 @@
+"""InitProducerId: v0-5 (KIP-98, KIP-360).
+
+Behaviour: a producer without a transactional id gets a producer id that was never given out before, with epoch 0,
+whatever it had; one with a transactional id gets the id's producer id in a new epoch, which fences all others. A
+transaction that was under way is aborted first, and the answer is CONCURRENT_TRANSACTIONS.
+v3: the producer's current id and epoch. v4: PRODUCER_FENCED, INVALID_PRODUCER_EPOCH before. v6 (two-phase commit) is
+not stable and not served.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.security.acls import Operation, ResourceKind
+from shareq.broker.security.rights import IDEMPOTENT_WRITE, WRITE_TRANSACTION
+from shareq.coordinator.transaction.init_producer_id import ExpectedProducer
+from shareq.coordinator.transaction.outcome import ProducerResult
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+VERSIONS = VersionRange(0, 5)
+
+_NONE = -1
+_FENCED_FROM = 4
+
+
+def handle(
+    ctx: RequestContext, request: InitProducerIdRequest
+) -> InitProducerIdResponse | Pending[InitProducerIdResponse]:
+    """Give out a producer id."""
+    error = _refusal(ctx, request.transactional_id)
+    if error:
+        return _refused(error)
+    if request.transactional_id == "" or (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
+        return _refused(ErrorCode.INVALID_REQUEST)
+    if request.transactional_id is not None:
+        return _transactional(ctx, request, request.transactional_id)
+    try:
+        producer_id = ctx.broker.producer_ids.next()
+    except OSError:
+        return _refused(ErrorCode.KAFKA_STORAGE_ERROR)
+    return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+
+
+def _refusal(ctx: RequestContext, transactional_id: str | None) -> ErrorCode:
+    """Without a transactional id IDEMPOTENT_WRITE is needed, or WRITE on any topic."""
+    if ctx.broker.authorizer is None:
+        return ErrorCode.NONE
+    if transactional_id is not None:
+        return ErrorCode.NONE if ctx.may(WRITE_TRANSACTION, transactional_id) else WRITE_TRANSACTION.error
+    who, host = ctx.connection.principal, ctx.connection.client_host
+    may = ctx.may(IDEMPOTENT_WRITE) or ctx.broker.authorizer.allows_any(who, host, Operation.WRITE, ResourceKind.TOPIC)
+    return ErrorCode.NONE if may else IDEMPOTENT_WRITE.error
+
+
+def _transactional(
+    ctx: RequestContext, request: InitProducerIdRequest, transactional_id: str
+) -> Pending[InitProducerIdResponse]:
+    expected = None
+    if request.producer_id != _NONE:
+        expected = ExpectedProducer(request.producer_id, request.producer_epoch)
+    timeout_ms = request.transaction_timeout_ms
+    answer = ctx.broker.transaction_coordinator.init_producer_id(transactional_id, timeout_ms, expected)
+    return answer.then(lambda result: _response(ctx.api_version, result))
+
+
+def _response(version: int, result: ProducerResult) -> InitProducerIdResponse:
+    if result.error:
+        fenced = version < _FENCED_FROM and result.error is ErrorCode.PRODUCER_FENCED
+        return _refused(ErrorCode.INVALID_PRODUCER_EPOCH if fenced else result.error)
+    return InitProducerIdResponse(producer_id=result.producer_id, producer_epoch=result.producer_epoch)
+
+
+def _refused(error: ErrorCode) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=error, producer_id=_NONE, producer_epoch=_NONE)

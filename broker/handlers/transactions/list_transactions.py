@@ -1,0 +1,57 @@
+"""ListTransactions: v0-2 (KIP-664, KIP-994, KIP-1152).
+
+Behaviour: every transactional id of this broker that passes all filters; states that nobody knows are told, and match
+nothing. v1: those that last longer than so many milliseconds. v2: a pattern (RE2) for the whole transactional id;
+INVALID_REGULAR_EXPRESSION if it is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import VersionRange
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.security.rights import DESCRIBE_TRANSACTION
+from shareq.coordinator.transaction.describe import TransactionFilter, unknown_states
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+    TransactionState,
+)
+
+VERSIONS = VersionRange(0, 2)
+
+
+def handle(
+    ctx: RequestContext, request: ListTransactionsRequest
+) -> ListTransactionsResponse | Pending[ListTransactionsResponse]:
+    matches = _matcher(request.transactional_id_pattern)
+    if isinstance(matches, ErrorCode):
+        return ListTransactionsResponse(error_code=matches)
+    wanted = TransactionFilter(
+        frozenset(request.producer_id_filters), frozenset(request.state_filters), request.duration_filter, matches
+    )
+
+    def respond(rows: list[TransactionState]) -> ListTransactionsResponse:
+        return ListTransactionsResponse(
+            unknown_state_filters=unknown_states(request.state_filters),
+            transaction_states=[row for row in rows if ctx.may(DESCRIBE_TRANSACTION, row.transactional_id)],
+        )
+
+    return ctx.broker.transaction_coordinator.list_transactions(wanted).then(respond)
+
+
+def _matcher(pattern: str | None) -> Callable[[str], bool] | ErrorCode | None:
+    if not pattern:
+        return None
+    import re2  # only who filters by a pattern needs it
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled = re2.compile(pattern, options)
+    except re2.error:
+        return ErrorCode.INVALID_REGULAR_EXPRESSION
+    return lambda text: compiled.fullmatch(text) is not None

@@ -1,0 +1,80 @@
+"""`clean-shutdown`: what a stop left behind, log by log. Pure.
+
+    2
+    <topic> <partition> <log end offset> <base offset of the active segment> <its bytes> <1 if it is plain, or 0>
+    ...
+    crc32c <8 hex digits over all bytes before this line>
+
+It counts on a machine that was started again, too: everything was synced before it was written. In a data folder of
+format 1 the file is empty and says that the stop was clean, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.checked_text import content_of, with_checksum
+
+__all__ = ["CleanStop", "LogEnd", "format_clean_stop", "parse_clean_stop"]
+
+_VERSION: Final = "2"
+
+TopicPartition = tuple[str, int]
+
+
+class LogEnd(NamedTuple):
+    """Where a log ended: its end offset (exclusive), and its active segment's base offset and bytes.
+
+    `plain`: that segment is its only one and small, and no producer is known: its batches tell all there is to know.
+    """
+
+    end: int
+    active: int
+    active_size: int
+    plain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CleanStop:
+    """What the file says. `logs` are None in format 1, which does not name them."""
+
+    logs: Mapping[TopicPartition, LogEnd] | None = field(default=None)
+
+    def plain_end(self, key: TopicPartition) -> LogEnd | None:
+        """Where a plain log ended; None for any other."""
+        at = self.logs.get(key) if self.logs is not None else None
+        return at if at is not None and at.plain else None
+
+
+def format_clean_stop(logs: Mapping[TopicPartition, LogEnd]) -> bytes:
+    """The file's content."""
+    rows = [
+        f"{topic} {partition} {at.end} {at.active} {at.active_size} {at.plain:d}"
+        for (topic, partition), at in logs.items()
+    ]
+    return with_checksum("\n".join([_VERSION, *rows, ""]).encode())
+
+
+def parse_clean_stop(data: bytes, *, from_format_1: bool = False) -> CleanStop:
+    """What a file says. ValueError when it is damaged, or of a later format.
+
+    `from_format_1`: the data folder was of format 1 until now. In any other an empty file is a damaged one.
+    """
+    if not data:
+        if from_format_1:
+            return CleanStop()
+        raise ValueError("it is empty")
+    content = content_of(data)
+    if content is None:
+        raise ValueError("its checksum is missing")
+    version, *rows = content.decode().splitlines()
+    if version != _VERSION:
+        raise ValueError(f"format {version} is not known")
+    logs: dict[TopicPartition, LogEnd] = {}
+    for row in rows:
+        topic, partition, *numbers = row.split(" ")
+        log_end, active, size, plain = map(int, numbers)
+        logs[topic, int(partition)] = LogEnd(log_end, active, size, plain == 1)
+    return CleanStop(logs)

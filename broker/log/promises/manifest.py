@@ -1,0 +1,152 @@
+"""`log-manifest`: what is promised of each log, so that a start can tell damage from a write that was cut off. Pure.
+
+Lines, each with its own checksum; of several lines for one log the last one counts:
+
+    <crc32c of the rest, 8 hex digits> manifest 1
+    <crc> boot <id of the machine's start in which what follows was written>
+    <crc> log <topic> <partition> <topic id> <start> <active> <synced> <chain>
+    <crc> gone <topic> <partition>
+    <crc> synced <bytes of this file, from its beginning, that are on stable storage>
+
+`start` is the log start offset; `active` the base offset of the newest segment that has a file, -1 without any; below
+`synced` everything is on stable storage; `chain` is the CRC of the base offsets of all segments. A snapshot comes
+first, then changes are appended. A line that cannot be believed is left out, which understates what is promised.
+In another start of the machine, lines behind what was synced may have been torn by a power loss: nothing is missing
+then, because nothing was promised yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.checked_text import checked_line, line_body
+from shareq.protocol.primitives import uuid_from_text, uuid_to_text
+from shareq.protocol.records.checksum import crc32c
+
+__all__ = [
+    "NO_SEGMENT",
+    "UNKNOWN_CHAIN",
+    "LogRow",
+    "Manifest",
+    "boot_line",
+    "chain_of",
+    "gone_line",
+    "parse_manifest",
+    "row_line",
+    "snapshot",
+    "synced_line",
+]
+
+TopicPartition = tuple[str, int]
+
+NO_SEGMENT: Final = -1
+UNKNOWN_CHAIN: Final = -1  # something is missing: to be looked for at every start
+_HEADER: Final = "manifest 1"
+
+
+class LogRow(NamedTuple):
+    """What is promised of one log; offsets as in the file."""
+
+    topic_id: bytes
+    start: int
+    active: int
+    synced: int
+    chain: int
+
+
+class Manifest(NamedTuple):
+    """A file's content. `is_whole`: no line is missing but those of an end that was `cut_off`."""
+
+    boot_id: str
+    rows: Mapping[TopicPartition, LogRow]
+    is_whole: bool
+    cut_off: bool = False
+
+
+def chain_of(base_offsets: Iterable[int]) -> int:
+    """By what a list of segments is known again."""
+    return crc32c(b"".join(base.to_bytes(8, "big") for base in base_offsets))
+
+
+def row_line(key: TopicPartition, row: LogRow) -> bytes:
+    topic, partition = key
+    return _line(
+        f"log {topic} {partition} {uuid_to_text(row.topic_id)} {row.start} {row.active} {row.synced} {row.chain}"
+    )
+
+
+def gone_line(key: TopicPartition) -> bytes:
+    return _line(f"gone {key[0]} {key[1]}")
+
+
+def boot_line(boot_id: str) -> bytes:
+    return _line(f"boot {boot_id}")
+
+
+def synced_line(size: int) -> bytes:
+    """Said behind the first `size` bytes of the file, once they are on stable storage."""
+    return _line(f"synced {size}")
+
+
+def snapshot(boot_id: str, rows: Mapping[TopicPartition, LogRow]) -> bytes:
+    """A whole file's content. It may be read as a manifest only once it is on stable storage."""
+    lines = [_line(_HEADER), boot_line(boot_id), *(row_line(key, row) for key, row in rows.items())]
+    return b"".join([*lines, synced_line(sum(map(len, lines)))])
+
+
+def parse_manifest(data: bytes, boot_id: str = "") -> Manifest | None:
+    """What the file says; None when it is none, or of a newer format. `boot_id`: the machine's start in which it is
+    read; without it each line that cannot be believed counts as missing.
+    """
+    lines = data.split(b"\n")
+    ending = lines.pop()  # empty, unless the last line is not whole
+    bodies = [_body(line) for line in lines]
+    if not bodies or bodies[0] != _HEADER:
+        return None
+    written_in, rows, on_disk = _content(bodies)
+    torn_by_power_loss = boot_id != "" and written_in != "" and boot_id != written_in
+    unsynced_from = on_disk if torn_by_power_loss and on_disk is not None else len(data)
+    missing = [position for position, body in zip(_positions(lines), bodies, strict=False) if body is None]
+    cut_off = ending != b"" or bodies[-1] is None
+    if missing and not ending and bodies[-1] is None:
+        missing.pop()  # the beginning of a line, at the end of the file
+    is_whole = all(position >= unsynced_from for position in missing)
+    return Manifest(written_in, rows, is_whole, cut_off or (is_whole and missing != []))
+
+
+def _content(bodies: Iterable[str | None]) -> tuple[str, dict[TopicPartition, LogRow], int | None]:
+    """What the lines say that can be believed: the last boot id, the logs, and how many bytes were synced."""
+    boot_id = ""
+    rows: dict[TopicPartition, LogRow] = {}
+    on_disk = None
+    for body in bodies:
+        kind, _, rest = (body or "").partition(" ")
+        if kind == "boot":
+            boot_id = rest
+        elif kind == "log":
+            topic, partition, topic_id, *numbers = rest.split(" ")
+            start, active, synced, chain = map(int, numbers)
+            rows[topic, int(partition)] = LogRow(uuid_from_text(topic_id), start, active, synced, chain)
+        elif kind == "gone":
+            topic, partition = rest.split(" ")
+            rows.pop((topic, int(partition)), None)
+        elif kind == "synced":
+            on_disk = max(on_disk or 0, int(rest))
+    return boot_id, rows, on_disk
+
+
+def _positions(lines: Iterable[bytes]) -> Iterable[int]:
+    """Where each line begins."""
+    return accumulate((len(line) + 1 for line in lines), initial=0)
+
+
+def _line(body: str) -> bytes:
+    return checked_line(body.encode())
+
+
+def _body(line: bytes) -> str | None:
+    """A line without its checksum; None when that does not fit."""
+    body = line_body(line)
+    return None if body is None else body.decode()

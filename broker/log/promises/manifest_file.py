@@ -1,0 +1,244 @@
+"""The manifest on disk: changes are appended as they come, synced within a second, and made a snapshot now and then.
+
+An append is a plain write: it survives the end of the process. What a power loss takes of the last second only
+understates what had been promised. After each sync the file says how much of it is on stable storage.
+
+    DATA/log-manifest        see `manifest`
+    DATA/log-manifest.new    the next snapshot, until it is on stable storage
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from shareq.broker.foundation.environment import Clock, File, Fs, SyncErrors, TimerHandle
+from shareq.broker.log.promises.manifest import (
+    LogRow,
+    Manifest,
+    boot_line,
+    gone_line,
+    parse_manifest,
+    row_line,
+    snapshot,
+    synced_line,
+)
+
+__all__ = ["MANIFEST_FILE", "ManifestFile"]
+
+logger = logging.getLogger(__name__)
+
+MANIFEST_FILE: Final = "log-manifest"
+SYNC_DELAY_MS: Final = 1000
+LEAST_APPENDED_BYTES: Final = 256 * 1024  # before the next snapshot; at least twice that snapshot's size
+
+TopicPartition = tuple[str, int]
+
+
+class ManifestFile:
+    """Owned by the manager of logs. Nothing is written before `begin`. What could not be written is made up for."""
+
+    def __init__(self, fs: Fs, clock: Clock, data_dir: str) -> None:
+        self._fs = fs
+        self._clock = clock
+        self._data_dir = data_dir
+        self._path = f"{data_dir}/{MANIFEST_FILE}"
+        self._rows: dict[TopicPartition, LogRow] = {}
+        self._pending: list[bytes] = []
+        self._file: File | None = None
+        self._next: File | None = None  # the next snapshot, while it is synced
+        self._since_next: list[bytes] = []
+        self._appended = 0
+        self._limit = LEAST_APPENDED_BYTES
+        self._timer: TimerHandle | None = None
+        self._syncs = 0
+        self._failed = False
+
+    def load(self) -> Manifest | None:
+        """What the file says; None without a file, or when nothing in it can be believed. OSError."""
+        try:
+            data = self._fs.read_bytes(self._path)
+        except FileNotFoundError:
+            return None
+        found = parse_manifest(data, self._fs.boot_id())
+        if found is None:
+            logger.error("%s: cannot be read; what was promised of the logs is not known", self._path)
+        elif not found.is_whole:
+            logger.error("%s: damaged lines are left out; less may be promised of some logs than was", self._path)
+        return found
+
+    def begin(self, found: Manifest | None, rows: Mapping[TopicPartition, LogRow]) -> None:
+        """The logs are open: have the file say what holds of them now. OSError."""
+        boot_id = self._fs.boot_id()
+        self._rows = dict(rows)
+        if found is None or not found.is_whole or found.cut_off or set(found.rows) - set(rows):
+            self._rewrite()
+            return
+        lines = [boot_line(boot_id)] if found.boot_id != boot_id else []
+        lines += [row_line(key, row) for key, row in rows.items() if found.rows.get(key) != row]
+        self._file = self._fs.open(self._path)
+        self._appended = self._file.size()
+        if lines:
+            self._pending = lines
+            self.write()
+
+    def note(self, key: TopicPartition, row: LogRow) -> None:
+        """What holds of a log from now on; `write` is due."""
+        if self._rows.get(key) != row:
+            self._rows[key] = row
+            self._pending.append(row_line(key, row))
+
+    def forget(self, keys: Collection[TopicPartition]) -> None:
+        """These logs are gone."""
+        for key in keys:
+            if self._rows.pop(key, None) is not None:
+                self._pending.append(gone_line(key))
+
+    def write(self) -> None:
+        """Write what was noted."""
+        if not self._pending or self._file is None:
+            return
+        data = b"".join(self._pending)
+        self._pending.clear()
+        try:
+            if self._failed:
+                self._rewrite()
+                return
+            self._append(data)
+        except OSError as error:
+            self._told_of(error)
+            return
+        if self._next is not None:
+            self._since_next.append(data)
+        elif self._appended > self._limit:
+            self._make_snapshot()
+        if self._timer is None:
+            self._sync_later()
+
+    def close(self, *, clean: bool) -> None:
+        """With `clean` the file is a snapshot that is on stable storage. OSError then."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        try:
+            if clean and self._file is not None:
+                self._write_snapshot()
+            else:
+                self.write()
+        finally:
+            for file in (self._file, self._next):
+                if file is not None:
+                    file.close()
+            self._file = self._next = None
+
+    def _append(self, data: bytes) -> None:
+        assert self._file is not None
+        self._file.append([data])
+        self._appended += len(data)
+
+    def _sync(self) -> None:
+        """Have what was written on stable storage, off the loop. What a sync could not write, no later one writes:
+        then the file is written anew, until that goes well.
+        """
+        self._timer = None
+        if self._file is None:
+            return
+        if not self._failed:
+            on_done = partial(self._synced, self._file, self._appended)
+            self._fs.sync_soon([self._file], on_done, folders=[self._data_dir], bulk=True)
+            return
+        try:
+            self._rewrite()
+        except OSError as error:
+            self._not_synced(error)
+
+    def _synced(self, file: File, size: int, errors: SyncErrors) -> None:
+        """The first `size` bytes of a file are on stable storage: say so in it, unless another has taken its place."""
+        if self._file is None:
+            return
+        if errors:
+            self._not_synced(next(iter(errors.values())))
+        elif file is self._file and not self._failed:
+            try:
+                self._append(synced_line(size))
+            except OSError as error:
+                self._not_synced(error)
+
+    def _not_synced(self, error: OSError) -> None:
+        self._told_of(error)
+        if self._timer is None:
+            self._sync_later()
+
+    def _sync_later(self) -> None:
+        self._timer = self._clock.call_at(self._clock.now_ms() + SYNC_DELAY_MS, self._sync)
+
+    def _told_of(self, error: OSError) -> None:
+        if not self._failed:
+            logger.warning("%s: not written, a start will know less of what was promised: %s", self._path, error)
+        self._failed = True
+
+    def _rewrite(self) -> None:
+        """A new file at once. OSError."""
+        self._write_snapshot()
+        if self._next is not None:  # it lacks what was written just now
+            self._next.close()
+            self._next = None
+        self._failed = False
+        old, self._file = self._file, self._fs.open(self._path)
+        if old is not None:
+            old.close()
+        self._appended = self._file.size()
+        self._limit = max(LEAST_APPENDED_BYTES, 3 * self._appended)
+
+    def _write_snapshot(self) -> None:
+        self._pending.clear()
+        self._fs.write_atomic(self._path, snapshot(self._fs.boot_id(), self._rows), sync=True)
+
+    def _make_snapshot(self) -> None:
+        """A new file off the loop, while changes go to the old one, too."""
+        path = f"{self._path}.new"
+        try:
+            with suppress(FileNotFoundError):
+                self._fs.remove(path)
+            file = self._fs.open(path, create=True)
+        except OSError as error:
+            logger.warning("%s: no new snapshot: %s", path, error)
+            self._limit *= 2
+            return
+        self._next, self._since_next = file, []
+        try:
+            file.append([snapshot(self._fs.boot_id(), self._rows)])
+        except OSError as error:
+            self._end_snapshot(file, error)
+            return
+        self._fs.sync_soon(
+            [file], lambda errors: self._end_snapshot(file, next(iter(errors.values()), None)), bulk=True
+        )
+
+    def _end_snapshot(self, file: File, error: OSError | None) -> None:
+        if self._next is not file:
+            return  # closed meanwhile
+        self._next = None
+        try:
+            if error is not None:
+                raise error
+            if self._since_next:
+                file.append([b"".join(self._since_next)])
+            self._fs.rename(f"{self._path}.new", self._path)
+        except OSError as failure:
+            logger.warning("%s.new: %s", self._path, failure)
+            file.close()
+            self._limit *= 2
+            return
+        old, self._file = self._file, file
+        if old is not None:
+            old.close()
+        self._appended = file.size()
+        self._limit = max(LEAST_APPENDED_BYTES, 3 * self._appended)
+        if self._since_next:  # synced in the old file, perhaps, and not in this one
+            if self._timer is not None:
+                self._timer.cancel()
+            self._sync()

@@ -1,0 +1,48 @@
+"""Files and folders whose names are not on stable storage yet. Nobody is told of what is in them before they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shareq.broker.foundation.environment import Fs
+from shareq.broker.log.promises.checkpoints import format_epochs, format_partition_metadata
+from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
+from shareq.broker.log.segments.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
+
+__all__ = ["NewNames", "create_folder", "names_of", "segment_names"]
+
+
+class NewNames(NamedTuple):
+    """Paths of files to be synced, and of the folders that got new names, in the order in which to do it."""
+
+    files: Sequence[str]
+    folders: Sequence[str]
+
+    def and_(self, other: NewNames) -> NewNames:
+        """Both, each path once."""
+        return NewNames(
+            list(dict.fromkeys([*self.files, *other.files])), list(dict.fromkeys([*self.folders, *other.folders]))
+        )
+
+
+def create_folder(fs: Fs, folder: str, topic_id: bytes, leader_epoch: int, log_start_offset: int) -> NewNames:
+    """Make a partition's folder and the files that tell whose it is. OSError."""
+    fs.make_dirs(folder)
+    paths = [f"{folder}/{PARTITION_METADATA_FILE}", f"{folder}/{LEADER_EPOCH_FILE}"]
+    contents = [format_partition_metadata(topic_id), format_epochs([(leader_epoch, log_start_offset)])]
+    for path, content in zip(paths, contents, strict=True):
+        fs.write_atomic(path, content)
+    return names_of(folder)
+
+
+def names_of(folder: str) -> NewNames:
+    """What has to be synced of a partition's folder, and the folder itself."""
+    data_dir = folder.rpartition("/")[0]
+    paths = [f"{folder}/{PARTITION_METADATA_FILE}", f"{folder}/{LEADER_EPOCH_FILE}", f"{data_dir}/{MANIFEST_FILE}"]
+    return NewNames(paths, [folder, data_dir])
+
+
+def segment_names(folder: str) -> NewNames:
+    """What has to be synced of a new segment, and what the manifest says of it, beside the segment."""
+    return NewNames([f"{folder.rpartition('/')[0]}/{MANIFEST_FILE}"], [folder])

@@ -1,0 +1,59 @@
+"""What a start cuts off a log although it is sound, kept aside: `<base offset>.log.<position>.cut`.
+
+Nobody reads these files; they go with their partition's folder, or when somebody removes them.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from shareq.broker.foundation.environment import Fs
+from shareq.broker.log.segments.files import Segment
+
+__all__ = ["CUT_SUFFIX", "keep_aside", "set_segment_aside"]
+
+CUT_SUFFIX: Final = ".cut"
+_COPY_BYTES: Final = 1024 * 1024
+
+
+def keep_aside(fs: Fs, segment: Segment, position: int) -> str:
+    """Copy a segment's bytes from `position` on, durably; the path of the copy. OSError."""
+    path = _unused(fs, segment, position)
+    try:
+        file = fs.open(path, create=True)
+        try:
+            at = position
+            while at < segment.size:
+                data = segment.read_at(at, _COPY_BYTES)
+                if not data:
+                    break
+                file.append([data])
+                at += len(data)
+            file.sync()
+        finally:
+            file.close()
+    except OSError:
+        with suppress(OSError):
+            fs.remove(path)
+        raise
+    fs.sync_dir(path.rpartition("/")[0])
+    return path
+
+
+def set_segment_aside(fs: Fs, segment: Segment) -> str:
+    """Take a whole segment out of its log; the path of its bytes. OSError."""
+    path = _unused(fs, segment, 0)
+    segment.close()
+    fs.rename(segment.log_path, path)
+    segment.remove()  # its indexes
+    return path
+
+
+def _unused(fs: Fs, segment: Segment, position: int) -> str:
+    path = f"{segment.log_path}.{position}{CUT_SUFFIX}"
+    at = 1
+    while fs.exists(path):  # of an earlier power loss
+        at += 1
+        path = f"{segment.log_path}.{position}.{at}{CUT_SUFFIX}"
+    return path

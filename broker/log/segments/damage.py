@@ -1,0 +1,251 @@
+"""What of a `.log` file can be read around damage: which batches are sound, and which offsets are lost between them.
+
+A batch counts when its CRC is right and its offsets make sense. BaseOffset and Length are not covered by the CRC. A
+wrong length shows in the CRC; a wrong base offset only beside other batches: where no cleaner has been, each batch
+begins where the one before it ends, elsewhere offsets grow, and a segment ends where the next one begins. Of two
+batches of which one must be misplaced, the one counts that fits its other neighbour; if both or neither does, none of
+them. This module is pure.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.log.segments.segment import NO_LIMIT, BatchWalk, ReadAt, is_sound_at, valid_batch_after
+from shareq.protocol.records.batch import HEADER_SIZE, BatchHeader, Compression
+
+__all__ = ["DamagedRange", "SoundWalk", "believed_end", "covering", "described", "read_around"]
+
+
+_SECTOR_BYTES: Final = 512
+_LEAST_RECORD_BYTES: Final = 7  # without key, value and headers
+
+
+class DamagedRange(NamedTuple):
+    """Offsets from `first_offset` to `next_offset` (exclusive) that cannot be read, and the bytes that held them.
+
+    Positions are of their segment's file, `end` is exclusive; without any bytes they are missing.
+    """
+
+    first_offset: int
+    next_offset: int
+    position: int
+    end: int
+    fault: str
+
+
+def covering(ranges: Sequence[DamagedRange], offset: int) -> DamagedRange | None:
+    """The range that has the offset; `ranges` are in order."""
+    at = bisect_right(ranges, offset, key=_first_offset) - 1
+    return ranges[at] if at >= 0 and offset < ranges[at].next_offset else None
+
+
+def _first_offset(damaged: DamagedRange) -> int:
+    return damaged.first_offset
+
+
+def described(damaged: DamagedRange) -> str:
+    """For the log: what is lost, why, and what becomes of it."""
+    first, after, position, end, fault = damaged
+    if position == end:
+        return f"records with offsets {first} to {after - 1} are missing; the rest stays readable"
+    if first >= after:
+        return f"damaged at byte {position}: {fault}; {end - position} bytes are kept as they are"
+    return (
+        f"damaged at byte {position} (offset {first}): {fault}; offsets {first} to {after - 1} cannot be read, "
+        f"{end - position} bytes are kept as they are"
+    )
+
+
+class SoundWalk:
+    """Walk the sound batches of a `.log` file in order, across damage.
+
+    Iterating gives `(position, header)` and fills `damaged`. It ends at the end of the file, or where nothing sound
+    follows: then `fault` says what is wrong at `position`. `next_offset` is the offset that would follow. Parameters as
+    `BatchWalk`; without `check_crc` only headers are looked at, but for where one of them makes no sense.
+    """
+
+    def __init__(
+        self,
+        read_at: ReadAt,
+        size: int,
+        *,
+        position: int = 0,
+        next_offset: int = 0,
+        check_crc: bool = True,
+        gaps: bool = True,
+        limit: int | None = None,
+    ) -> None:
+        self._read_at = read_at
+        self._size = size
+        self._check_crc = check_crc
+        self._gaps = gaps
+        self._limit = limit
+        self._walk = self._from(position, next_offset)
+        self._held: tuple[int, BatchHeader, int] | None = None  # the last batch, and the offset that was due there
+        self.damaged: list[DamagedRange] = []
+
+    @property
+    def position(self) -> int:
+        return self._walk.position
+
+    @property
+    def next_offset(self) -> int:
+        return self._walk.next_offset
+
+    @property
+    def fault(self) -> str | None:
+        return self._walk.fault
+
+    def batch(self, header: BatchHeader, position: int) -> bytes:
+        """The bytes of a batch that was given, at its position."""
+        return self._walk.bytes_at(position, header.size)
+
+    def losses(self, end: int | None, last_known: int | None) -> list[DamagedRange]:
+        """All that cannot be read, when the walk is over: with unsound bytes at the end, which reach to the segment's
+        `end` (exclusive), or for want of one to the last offset that is known of it.
+        """
+        if self.fault is None:
+            return self.damaged
+        if end is None:
+            end = max(self.next_offset, -1 if last_known is None else last_known) + 1
+        return [*self.damaged, DamagedRange(self.next_offset, end, self.position, self._size, self.fault)]
+
+    def __iter__(self) -> Iterator[tuple[int, BatchHeader]]:
+        if self._gaps:
+            yield from self._with_gaps()
+            return
+        while True:
+            yield from self._walk
+            if self._walk.fault is None or not self._go_on():
+                return
+
+    def _with_gaps(self) -> Iterator[tuple[int, BatchHeader]]:
+        """A batch is given only when the next one does not speak against it."""
+        while True:
+            due = self._walk.next_offset
+            for position, header in self._walk:
+                if self._held is not None:
+                    yield self._held[:2]
+                self._held = (position, header, due)
+                due = header.next_offset
+            goes_on = self._walk.fault is not None and self._go_on()
+            held, self._held = self._held, None
+            if held is not None:
+                yield held[:2]
+            if not goes_on:
+                return
+
+    def _from(self, position: int, next_offset: int) -> BatchWalk:
+        return BatchWalk(
+            self._read_at,
+            self._size,
+            position=position,
+            next_offset=next_offset,
+            check_crc=self._check_crc,
+            gaps=self._gaps,
+            limit=self._limit,
+        )
+
+    def _go_on(self) -> bool:
+        """Get across what is wrong at the position; False when nothing sound follows."""
+        position = self._walk.position
+        header = is_sound_at(self._read_at, self._size, position)
+        if header is None:
+            return self._resume_behind(position, self._walk.next_offset)
+        follower = is_sound_at(self._read_at, self._size, position + header.size)
+        if self._gaps:
+            self._judge_with_gaps(position, header, follower)
+        else:
+            self._judge(position, header, follower)
+        return True
+
+    def _resume_behind(self, position: int, due: int) -> bool:
+        found = valid_batch_after(self._read_at, self._size, position, due, self._limit)
+        if found is None:
+            return False
+        header = is_sound_at(self._read_at, self._size, found)
+        assert header is not None
+        after = max(header.base_offset, due + 1) if self._gaps else header.base_offset  # these bytes held a record
+        self._lose(due, after, position, found)
+        return True
+
+    def _judge(self, position: int, header: BatchHeader, follower: BatchHeader | None) -> None:
+        """A sound batch does not begin at the offset that is due: is it misplaced, or do others miss before it?"""
+        due, end = self._walk.next_offset, position + header.size
+        here = due + header.last_offset_delta + 1
+        if follower is not None:
+            is_next = follower.base_offset == header.next_offset
+        else:
+            is_next = header.next_offset == self._limit
+        if header.base_offset > due and is_next and header.next_offset <= (self._limit or NO_LIMIT):
+            self._lose(due, header.base_offset, position, position)
+        else:
+            self._lose(due, here, position, end)
+
+    def _judge_with_gaps(self, position: int, header: BatchHeader, follower: BatchHeader | None) -> None:
+        """A sound batch begins before the one before it ends, or ends beyond the limit."""
+        due, end = self._walk.next_offset, position + header.size
+        count = header.last_offset_delta + 1
+        bound = follower.base_offset if follower is not None else self._limit or NO_LIMIT
+        fits_here = due + count <= bound
+        beyond = header.next_offset > (self._limit or NO_LIMIT)
+        held = None if beyond else self._held
+        if held is not None and held[2] + held[1].last_offset_delta + 1 <= header.base_offset:
+            at, _, was_due = held
+            self._held = None
+            if fits_here:
+                self._lose(was_due, bound if follower is not None else due + count, at, end)
+            else:
+                self._lose(was_due, header.base_offset, at, position)
+            return
+        next_offset = bound if fits_here and follower is not None else due + count
+        self._lose(due, next_offset, position, end)
+
+    def _lose(self, first_offset: int, next_offset: int, position: int, end: int) -> None:
+        """Go on at `end` with `next_offset`."""
+        fault = self._walk.fault or ""
+        next_offset = min(next_offset, self._limit or NO_LIMIT)
+        self.damaged.append(DamagedRange(first_offset, next_offset, position, end, fault))
+        self._walk = self._from(end, next_offset)
+
+
+def read_around(read_at: ReadAt, position: int, size: int) -> tuple[bytes, int]:
+    """Read with zeros for the sectors that the disk does not give; and how many bytes these are."""
+    parts: list[bytes] = []
+    lost = 0
+    at, end = position, position + size
+    while at < end:
+        wanted = min(_SECTOR_BYTES - at % _SECTOR_BYTES, end - at)
+        try:
+            parts.append(read_at(at, wanted))
+        except OSError:
+            parts.append(bytes(wanted))
+            lost += wanted
+        at += wanted
+    return b"".join(parts), lost
+
+
+def believed_end(read_at: ReadAt, size: int, position: int, next_offset: int) -> int:
+    """The log end offset if the unsound bytes from `position` to the end were batches, as far as their headers say.
+
+    Headers tell the number of records twice. Where these differ, the larger one counts that the bytes have room for.
+    """
+    walk = BatchWalk(read_at, size, position=position, next_offset=next_offset, check_crc=False, gaps=False)
+    end = next_offset
+    for _, header in walk:
+        end = header.base_offset + _believed_records(header)
+        if end != header.next_offset:
+            break
+    return max(end, next_offset + 1)
+
+
+def _believed_records(header: BatchHeader) -> int:
+    told = (header.last_offset_delta + 1, header.records_count)
+    if told[0] == told[1]:
+        return told[0]
+    is_plain = header.compression == Compression.NONE
+    most = (header.size - HEADER_SIZE) // _LEAST_RECORD_BYTES if is_plain else max(told)
+    return max((records for records in told if 0 < records <= most), default=1)

@@ -1,0 +1,471 @@
+"""Segments as files, and how many of them are open. The only part of the log that knows paths.
+
+A partition's folder:
+
+    partition.metadata            the topic's id; there before anything else
+    leader-epoch-checkpoint
+    <base offset>.log             record batches
+    <base offset>.index .timeindex    written when the segment is sealed, or the log is closed and it is not small
+    <base offset>.txnindex        the same, where transactions were aborted
+    <base offset>.checksums       of these three, see `index_checksums`
+    *.cleaned .swap .deleted      segments on their way in and out, see `cleaner/swap.py`
+    <offset>.snapshot             producers as they were at that log end offset
+"""
+
+from __future__ import annotations
+
+import logging
+from bisect import bisect_right, insort
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from errno import EIO
+from typing import Final
+
+from shareq.broker.foundation.environment import File, Fs
+from shareq.broker.log.segments.damage import DamagedRange, SoundWalk, covering, described, read_around
+from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET, OffsetIndex, SegmentMap, TimeIndex
+from shareq.broker.log.segments.index_checksums import CHECKSUMS_SUFFIX, format_checksums, parse_checksums
+from shareq.broker.log.segments.segment import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    BatchWalk,
+    file_name,
+    offset_of_file,
+)
+from shareq.broker.log.segments.txn_index import (
+    TXN_INDEX_SUFFIX,
+    AbortedTransaction,
+    entries_from_bytes,
+    entries_to_bytes,
+)
+from shareq.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, read_header
+from shareq.protocol.records.checksum import crc32c
+
+__all__ = [
+    "CLEANED_SUFFIX",
+    "DELETED_SUFFIX",
+    "INDEX_SUFFIXES",
+    "LEADER_EPOCH_FILE",
+    "PARTITION_METADATA_FILE",
+    "SWAP_SUFFIX",
+    "TEMPORARY_SUFFIX",
+    "TRANSIENT_SUFFIXES",
+    "FilePool",
+    "Segment",
+    "list_offsets",
+    "remove_quietly",
+    "snapshot_path",
+    "write_snapshot",
+]
+
+logger = logging.getLogger(__name__)
+
+PARTITION_METADATA_FILE: Final = "partition.metadata"
+LEADER_EPOCH_FILE: Final = "leader-epoch-checkpoint"
+
+TEMPORARY_SUFFIX: Final = ".tmp"  # what `Fs.write_atomic` writes before it renames
+CLEANED_SUFFIX: Final = ".cleaned"
+SWAP_SUFFIX: Final = ".swap"
+DELETED_SUFFIX: Final = ".deleted"
+TRANSIENT_SUFFIXES: Final = (CLEANED_SUFFIX, SWAP_SUFFIX, DELETED_SUFFIX)
+DEFAULT_OPEN_FILES: Final = 256
+KEPT_SNAPSHOTS: Final = 2
+INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, CHECKSUMS_SUFFIX)
+SEALED_MAPS: Final = 32  # up to 2 MiB each, for a segment of 1 GiB
+_INDEX_SLACK_BYTES: Final = 64 * 1024
+
+
+class FilePool:
+    """What segments keep open and in memory, bounded over all logs.
+
+    At most `limit` open files: the one not used for the longest time is closed for the next one, but for files that may
+    not be closed now (a sync is under way). Of sealed segments at most 32 maps: the one loaded first goes.
+    """
+
+    def __init__(self, fs: Fs, limit: int = DEFAULT_OPEN_FILES) -> None:
+        self.fs = fs
+        self.starting = False  # logs are being opened: what the disk does not give is damage
+        self._limit = limit
+        self._open: deque[Segment] = deque()
+        self._mapped: deque[Segment] = deque()
+
+    def mapped(self, segment: Segment) -> None:
+        """A sealed segment has its map in memory: drop another one's if that was one too many."""
+        self._mapped.append(segment)
+        if len(self._mapped) > SEALED_MAPS:
+            self._mapped.popleft().drop_map()
+
+    def opened(self, segment: Segment) -> None:
+        """`segment` has opened its file: close another one if that was one too many."""
+        self._open.append(segment)
+        for _ in range(2 * len(self._open)):
+            if len(self._open) <= self._limit:
+                return
+            oldest = self._open.popleft()
+            if oldest.used or oldest.pins or oldest is segment:  # used since it came round last: once more
+                oldest.used = False
+                self._open.append(oldest)
+            else:
+                oldest.close_file()
+
+    def closed(self, segment: Segment) -> None:
+        """`segment` has closed its file by itself."""
+        with suppress(ValueError):
+            self._open.remove(segment)
+
+
+class Segment:
+    """One segment of a log: a `.log` file and its indexes. Owned by its log.
+
+    `size` is what is written and believed of the file; bytes behind it are about to be truncated. `synced` of them are
+    known to be on stable storage. While `pins` > 0 the file stays open. `map_proven`: the map was made from the log's
+    bytes, not read from index files. `suffix` is what the `.log` file's name ends with while it replaces others.
+    `damaged`: what is known of it that cannot be read, in order. `gaps`: offsets need not be contiguous. `end_offset`
+    (exclusive) is where the next segment begins, None for the last one; up to `synced_end` its offsets are on stable
+    storage, though a loss of power may take the file as a whole while not `name_is_synced`.
+    """
+
+    __slots__ = (
+        "_file",
+        "_folder",
+        "_interval",
+        "_map",
+        "_pool",
+        "_sealed",
+        "base_offset",
+        "damaged",
+        "end_offset",
+        "exists",
+        "gaps",
+        "map_proven",
+        "name_is_synced",
+        "pins",
+        "size",
+        "suffix",
+        "synced",
+        "synced_end",
+        "used",
+    )
+
+    def __init__(
+        self, pool: FilePool, folder: str, base_offset: int, size: int, interval_bytes: int, suffix: str = ""
+    ) -> None:
+        self._pool = pool
+        self._folder = folder
+        self._interval = interval_bytes
+        self._file: File | None = None
+        self._map: SegmentMap | None = None
+        self.base_offset = base_offset
+        self.suffix = suffix
+        self.size = size
+        self._sealed = False
+        self.map_proven = False
+        self.damaged: list[DamagedRange] = []
+        self.gaps = False
+        self.end_offset: int | None = None
+        self.exists = False  # a new segment has no file before its first write
+        self.synced = size
+        self.synced_end = base_offset
+        self.name_is_synced = True
+        self.pins = 0
+        self.used = False
+
+    @classmethod
+    def found(cls, pool: FilePool, folder: str, base_offset: int, interval_bytes: int) -> Segment:
+        """A segment whose file is there already; all its bytes are believed for now."""
+        segment = cls(pool, folder, base_offset, 0, interval_bytes)
+        segment.exists = True
+        segment.size = segment.synced = segment.file().size()
+        return segment
+
+    @property
+    def limit(self) -> int:
+        """No batch of it reaches beyond (exclusive): to where the next one begins, or what an index could not hold."""
+        return self.base_offset + MAX_RELATIVE_OFFSET + 1 if self.end_offset is None else self.end_offset
+
+    @property
+    def log_path(self) -> str:
+        return self.path(LOG_SUFFIX) + self.suffix
+
+    def path(self, suffix: str) -> str:
+        return f"{self._folder}/{file_name(self.base_offset, suffix)}"
+
+    def file(self) -> File:
+        """The open `.log` file. OSError when it cannot be opened."""
+        self.used = True
+        file = self._file
+        if file is None:
+            file = self._file = self._pool.fs.open(self.log_path, create=not self.exists)
+            self.exists = True
+            self._pool.opened(self)
+        return file
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """Up to `size` bytes from `position`, never beyond what is believed of the file."""
+        try:
+            return self.file().read_at(position, min(size, self.size - position))
+        except OSError as error:
+            if error.errno != EIO:
+                raise
+            return self._read_around(position, min(size, self.size - position), error)
+
+    def _read_around(self, position: int, size: int, error: OSError) -> bytes:
+        """What the disk gives, zeros for the blocks that it does not: no CRC will be right there.
+
+        OSError when it gives nothing of the file at all, but at a start: there that is damage, too.
+        """
+        data, lost = read_around(self.file().read_at, position, size)
+        if lost == size and not self._pool.starting:
+            self.file().read_at(0 if position >= size else self.size - 1, 1)
+        logger.error("%s: %d bytes from byte %d on cannot be read: %s", self.log_path, lost, position, error)
+        return data
+
+    def lose(self, damaged: DamagedRange) -> bool:
+        """Note what cannot be read; False when it was known."""
+        if covering(self.damaged, damaged.first_offset) is not None:
+            return False
+        insort(self.damaged, damaged)
+        return True
+
+    def append(self, buffers: Sequence[bytes | bytearray | memoryview], size: int) -> None:
+        """Write the buffers, `size` bytes in all. After an OSError `cut_back` is due."""
+        self.file().append(buffers)
+        self.size += size
+
+    def cut_back(self) -> None:
+        """Remove what a failed write left behind `size`."""
+        if self.exists:
+            self.file().truncate(self.size)
+
+    def cut_at(self, size: int) -> None:
+        """Keep the first `size` bytes."""
+        self.synced = 0
+        self.size = size
+        self.file().truncate(size)
+
+    def sync(self) -> None:
+        """Return when what was written is on stable storage, whatever sync is under way elsewhere."""
+        if self.synced < self.size:
+            self.file().sync()
+            self.synced = self.size
+
+    def sync_again(self) -> None:
+        """As `sync`, also what is thought to be there: a background sync may not have come to it. Of an empty file
+        that it is empty: what was cut off could be back.
+        """
+        if self.exists:
+            self.file().sync()
+            self.synced = self.size
+
+    def close_file(self) -> None:
+        """Give the file back; the next use opens it again."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            file.close()
+
+    def close(self) -> None:
+        """As `close_file`, for good."""
+        if self._file is not None:
+            self._pool.closed(self)
+            self.close_file()
+
+    def first_timestamp(self, *, or_else: int) -> int:
+        """The largest timestamp of its first batch, `or_else` without any. OSError as the file's."""
+        head = self.read_at(0, HEADER_SIZE) if self.exists else b""
+        timestamp = read_header(head).max_timestamp if len(head) == HEADER_SIZE else NO_TIMESTAMP
+        return or_else if timestamp == NO_TIMESTAMP else timestamp
+
+    # What is where in the file.
+
+    @property
+    def map(self) -> SegmentMap:
+        """Where its batches are; loaded at first use, made anew from the log when the index files are no good."""
+        if self._map is None:
+            self._map = self._load_map()
+            self.map_proven = False
+            if self._map is None:
+                self._map = self.rebuild_map()
+                if self._sealed:
+                    self.write_indexes(sync=False)
+            if self._sealed:
+                self._pool.mapped(self)
+        return self._map
+
+    def seal(self) -> None:
+        """No batch will be added: its map need not be in memory from now on."""
+        self._sealed = True
+        if self._map is not None:
+            self._map.forget_tail()
+            self._pool.mapped(self)
+
+    def drop_map(self) -> None:
+        """Forget where its batches are until somebody asks again."""
+        self._map = None
+
+    def set_map(self, segment_map: SegmentMap, *, proven: bool) -> None:
+        self._map = segment_map
+        self.map_proven = proven
+
+    def new_map(self) -> SegmentMap:
+        """An empty map, to be filled by whoever walks the file."""
+        return SegmentMap(self.base_offset, self._interval)
+
+    def rebuild_map(self) -> SegmentMap:
+        """Walk the batches that are sound and note where they are, and what is damaged."""
+        segment_map = self.new_map()
+        walk = SoundWalk(self.read_at, self.size, next_offset=self.base_offset, gaps=self.gaps, limit=self.limit)
+        for position, header in walk:
+            segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
+        self.set_map(segment_map, proven=True)
+        for lost in walk.losses(self.end_offset, segment_map.last_offset()):
+            if self.lose(lost):
+                logger.error("%s: %s", self.log_path, described(lost))
+        return segment_map
+
+    def load_indexes(self) -> SegmentMap | None:
+        """The map in the index files; None when one is missing or does not belong to this log. Not `map`'s cache."""
+        known = self._checksums()
+        try:
+            offset_entries = self._read_index(INDEX_SUFFIX, known)
+            time_entries = self._read_index(TIME_INDEX_SUFFIX, known)
+        except FileNotFoundError:
+            return None
+        offsets = times = None
+        if offset_entries is not None and time_entries is not None:
+            offsets = OffsetIndex.from_bytes(offset_entries, self.base_offset, self.size)
+            times = TimeIndex.from_bytes(time_entries, self.base_offset)
+        if offsets is None or times is None:
+            logger.warning("%s: corrupt index files, rebuilding", self.log_path)
+            return None
+        return SegmentMap(self.base_offset, self._interval, offsets, times)
+
+    def _read_index(self, suffix: str, known: Mapping[str, int]) -> bytes | None:
+        """An index file's content; None when its checksum is known and another one. FileNotFoundError, OSError."""
+        content = self._pool.fs.read_bytes(self.path(suffix))
+        return content if suffix not in known or crc32c(content) == known[suffix] else None
+
+    def _checksums(self) -> dict[str, int]:
+        """CRCs of the index files by suffix; none where they were never written, or cannot be read."""
+        path = self.path(CHECKSUMS_SUFFIX)
+        try:
+            return parse_checksums(self._pool.fs.read_bytes(path))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            logger.warning("%s: cannot be read, the index files are believed without: %s", path, error)
+            return {}
+
+    def _write_checksums(self, checksums: Mapping[str, int], *, sync: bool) -> None:
+        self._pool.fs.write_atomic(self.path(CHECKSUMS_SUFFIX), format_checksums(checksums), sync=sync)
+
+    def _load_map(self) -> SegmentMap | None:
+        segment_map = self.load_indexes()
+        if segment_map is None:
+            return None
+        # An index of a time when the segment was shorter is valid, but walking from its last entry would take long.
+        start = segment_map.offsets.last_position()
+        if self.size - start > self._interval + _INDEX_SLACK_BYTES:
+            walk = BatchWalk(self.read_at, self.size, position=start, next_offset=self.base_offset, check_crc=False)
+            for position, header in walk:
+                if self.size - position - header.size > self._interval + _INDEX_SLACK_BYTES:
+                    return None
+                break
+        if segment_map.max_timestamp < 0:
+            return None  # without a single time entry: Apache Kafka writes one whenever there is a timestamp
+        return segment_map
+
+    def write_indexes(self, *, sync: bool) -> None:
+        """Write both index files, for a segment that is sealed or at rest. Failing costs a rebuild, nothing else."""
+        segment_map = self._map or self.rebuild_map()
+        segment_map.finish_times()
+        fs = self._pool.fs
+        contents = {INDEX_SUFFIX: segment_map.offsets.to_bytes(), TIME_INDEX_SUFFIX: segment_map.times.to_bytes()}
+        try:
+            for suffix, content in contents.items():
+                fs.write_atomic(self.path(suffix), content, sync=sync)
+            known = self._checksums()
+            known.update({suffix: crc32c(content) for suffix, content in contents.items()})
+            self._write_checksums(known, sync=sync)
+        except OSError as error:
+            logger.warning("%s: indexes not written, they will be made anew: %s", self.log_path, error)
+
+    def write_aborted(self, entries: Sequence[AbortedTransaction]) -> None:
+        """Write the `.txnindex` durably, or have none without entries. OSError: nothing may rely on it being there."""
+        fs, path = self._pool.fs, self.path(TXN_INDEX_SUFFIX)
+        known = self._checksums()
+        if entries:
+            content = entries_to_bytes(entries)
+            fs.write_atomic(path, content, sync=True)
+            self.write_aborted_checksum(content)
+            return
+        if known.pop(TXN_INDEX_SUFFIX, None) is not None:
+            self._write_checksums(known, sync=True)
+        if fs.exists(path):
+            fs.remove(path)
+            fs.sync_dir(self._folder)
+
+    def write_aborted_checksum(self, content: bytes) -> None:
+        """Note the checksum that the `.txnindex` has, or is about to have; another one is rebuilt. OSError."""
+        self._write_checksums({**self._checksums(), TXN_INDEX_SUFFIX: crc32c(content)}, sync=True)
+
+    @property
+    def has_aborted(self) -> bool:
+        """Whether there is a `.txnindex`, or was one when the checksums were written."""
+        return TXN_INDEX_SUFFIX in self._checksums()
+
+    def load_aborted(self, end_offset: int) -> list[AbortedTransaction] | None:
+        """What the `.txnindex` says of a segment that ends at `end_offset` (exclusive); None when it is no good."""
+        try:
+            content = self._read_index(TXN_INDEX_SUFFIX, self._checksums())
+        except FileNotFoundError:
+            content = None
+        entries = None if content is None else entries_from_bytes(content, self.base_offset, end_offset)
+        if entries is None:
+            logger.warning("%s: missing or corrupt, rebuilding it from the log", self.path(TXN_INDEX_SUFFIX))
+        return entries
+
+    def remove(self) -> None:
+        """Remove the segment's files, the log first: what is left behind without it is swept at the next start."""
+        self.synced = self.size
+        self.close()
+        remove_quietly(self._pool.fs, self.log_path)
+        for suffix in INDEX_SUFFIXES:
+            remove_quietly(self._pool.fs, self.path(suffix))
+
+
+def list_offsets(names: Sequence[str], suffix: str) -> list[int]:
+    """Offsets in the names of files with that suffix, ascending."""
+    return sorted(offset for name in names if (offset := offset_of_file(name, suffix)) is not None)
+
+
+def remove_quietly(fs: Fs, path: str) -> None:
+    """Remove a file that nothing depends on any more; a failure is logged."""
+    try:
+        fs.remove(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        logger.warning("%s: not removed: %s", path, error)
+
+
+def snapshot_path(folder: str, offset: int) -> str:
+    """Where the producers' snapshot for that log end offset is."""
+    return f"{folder}/{file_name(offset, SNAPSHOT_SUFFIX)}"
+
+
+def write_snapshot(fs: Fs, folder: str, offset: int, content: bytes, recovery_point: int, *, sync: bool) -> None:
+    """Keep the producers as they are at that log end offset. Failing costs a longer start.
+
+    Of earlier snapshots the last one stays, and what recovery from the recovery point on begins with.
+    """
+    try:
+        fs.write_atomic(snapshot_path(folder, offset), content, sync=sync)
+        snapshots = list_offsets(fs.list_dir(folder), SNAPSHOT_SUFFIX)
+        needless = min(len(snapshots) - KEPT_SNAPSHOTS, bisect_right(snapshots, recovery_point) - 1)
+        for old in snapshots[: max(needless, 0)]:
+            remove_quietly(fs, snapshot_path(folder, old))
+    except OSError as error:
+        logger.warning("%s: producer snapshot not written: %s", folder, error)

@@ -1,0 +1,112 @@
+"""Damage that a read comes upon: how far it reaches, so that what lies behind it stays readable."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from shareq.broker.log.segments.damage import DamagedRange, SoundWalk, described
+from shareq.broker.log.segments.files import Segment
+from shareq.broker.log.segments.segment import UNKNOWN, BatchWalk
+from shareq.protocol.records.batch import BatchHeader
+
+__all__ = ["HeaderWalk", "look_closer", "miss_the_end"]
+
+logger = logging.getLogger(__name__)
+
+
+class HeaderWalk:
+    """Walk the batch headers of a segment from the batch at `position` on, around what is known to be damaged.
+
+    Iterating gives `(position, header)`; then `position`, `next_offset` and `fault` are as `BatchWalk`'s.
+    """
+
+    def __init__(self, segment: Segment, position: int) -> None:
+        self._segment = segment
+        self._walk = self._until(segment.size, position, segment.base_offset if position == 0 else UNKNOWN)
+
+    @property
+    def position(self) -> int:
+        return self._walk.position
+
+    @property
+    def next_offset(self) -> int:
+        return self._walk.next_offset
+
+    @property
+    def fault(self) -> str | None:
+        return self._walk.fault
+
+    def batch(self, header: BatchHeader, position: int) -> bytes:
+        """The bytes of a batch that was given, at its position."""
+        return self._walk.bytes_at(position, header.size)
+
+    def __iter__(self) -> Iterator[tuple[int, BatchHeader]]:
+        segment, position, due = self._segment, self._walk.position, self._walk.next_offset
+        for lost in segment.damaged:
+            if lost.end > position or lost.position == lost.end == position:
+                self._walk = self._until(lost.position, position, due)
+                yield from self._walk
+                if self._walk.fault is not None:
+                    return
+                position, due = lost.end, lost.next_offset
+        self._walk = self._until(segment.size, position, due)
+        yield from self._walk
+
+    def _until(self, size: int, position: int, due: int) -> BatchWalk:
+        segment = self._segment
+        return BatchWalk(
+            segment.read_at,
+            size,
+            position=position,
+            next_offset=due,
+            check_crc=False,
+            gaps=segment.gaps,
+            limit=segment.limit,
+        )
+
+
+def look_closer(segment: Segment, position: int) -> bool:
+    """Note what is damaged from the batch at `position` on, up to the next sound one. False when nothing is.
+
+    One log line a range. The segment's map must be proven. OSError as the file's.
+    """
+    start = segment.map.offsets.boundary_before(position - 1) if position else 0
+    walk = _walked(segment, start, position)
+    if any(lost.first_offset == UNKNOWN for lost in walk.damaged) or walk.next_offset == UNKNOWN:
+        walk = _walked(segment, 0, position)  # which offset was due is not known in the midst of damage
+    return sum(_lose(segment, lost) for lost in walk.losses(segment.end_offset, segment.map.last_offset())) > 0
+
+
+def miss_the_end(segment: Segment) -> bool:
+    """A sealed segment ends before the next one begins: note which offsets are missing. False when none are."""
+    walk = HeaderWalk(segment, segment.map.offsets.last_position())
+    for _ in walk:
+        pass
+    end = segment.end_offset
+    if end is None or walk.fault is not None or not 0 <= walk.next_offset < end:
+        return False
+    return _lose(segment, DamagedRange(walk.next_offset, end, segment.size, segment.size, "missing"))
+
+
+def _walked(segment: Segment, start: int, position: int) -> SoundWalk:
+    """The walk from `start` on to the first sound batch behind `position`."""
+    walk = SoundWalk(
+        segment.read_at,
+        segment.size,
+        position=start,
+        next_offset=UNKNOWN if start else segment.base_offset,
+        gaps=segment.gaps,
+        limit=segment.limit,
+    )
+    for at, _ in walk:
+        if at > position:
+            break
+    return walk
+
+
+def _lose(segment: Segment, lost: DamagedRange) -> bool:
+    if not segment.lose(lost):
+        return False
+    logger.error("%s: %s", segment.log_path, described(lost))
+    return True

@@ -1,0 +1,41 @@
+"""`<base offset>.checksums`: CRC-32C of a segment's index files, which have none of their own. Pure.
+
+    index 9a7c21f0
+    timeindex 0d4f1e33
+    txnindex 5e01bb7a
+    checksums 71c0a2ff
+
+Each line: a file's suffix without its dot, and the CRC in 8 hexadecimal digits; only files that exist are listed. The
+last line covers the lines before it. Apache Kafka does not know the file, and does not mind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from shareq.broker.foundation.checked_text import content_of, with_checksum
+
+__all__ = ["CHECKSUMS_SUFFIX", "format_checksums", "parse_checksums"]
+
+CHECKSUMS_SUFFIX: Final = ".checksums"
+
+_OWN: Final = b"checksums"
+
+
+def format_checksums(checksums: Mapping[str, int]) -> bytes:
+    """The file's content, from the CRC of each index file by suffix (".index")."""
+    lines = "".join(f"{suffix[1:]} {crc:08x}\n" for suffix, crc in sorted(checksums.items()))
+    return with_checksum(lines.encode(), _OWN)
+
+
+def parse_checksums(data: bytes) -> dict[str, int]:
+    """The CRC of each index file by suffix. ValueError when the content is not what `format_checksums` makes."""
+    content = content_of(data, _OWN)
+    if content is None:
+        raise ValueError("its own checksum is missing")
+    try:
+        rows = (line.partition(" ") for line in content.decode("ascii").splitlines())
+        return {f".{name}": int(crc, 16) for name, _, crc in rows}
+    except ValueError as error:
+        raise ValueError("its lines are not names and checksums") from error

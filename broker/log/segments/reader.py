@@ -1,0 +1,250 @@
+"""Reading whole batches from a segment: find the first one, read once, check every CRC on the way out."""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.log.segments.damage import SoundWalk
+from shareq.broker.log.segments.files import Segment
+from shareq.broker.log.segments.found_damage import HeaderWalk, look_closer
+from shareq.broker.log.segments.segment import UNKNOWN, BatchWalk
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.records.batch import (
+    CONTROL,
+    CRC_START,
+    HEADER_SIZE,
+    LENGTH_OVERHEAD,
+    MAGIC,
+    TRANSACTIONAL,
+    find_record,
+)
+from shareq.protocol.records.checksum import crc32c
+
+__all__ = ["BatchSpan", "Found", "ReadResult", "find_timestamp", "position_of", "read_segment"]
+
+logger = logging.getLogger(__name__)
+
+# BaseOffset, Length, Magic, CRC, Attributes, LastOffsetDelta, ProducerId of a batch header.
+_SPAN: Final = struct.Struct(">qi4xbIhi16xq")
+_SIZE: Final = struct.Struct(">i")
+_BASE_OFFSET: Final = struct.Struct(">q")
+
+
+class BatchSpan(NamedTuple):
+    """One batch of what was read: `records[position : position + size]`. Offsets inclusive."""
+
+    base_offset: int
+    last_offset: int
+    position: int
+    size: int
+    attributes: int
+    producer_id: int
+
+    @property
+    def is_control(self) -> bool:
+        return self.attributes & CONTROL != 0
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.attributes & TRANSACTIONAL != 0
+
+
+class ReadResult(NamedTuple):
+    """Whole batches back to back, and where each of them is. The first may begin before the offset asked for."""
+
+    records: bytes
+    batches: Sequence[BatchSpan]
+
+
+class Found(NamedTuple):
+    """A record by its time, ms since the epoch."""
+
+    timestamp: int
+    offset: int
+
+
+_new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price
+EMPTY: Final = ReadResult(b"", ())
+
+
+def read_segment(
+    segment: Segment, offset: int, max_bytes: int, upto: int, *, min_one_batch: bool, max_offsets: int | None
+) -> ReadResult | ErrorCode:
+    """Batches of one segment from the one that holds `offset` (or the first after it), all below `upto` (exclusive).
+
+    Not more than `max_bytes`, but for one batch with `min_one_batch`; not beyond the batch with the `max_offsets`th
+    offset. CORRUPT_MESSAGE when the first batch is damaged: what is damaged is never served. OSError as the file's.
+    """
+    start = position_of(segment, offset)
+    if start is None:
+        return EMPTY
+    stop = upto if max_offsets is None else min(upto, offset + max_offsets)
+    extent = _extent(segment, start, max_bytes, stop)
+    data = segment.read_at(start, max(extent, HEADER_SIZE) if min_one_batch else extent)
+    spans, end, fault = _sound_batches(data, offset, upto, stop, segment.gaps)
+    if not spans and fault is None:
+        left = segment.size - start
+        size = _SIZE.unpack_from(data, 8)[0] + LENGTH_OVERHEAD if len(data) >= HEADER_SIZE else HEADER_SIZE
+        if size > left:
+            fault = f"batch of at least {size} bytes where {left} are left"
+        elif size > len(data) and min_one_batch:
+            data = segment.read_at(start, size)
+            spans, end, fault = _sound_batches(data, offset, upto, stop, segment.gaps)
+    if not spans and fault is None and len(data) >= HEADER_SIZE:
+        fault = _misplaced(segment, start, data)
+    if spans and (spans[0].base_offset != offset or segment.gaps):
+        spans, end, fault = _without_misplaced(segment, start, offset, spans, end, fault)
+    if not spans:
+        return EMPTY if fault is None else _damaged(segment, start, offset, fault)
+    segment.map.hint(spans[-1].last_offset + 1, start + end)
+    return ReadResult(data if end == len(data) else data[:end], spans)
+
+
+def _extent(segment: Segment, start: int, max_bytes: int, stop: int) -> int:
+    """How many bytes to read from `start`: up to a batch boundary wherever one is known."""
+    segment_map = segment.map
+    end = segment.size
+    if end - start > max_bytes:
+        end = start + max_bytes
+        boundary = segment_map.boundary_before(end)
+        if boundary > start:
+            end = boundary
+    known_end = segment_map.end_after(stop - 1)
+    if known_end is not None and start < known_end < end:
+        end = known_end
+    return end - start
+
+
+_Sound = tuple[list[BatchSpan], int, str | None]
+"""Spans of whole, sound batches, where they end, and what is wrong with the next one."""
+
+
+def _without_misplaced(
+    segment: Segment, start: int, offset: int, spans: list[BatchSpan], end: int, fault: str | None
+) -> _Sound:
+    """The same without a batch that has no business at its offset: a base offset is covered by no CRC."""
+    first = spans[0]
+    if first.base_offset != offset and not segment.map.agrees(first.last_offset, start):
+        return [], 0, f"base offset {first.base_offset} of another batch"
+    if not segment.gaps:
+        return spans, end, fault
+    if first.base_offset < offset and first.base_offset < _due_at(segment, start):
+        return [], 0, f"base offset {first.base_offset} of the batch before it"
+    last, due = spans[-1], spans[-2].last_offset + 1 if len(spans) > 1 else offset
+    if last.base_offset > due:  # a gap, unless what follows was before
+        head = segment.read_at(start + end, 8)
+        follows = _BASE_OFFSET.unpack(head)[0] if len(head) == 8 else segment.end_offset
+        if follows is not None and follows <= last.last_offset:
+            return spans[:-1], last.position, f"base offset {last.base_offset} before base offset {follows}"
+    return spans, end, fault
+
+
+def _due_at(segment: Segment, position: int) -> int:
+    """The offset behind the batch that ends at `position`; UNKNOWN when that is not known."""
+    start = segment.map.offsets.boundary_before(position - 1) if position else 0
+    due = UNKNOWN if start else segment.base_offset
+    walk = BatchWalk(segment.read_at, position, position=start, next_offset=due, check_crc=False)
+    for _ in walk:
+        pass
+    return walk.next_offset if walk.fault is None else UNKNOWN
+
+
+def _misplaced(segment: Segment, start: int, data: bytes) -> str | None:
+    """What is wrong with a first batch that was not read because of its offsets; None: it is not due yet."""
+    base_offset, _, _, _, _, last_delta, _ = _SPAN.unpack_from(data)
+    last_offset = base_offset + last_delta
+    if last_offset < segment.limit and segment.map.agrees(last_offset, start):
+        return None
+    return f"base offset {base_offset} of another batch"
+
+
+def _sound_batches(data: bytes, offset: int, upto: int, stop: int, gaps: bool) -> _Sound:
+    """Those from the start of `data`: up to one that reaches `upto`, and with the one that reaches `stop`."""
+    spans: list[BatchSpan] = []
+    append = spans.append
+    unpack = _SPAN.unpack_from
+    view = memoryview(data)
+    at, total = 0, len(data)
+    while at + HEADER_SIZE <= total:
+        base_offset, length, magic, crc, attributes, last_delta, producer_id = unpack(data, at)
+        end = at + length + LENGTH_OVERHEAD
+        last_offset = base_offset + last_delta
+        if end > total and magic == MAGIC:
+            break
+        if magic != MAGIC or length < HEADER_SIZE - LENGTH_OVERHEAD or last_offset < offset:
+            return spans, at, "no batch header"
+        if base_offset != offset and ((base_offset > offset and not gaps) or (base_offset < offset and spans)):
+            return spans, at, f"base offset {base_offset} where {offset} is due"
+        if crc32c(view[at + CRC_START : end]) != crc:
+            return spans, at, "CRC does not match"
+        if last_offset >= upto:
+            break
+        append(_new(BatchSpan, (base_offset, last_offset, at, end - at, attributes, producer_id)))
+        at = end
+        offset = last_offset + 1
+        if offset >= stop:
+            break
+    return spans, at, None
+
+
+def _damaged(segment: Segment, position: int, offset: int, fault: str) -> ErrorCode:
+    if not segment.map_proven or not look_closer(segment, position):
+        logger.error("%s: damaged at byte %d (offset %d): %s; not served", segment.log_path, position, offset, fault)
+    return ErrorCode.CORRUPT_MESSAGE
+
+
+def position_of(segment: Segment, offset: int) -> int | None:
+    """Where the batch starts that holds `offset`, or the first one after it; None when the segment ends before."""
+    if segment.map.ends_before(offset):
+        return None
+    position, exact = segment.map.start_of(offset)
+    if exact:
+        return position if position < segment.size else None
+    while True:
+        walk = HeaderWalk(segment, position)
+        for at, header in walk:
+            if header.base_offset + header.last_offset_delta >= offset:
+                segment.map.hint(offset, at)
+                return at
+        if walk.fault is None:
+            segment.map.hint(offset, segment.size)
+            return None
+        if not segment.map_proven or not look_closer(segment, walk.position):
+            return walk.position  # the read will say what is wrong there
+
+
+def find_timestamp(segment: Segment, timestamp: int, start_offset: int, upto: int) -> Found | None:
+    """The first record of the segment with at least that timestamp, from `start_offset` and below `upto`.
+
+    What is damaged is passed over.
+    """
+    segment_map = segment.map
+    first = max(start_offset, segment_map.times.offset_before(timestamp))
+    position, _ = segment_map.start_of(first)
+    due = UNKNOWN if position else segment.base_offset
+    walk = SoundWalk(
+        segment.read_at,
+        segment.size,
+        position=position,
+        next_offset=due,
+        gaps=segment.gaps,
+        limit=segment.limit,
+    )
+    for at, header in walk:
+        if header.base_offset >= upto:
+            return None
+        if header.newest_timestamp < timestamp or header.last_offset < start_offset:
+            continue
+        if header.is_log_append_time:
+            return Found(header.max_timestamp, max(header.base_offset, start_offset))
+        try:
+            found = find_record(walk.batch(header, at), timestamp, start_offset, upto)
+        except MalformedMessage as error:  # a producer's fault; its header has to do
+            logger.warning("%s: records at offset %d: %s", segment.log_path, header.base_offset, error)
+            return Found(header.max_timestamp, max(header.base_offset, start_offset))
+        if found is not None:
+            return Found(*found)
+    return None

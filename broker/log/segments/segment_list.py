@@ -1,0 +1,179 @@
+"""The segments of one log in order: which one an offset is in, reading across them, and which are old enough to go."""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Sequence
+
+from shareq.broker.log.segments.damage import DamagedRange, covering
+from shareq.broker.log.segments.files import Segment
+from shareq.broker.log.segments.found_damage import miss_the_end
+from shareq.broker.log.segments.reader import EMPTY, Found, ReadResult, find_timestamp, position_of, read_segment
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import NO_TIMESTAMP
+
+__all__ = ["SegmentList"]
+
+
+class SegmentList:
+    """Segments by ascending base offset; the last one is the active one. Owned by its log."""
+
+    __slots__ = ("_bases", "_segments", "missing")
+
+    def __init__(self) -> None:
+        self.missing: list[DamagedRange] = []  # offsets that no segment has, in order
+        self._segments: list[Segment] = []
+        self._bases: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def all(self) -> Sequence[Segment]:
+        """The segments; the sequence changes with the log."""
+        return self._segments
+
+    def from_offset(self, offset: int) -> Sequence[Segment]:
+        """The segments from the one that holds `offset`, or would, to the last one."""
+        return self._segments[self._at(offset) :]
+
+    def base_of(self, at: int) -> int:
+        return self._bases[at]
+
+    def add(self, segment: Segment) -> None:
+        """Have a new last segment."""
+        self._segments.append(segment)
+        self._bases.append(segment.base_offset)
+
+    def size_bytes(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    def before(self, offset: int) -> Sequence[Segment]:
+        """The segments that end at or before `offset`, never the last one."""
+        return self._segments[: max(bisect_right(self._bases, offset) - 1, 0)]
+
+    def remove_before(self, offset: int) -> int:
+        """Remove the segments, with their files, that end at or before `offset`; how many. The last one stays."""
+        going = self.before(offset)
+        for segment in going:
+            self._bases.pop(0)
+            self._segments.pop(0)
+            segment.remove()
+        return len(going)
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """Have one segment in the place of those that adjoin; their files are the caller's. ValueError if not here."""
+        at = self._segments.index(old[0])
+        if self._segments[at : at + len(old)] != list(old):
+            raise ValueError(f"{new.log_path}: not in the place of {[segment.base_offset for segment in old]}")
+        self._segments[at : at + len(old)] = [new]
+        self._bases[at : at + len(old)] = [new.base_offset]
+
+    def _at(self, offset: int) -> int:
+        """Index of the segment that holds `offset`, or would."""
+        bases = self._bases
+        if bases and offset >= bases[-1]:
+            return len(bases) - 1
+        return max(bisect_right(bases, offset) - 1, 0)
+
+    def read(
+        self, offset: int, max_bytes: int, upto: int, min_one_batch: bool, max_offsets: int | None
+    ) -> ReadResult | ErrorCode:
+        """As `read_segment`, of the first segment that has a batch at `offset` or after it. OSError as the files'.
+
+        Damage found where an index file pointed to may be the index file's: then its map is made anew from the log.
+        """
+        if self.missing and covering(self.missing, offset) is not None:
+            return ErrorCode.CORRUPT_MESSAGE
+        at = self._at(offset)
+        while at < len(self._segments):
+            segment = self._segments[at]
+            if segment.damaged and covering(segment.damaged, offset) is not None:
+                return ErrorCode.CORRUPT_MESSAGE
+            result = read_segment(
+                segment, offset, max_bytes, upto, min_one_batch=min_one_batch, max_offsets=max_offsets
+            )
+            if result is ErrorCode.CORRUPT_MESSAGE and not segment.map_proven and segment is not self._segments[-1]:
+                segment.rebuild_map()
+            elif isinstance(result, ErrorCode) or result.batches or position_of(segment, offset) is not None:
+                return result
+            elif segment.end_offset is not None and offset < segment.end_offset:
+                miss_the_end(segment)
+                return ErrorCode.CORRUPT_MESSAGE
+            elif segment.damaged and covering(segment.damaged, offset) is not None:
+                return ErrorCode.CORRUPT_MESSAGE  # looking for the batch has found that
+            else:
+                at += 1
+        return ErrorCode.CORRUPT_MESSAGE if self._segments else EMPTY
+
+    def miss(self, offset: int, end_offset: int) -> None:
+        """A read at `offset` was refused as damaged: note that, unless it is known. Without a batch behind it nothing
+        is readable up to `end_offset` (exclusive). OSError as the file's.
+        """
+        if self._lost_at(offset) is None:
+            is_last = bool(self._segments) and position_of(self._segments[-1], offset) is None
+            after = end_offset if is_last and offset >= self._bases[-1] else offset + 1
+            insort(self.missing, DamagedRange(offset, after, 0, 0, "unreadable"))
+
+    def unreadable_range(self, offset: int) -> tuple[int, int] | None:
+        """The offsets around `offset` that are known to be unreadable, as (first, the one behind the last); or None."""
+        found = self._lost_at(offset)
+        if found is None:
+            return None
+        first, after = found
+        while (lost := self._lost_at(after)) is not None:
+            after = lost[1]
+        return first, after
+
+    def behind_missing(self, offset: int) -> int:
+        """`offset`, or the end (exclusive) of what no segment has from there."""
+        missing = covering(self.missing, offset)
+        return offset if missing is None else missing.next_offset
+
+    def any_lost(self) -> bool:
+        """Whether anything is known to be unreadable."""
+        return bool(self.missing) or any(segment.damaged for segment in self._segments)
+
+    def _lost_at(self, offset: int) -> tuple[int, int] | None:
+        lost = covering(self.missing, offset)
+        if lost is None and self._segments:
+            lost = covering(self._segments[self._at(offset)].damaged, offset)
+        return None if lost is None else (lost.first_offset, lost.next_offset)
+
+    def bytes_between(self, offset: int, upto: int) -> int:
+        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive, above `offset`)."""
+        first, last = self._at(offset), self._at(upto - 1)
+        end = position_of(self._segments[last], upto)
+        if end is None:
+            end = self._segments[last].size
+        start = position_of(self._segments[first], offset)
+        if start is None:
+            start = self._segments[first].size
+        return sum(segment.size for segment in self._segments[first:last]) + end - start
+
+    def find_timestamp(self, timestamp: int, start_offset: int, upto: int) -> Found | None:
+        """The first record with at least that timestamp, from `start_offset` and below `upto`."""
+        for segment in self._segments:
+            if segment.map.max_timestamp >= timestamp:
+                found = find_timestamp(segment, timestamp, start_offset, upto)
+                if found is not None:
+                    return found
+        return None
+
+    def max_timestamp(self, *, but_last: bool) -> int:
+        """The largest timestamp of the segments, -1 without any."""
+        segments = self._segments[: -1 if but_last else None]
+        return max((segment.map.max_timestamp for segment in segments), default=NO_TIMESTAMP)
+
+    def expired(self, settings: LogSettings, now_wall_ms: int, log_end_offset: int, high_watermark: int) -> int:
+        """How many segments from the oldest on may go by time or size. (Apache Kafka: UnifiedLog.deleteOldSegments.)"""
+        excess = self.size_bytes() - settings.retention_bytes
+        for at, segment in enumerate(self._segments):
+            end = self._bases[at + 1] if at + 1 < len(self._bases) else log_end_offset
+            newest = segment.map.max_timestamp
+            too_old = 0 <= settings.retention_ms < now_wall_ms - newest and newest != NO_TIMESTAMP
+            too_much = settings.retention_bytes >= 0 and excess >= segment.size
+            if end > high_watermark or not (too_old or too_much):
+                return at
+            excess -= segment.size
+        return len(self._segments)

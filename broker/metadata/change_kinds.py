@@ -1,0 +1,168 @@
+"""Every kind of change of the metadata, once: its name in the journal, and the rows of the database that it is about.
+
+    tag           table     what it does     its values, in the order of the table's columns
+    topic         topics    puts a row       name, topic_id, partitions, internal
+    drop-topic    topics    removes rows     name
+    ...
+
+In the journal values are text: numbers in decimal, bytes in hex. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Final, NamedTuple
+
+from shareq.broker.metadata.changes import (
+    DropAcl,
+    DropTopic,
+    ForgetTopic,
+    MetaChange,
+    PutAcl,
+    PutConfig,
+    PutDeleted,
+    PutFeature,
+    PutMeta,
+    PutScram,
+    PutTopic,
+    ResourceName,
+    TopicRow,
+)
+from shareq.broker.security.acls import Acl
+from shareq.broker.security.credentials import CredentialKey, ScramCredential
+
+__all__ = ["BY_TAG", "TABLES", "ChangeKind", "Effect", "Value", "kind_of"]
+
+Value = str | int | bytes
+
+_TOPIC: Final = {"name": str, "topic_id": bytes, "partitions": int, "internal": int}
+TABLES: Final[Mapping[str, Mapping[str, type[Value]]]] = {
+    "topics": _TOPIC,
+    "deleted": _TOPIC,
+    "configs": {"kind": str, "name": str, "key": str, "value": str},
+    "features": {"name": str, "level": int},
+    "meta": {"key": str, "value": str},
+    "acls": {
+        "kind": int,
+        "name": str,
+        "pattern": int,
+        "principal": str,
+        "host": str,
+        "operation": int,
+        "permission": int,
+    },
+    "scram": {
+        "name": str,
+        "mechanism": str,
+        "salt": bytes,
+        "stored_key": bytes,
+        "server_key": bytes,
+        "iterations": int,
+    },
+}
+"""The tables' columns, and what is in them."""
+
+
+class Effect(Enum):
+    """What a change does to the rows of its table."""
+
+    PUT = "there is one row with these values under their key"
+    ADD = "there is a row with these values, at the place where it was first added"
+    REMOVE = "there is no row with these values"
+
+
+class ChangeKind(NamedTuple):
+    """One kind of change. `values` and `made_of` undo each other; `types` are those of the values."""
+
+    tag: str
+    effect: Effect
+    table: str
+    columns: tuple[str, ...]
+    values: Callable[..., tuple[Value, ...]]
+    made_of: Callable[..., MetaChange]
+    types: tuple[type[Value], ...]
+
+
+def kind_of(change: MetaChange) -> ChangeKind:
+    """The kind of a change."""
+    match change:
+        case PutConfig(_, _, None):
+            return _DROP_CONFIG
+        case PutScram(_, None):
+            return _DROP_SCRAM
+    return _BY_TYPE[type(change)]
+
+
+def _kind(
+    tag: str,
+    effect: Effect,
+    table: str,
+    values: Callable[..., tuple[Value, ...]],
+    made_of: Callable[..., MetaChange],
+    columns: tuple[str, ...] = (),
+) -> ChangeKind:
+    columns = columns or tuple(TABLES[table])
+    return ChangeKind(tag, effect, table, columns, values, made_of, tuple(TABLES[table][each] for each in columns))
+
+
+def _topic_values(change: PutTopic | PutDeleted) -> tuple[Value, ...]:
+    name, topic_id, partitions, internal = change.topic
+    return name, topic_id, partitions, int(internal)
+
+
+def _topic(name: str, topic_id: bytes, partitions: int, internal: int) -> TopicRow:
+    return TopicRow(name, topic_id, partitions, internal == 1)
+
+
+def _scram(user: str, mechanism: str, *secrets: bytes | int) -> PutScram:
+    return PutScram(CredentialKey(user, mechanism), ScramCredential(*secrets))  # type: ignore[arg-type]
+
+
+def _scram_values(change: PutScram) -> tuple[Value, ...]:
+    assert change.credential is not None
+    secret = change.credential
+    return (*change.key, secret.salt, secret.stored_key, secret.server_key, secret.iterations)
+
+
+_BY_TYPE: Final[Mapping[type[MetaChange], ChangeKind]] = {
+    PutTopic: _kind("topic", Effect.PUT, "topics", _topic_values, lambda *row: PutTopic(_topic(*row))),
+    PutDeleted: _kind("deleted", Effect.PUT, "deleted", _topic_values, lambda *row: PutDeleted(_topic(*row))),
+    DropTopic: _kind("drop-topic", Effect.REMOVE, "topics", lambda change: (change.name,), DropTopic, ("name",)),
+    ForgetTopic: _kind(
+        "forget-topic", Effect.REMOVE, "deleted", lambda change: (change.topic_id,), ForgetTopic, ("topic_id",)
+    ),
+    PutConfig: _kind(
+        "config",
+        Effect.PUT,
+        "configs",
+        lambda change: (*change.resource, change.key, change.value),
+        lambda kind, name, key, value: PutConfig(ResourceName(kind, name), key, value),
+    ),
+    PutFeature: _kind("feature", Effect.PUT, "features", tuple, PutFeature),
+    PutMeta: _kind("meta", Effect.PUT, "meta", tuple, PutMeta),
+    PutAcl: _kind("acl", Effect.ADD, "acls", lambda change: tuple(change.acl), lambda *acl: PutAcl(Acl(*acl))),
+    DropAcl: _kind(
+        "drop-acl", Effect.REMOVE, "acls", lambda change: tuple(change.acl), lambda *acl: DropAcl(Acl(*acl))
+    ),
+    PutScram: _kind("scram", Effect.PUT, "scram", _scram_values, _scram),
+}
+_DROP_CONFIG: Final = _kind(
+    "drop-config",
+    Effect.REMOVE,
+    "configs",
+    lambda change: (*change.resource, change.key),
+    lambda kind, name, key: PutConfig(ResourceName(kind, name), key, None),
+    ("kind", "name", "key"),
+)
+_DROP_SCRAM: Final = _kind(
+    "drop-scram",
+    Effect.REMOVE,
+    "scram",
+    lambda change: tuple(change.key),
+    lambda user, mechanism: PutScram(CredentialKey(user, mechanism), None),
+    ("name", "mechanism"),
+)
+
+BY_TAG: Final[Mapping[str, ChangeKind]] = {kind.tag: kind for kind in (*_BY_TYPE.values(), _DROP_CONFIG, _DROP_SCRAM)}
+"""The kinds by their names in the journal."""

@@ -1,0 +1,69 @@
+"""The features this broker has, their levels, and how ApiVersions shows them (KIP-584).
+
+Clients look at transaction.version only; share.version and group.version say to people, and to the handlers, whether
+share groups and the consumer group protocol are on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from shareq.broker.config.keys.definition import ConfigError
+
+METADATA_VERSION: Final = "metadata.version"
+SHARE_VERSION: Final = "share.version"
+GROUP_VERSION: Final = "group.version"
+TRANSACTION_VERSION: Final = "transaction.version"
+
+
+class Feature(NamedTuple):
+    """A feature's lowest and highest level, both inclusive, and its level in a fresh cluster. Level 0 means off."""
+
+    lowest: int
+    highest: int
+    initial: int
+
+
+FEATURES: Final[Mapping[str, Feature]] = {
+    METADATA_VERSION: Feature(7, 30, 30),
+    TRANSACTION_VERSION: Feature(0, 2, 2),
+    GROUP_VERSION: Feature(0, 1, 1),
+    SHARE_VERSION: Feature(0, 1, 1),
+}
+
+
+def check_level(name: str, level: int) -> None:
+    """ConfigError unless the feature exists and has that level."""
+    feature = FEATURES.get(name)
+    if feature is None:
+        raise ConfigError(f"feature {name}", level, f"there are only the features {', '.join(FEATURES)}")
+    if not feature.lowest <= level <= feature.highest:
+        raise ConfigError(f"feature {name}", level, f"must be between {feature.lowest} and {feature.highest}")
+
+
+class UpdateKind(IntEnum):
+    """UpgradeType of UpdateFeatures: what the client is aware of asking for."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+def update_problem(name: str, now: int, level: int, kind: int) -> str | None:
+    """Why a feature at level `now` cannot be set to `level` by an update of that kind; None: it can."""
+    try:
+        check_level(name, level)
+        kind = UpdateKind(kind)
+    except ConfigError as error:
+        return str(error)
+    except ValueError:
+        return f"there is no kind of update {kind}"
+    if level < now and kind is UpdateKind.UPGRADE:
+        return f"it is at {now}, and an upgrade cannot lower it"
+    if level > now and kind is not UpdateKind.UPGRADE:
+        return f"it is at {now}, and a downgrade cannot raise it"
+    if level < now and name == METADATA_VERSION:
+        return f"it is at {now}, and metadata may depend on that"
+    return None

@@ -1,0 +1,389 @@
+"""Cluster metadata: topics, properties of topics, groups and brokers, features, cluster id, producer-id blocks.
+
+The image in memory is what `meta.db` holds: every mutation is committed first, then applied to the image, then told
+to the listeners, all within one call. A mutation whose commit fails changes nothing and raises OSError.
+
+Order of commits against folders, and what a crash at each point leaves:
+
+    create      1. commit the topic with a fresh id   2. the log makes each partition's folder with its first append
+      before 1: nothing. Between 1 and 2, or between two folders: an empty topic; missing folders are made when needed.
+    grow        as create: commit the new count, folders follow with the first append.
+    delete      1. commit the removal   2. the log renames the folders away   3. the files are removed later
+      before 1: the topic is whole. After 1: metadata remembers the topic as deleted; each folder holds its id in
+      `partition.metadata`, so that a topic created again under the same name (with another id) never takes it over,
+      and the log removes what is left at the next start. The deleted topic is forgotten with a later commit, after
+      the renames are durable.
+
+So a folder of a deleted topic is rubbish and a topic without folders is empty: neither order of events loses a record
+of a topic that exists, and nothing has to be undone. No folder is ever made or renamed before its commit. A folder of a
+topic that is neither known nor deleted cannot come of this: it stays, and the log refuses to open.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from shareq.broker.data_folder.marker import FORMAT_VERSION
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.metadata.changes import (
+    DropAcl,
+    DropTopic,
+    ForgetTopic,
+    MetaChange,
+    MetaDb,
+    PutAcl,
+    PutConfig,
+    PutFeature,
+    PutMeta,
+    PutScram,
+    PutTopic,
+    ResourceName,
+    TopicRow,
+)
+from shareq.broker.metadata.features import FEATURES, GROUP_VERSION, SHARE_VERSION, check_level
+from shareq.broker.metadata.topic_names import collision_key, name_error
+from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
+from shareq.broker.security.credentials import CredentialKey, ScramCredential
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.primitives import uuid_to_text
+
+logger = logging.getLogger(__name__)
+
+_FORMAT: Final = "format.version"
+_CLUSTER_ID: Final = "cluster.id"
+_NEXT_PRODUCER_ID: Final = "producer.id.next"
+_FEATURES_EPOCH: Final = "features.epoch"
+_OWN_SECRET: Final = "own.secret"
+_SECRET_BYTES: Final = 32
+_NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
+
+PRODUCER_ID_BLOCK: Final = 1_000
+_HIGHEST_PRODUCER_ID: Final = 2**63 - 1
+
+
+class NewTopic(NamedTuple):
+    """A topic to create, checked by the caller: a legal, free name, at least one partition, valid properties."""
+
+    name: str
+    partitions: int
+    configs: Mapping[str, str] = _NO_CONFIGS
+    internal: bool = False
+
+
+class MetadataStore:
+    """The image and its mutations. `MetadataImage` of the coordinators. One thread.
+
+    A new database gets a cluster id (`cluster_id`, without it a random one), the initial feature levels and format
+    version; `features` are levels asked for at start, stored if they differ; `rack` is where this broker stands.
+    OSError when the database cannot be used, or has a newer format than this code.
+    """
+
+    def __init__(
+        self,
+        db: MetaDb,
+        env: Environment,
+        *,
+        features: Mapping[str, int] | None = None,
+        rack: str | None = None,
+        cluster_id: str | None = None,
+    ) -> None:
+        self._db = db
+        self._env = env
+        self._racks = () if rack is None else (rack,)
+        self._state = db.load()
+        self._by_id: dict[bytes, TopicImage] = {}
+        self._by_name: dict[str, TopicImage] = {}
+        self._collisions: dict[str, set[str]] = {}
+        self._created: list[Callable[[TopicImage], None]] = []
+        self._deleted: list[Callable[[TopicImage], None]] = []
+        self._grown: list[Callable[[TopicImage, int], None]] = []
+        self._config_changed: list[Callable[[ResourceName], None]] = []
+        self._features_changed: list[Callable[[], None]] = []
+        self._acls_changed: list[Callable[[], None]] = []
+        self._credentials_changed: list[Callable[[], None]] = []
+        self._forgettable: set[bytes] = set()
+        self._bootstrap(features or {}, cluster_id)
+        for row in self._state.topics.values():
+            self._index(row)
+
+    # -- the image
+
+    @property
+    def cluster_id(self) -> str:
+        """22 characters, chosen once for this data folder."""
+        return self._state.meta[_CLUSTER_ID]
+
+    @property
+    def features(self) -> Mapping[str, int]:
+        """Finalized feature levels; a feature at level 0 is off."""
+        return self._state.features
+
+    @property
+    def features_epoch(self) -> int:
+        """Grows with each change of a feature level; at least 1."""
+        return int(self._state.meta[_FEATURES_EPOCH])
+
+    @property
+    def share_groups_enabled(self) -> bool:
+        """Whether share.version is 1 or more."""
+        return self._state.features.get(SHARE_VERSION, 0) >= 1
+
+    @property
+    def consumer_groups_enabled(self) -> bool:
+        """Whether group.version is 1 or more."""
+        return self._state.features.get(GROUP_VERSION, 0) >= 1
+
+    def topic(self, name: str) -> TopicImage | None:
+        return self._by_name.get(name)
+
+    def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
+        return self._by_id.get(topic_id)
+
+    def topics(self) -> list[TopicImage]:
+        """All topics, by name."""
+        return [self._by_name[name] for name in sorted(self._by_name)]
+
+    def deleted_topics(self) -> list[TopicImage]:
+        """Topics that were deleted, and may still have folders."""
+        return [self._image(row) for row in self._state.deleted.values()]
+
+    def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
+        """None of these deleted topics has a folder any more, not even after a loss of power: the next commit forgets
+        them.
+        """
+        self._forgettable.update(self._state.deleted.keys() & topic_ids)
+
+    def configs(self, kind: str, name: str) -> Mapping[str, str]:
+        """A resource's own properties, none if it has none. `kind` and `name` are those of `ResourceName`."""
+        return self._state.configs.get(ResourceName(kind, name), _NO_CONFIGS)
+
+    def config_names(self, kind: str) -> list[str]:
+        """Names of the resources of a kind that have properties of their own, sorted."""
+        return sorted(resource.name for resource in self._state.configs if resource.kind == kind)
+
+    @property
+    def acls(self) -> Collection[Acl]:
+        """All access control list entries, in the order they were added."""
+        return self._state.acls.keys()
+
+    @property
+    def credentials(self) -> Mapping[CredentialKey, ScramCredential]:
+        """What users of the SCRAM mechanisms are known by."""
+        return self._state.scram
+
+    def colliding_topic(self, name: str) -> str | None:
+        """Another topic whose name differs only in '.' and '_'."""
+        others = self._collisions.get(collision_key(name), set()) - {name}
+        return min(others) if others else None
+
+    # -- mutations
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> list[TopicImage]:
+        """Create all topics in one commit. ValueError for an illegal or taken name; OSError when the commit fails."""
+        rows: list[TopicRow] = []
+        changes: list[MetaChange] = []
+        for topic in topics:
+            problem = name_error(topic.name)
+            if problem is not None or topic.name in self._by_name or topic.partitions < 1:
+                raise ValueError(problem or f"topic {topic.name} with {topic.partitions} partitions cannot be created")
+            row = TopicRow(topic.name, self._env.random_uuid(), topic.partitions, topic.internal)
+            rows.append(row)
+            changes.append(PutTopic(row))
+            resource = ResourceName("topic", topic.name)
+            changes.extend(PutConfig(resource, key, value) for key, value in topic.configs.items())
+        self._commit(changes)
+        images = [self._index(row) for row in rows]
+        for image in images:
+            logger.info(
+                "topic %s: created, id %s, partitions %d", image.name, uuid_to_text(image.topic_id), image.partitions
+            )
+            _tell(f"topic {image.name}", self._created, image)
+        return images
+
+    def create_topic(self, topic: NewTopic) -> TopicImage:
+        """`create_topics` of one."""
+        return self.create_topics([topic])[0]
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        """Delete topics and their properties in one commit. KeyError for an unknown name; OSError as above."""
+        images = [self._by_name[name] for name in names]
+        changes: list[MetaChange] = []
+        for image in images:
+            resource = ResourceName("topic", image.name)
+            changes.extend(PutConfig(resource, key, None) for key in self.configs("topic", image.name))
+            changes.append(DropTopic(image.name))
+        self._commit(changes)
+        for image in images:
+            self._unindex(image)
+        for image in images:
+            logger.info("topic %s: deleted, id %s", image.name, uuid_to_text(image.topic_id))
+            _tell(f"topic {image.name}", self._deleted, image)
+
+    def create_partitions(self, counts: Mapping[str, int]) -> None:
+        """Raise partition counts (the new totals) in one commit. KeyError, ValueError for fewer, OSError as above."""
+        changes: list[MetaChange] = []
+        for name, count in counts.items():
+            old = self._by_name[name]
+            if count <= old.partitions:
+                raise ValueError(f"topic {name} has {old.partitions} partitions, cannot change to {count}")
+            changes.append(PutTopic(TopicRow(name, old.topic_id, count, old.internal)))
+        before = {name: self._by_name[name].partitions for name in counts}
+        self._commit(changes)
+        for name in counts:
+            image = self._index(self._state.topics[name])
+            logger.info("topic %s: partitions %d -> %d", name, before[name], image.partitions)
+            _tell(f"topic {name}", self._grown, image, before[name])
+
+    def alter_configs(self, changes: Sequence[PutConfig]) -> None:
+        """Set and remove properties in one commit; the caller has checked them. OSError as above."""
+        self._commit(changes)
+        for resource in dict.fromkeys(change.resource for change in changes):
+            _tell(f"{resource.kind} {resource.name}", self._config_changed, resource)
+
+    def set_features(self, levels: Mapping[str, int]) -> None:
+        """Finalize feature levels in one commit. ConfigError for an unknown feature or level; OSError as above."""
+        changes = self._feature_changes(levels)
+        if changes:
+            self._commit(changes)
+            logger.info("features: %s", ", ".join(f"{name}={level}" for name, level in levels.items()))
+            _tell("features", self._features_changed)
+
+    def alter_acls(self, changes: Sequence[PutAcl | DropAcl]) -> None:
+        """Add and remove access control list entries in one commit; the caller has checked them. OSError as above."""
+        if changes:
+            self._commit(changes)
+            for change in changes:
+                logger.info("acl %s: %s", "added" if isinstance(change, PutAcl) else "removed", _acl_text(change.acl))
+            _tell("acls", self._acls_changed)
+
+    def alter_credentials(self, changes: Sequence[PutScram]) -> None:
+        """Set and remove SCRAM credentials in one commit; the caller has checked them. OSError as above."""
+        if changes:
+            self._commit(changes)
+            for (user, mechanism), credential in changes:
+                logger.info("user %s: %s credential %s", user, mechanism, "set" if credential else "removed")
+            _tell("credentials", self._credentials_changed)
+
+    def own_secret(self) -> bytes:
+        """Random bytes that nobody else knows, kept from when they are asked for first: the same after each start.
+
+        Where they cannot be kept, they are others after the next start.
+        """
+        kept = self._state.meta.get(_OWN_SECRET)
+        if kept is not None:
+            return bytes.fromhex(kept)
+        secret = self._env.secret_bytes(_SECRET_BYTES)
+        try:
+            self._commit([PutMeta(_OWN_SECRET, secret.hex())])
+        except OSError as error:
+            logger.warning("the broker's own secret could not be kept, the next start makes another one: %s", error)
+        return secret
+
+    def allocate_producer_ids(self, count: int = PRODUCER_ID_BLOCK) -> range:
+        """`count` producer ids never given out before, whatever crashes. ValueError when there are no more."""
+        first = int(self._state.meta.get(_NEXT_PRODUCER_ID, "0"))
+        if first + count > _HIGHEST_PRODUCER_ID:
+            raise ValueError("producer ids are used up")
+        # Committed before the first is used: a crash wastes the rest of the block, and repeats none.
+        self._commit([PutMeta(_NEXT_PRODUCER_ID, str(first + count))])
+        return range(first, first + count)
+
+    # -- listeners, called after the commit, in the order they were added
+
+    def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None:
+        self._created.append(listener)
+
+    def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
+        """The image is the topic as it was; `topic(name)` does not find it any more."""
+        self._deleted.append(listener)
+
+    def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
+        """Called with the topic as it is now and the partition count before."""
+        self._grown.append(listener)
+
+    def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
+        """Not called for the properties a topic is created with or deleted with."""
+        self._config_changed.append(listener)
+
+    def on_features_changed(self, listener: Callable[[], None]) -> None:
+        self._features_changed.append(listener)
+
+    def on_credentials_changed(self, listener: Callable[[], None]) -> None:
+        self._credentials_changed.append(listener)
+
+    def on_acls_changed(self, listener: Callable[[], None]) -> None:
+        self._acls_changed.append(listener)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._db.close()
+
+    # -- inside
+
+    def _bootstrap(self, requested: Mapping[str, int], cluster_id: str | None) -> None:
+        meta = self._state.meta
+        stored = int(meta.get(_FORMAT, FORMAT_VERSION))
+        if stored > FORMAT_VERSION:
+            raise OSError(f"metadata has format version {stored}, and this release reads up to {FORMAT_VERSION}")
+        changes: list[MetaChange] = []
+        if _CLUSTER_ID not in meta:
+            changes.append(PutMeta(_CLUSTER_ID, cluster_id or uuid_to_text(self._env.random_uuid())))
+        if meta.get(_FORMAT) != str(FORMAT_VERSION):
+            changes.append(PutMeta(_FORMAT, str(FORMAT_VERSION)))
+        # Also features this release has and the database's did not.
+        initial = {name: feature.initial for name, feature in FEATURES.items() if name not in self._state.features}
+        changes += self._feature_changes({**initial, **requested})
+        if changes:
+            self._commit(changes)
+
+    def _feature_changes(self, levels: Mapping[str, int]) -> list[MetaChange]:
+        for name, level in levels.items():
+            check_level(name, level)
+        changed = {name: level for name, level in levels.items() if self._state.features.get(name) != level}
+        if not changed:
+            return []
+        epoch = int(self._state.meta.get(_FEATURES_EPOCH, "0")) + 1
+        return [*(PutFeature(name, level) for name, level in changed.items()), PutMeta(_FEATURES_EPOCH, str(epoch))]
+
+    def _commit(self, changes: Sequence[MetaChange]) -> None:
+        changes = [*changes, *map(ForgetTopic, sorted(self._forgettable))]
+        self._db.commit(changes)
+        self._forgettable.clear()
+        for change in changes:
+            self._state.apply(change)
+
+    def _image(self, row: TopicRow) -> TopicImage:
+        return TopicImage(row.name, row.topic_id, row.partitions, row.internal, self._racks)
+
+    def _index(self, row: TopicRow) -> TopicImage:
+        image = self._image(row)
+        self._by_name[row.name] = image
+        self._by_id[row.topic_id] = image
+        self._collisions.setdefault(collision_key(row.name), set()).add(row.name)
+        return image
+
+    def _unindex(self, image: TopicImage) -> None:
+        del self._by_name[image.name]
+        del self._by_id[image.topic_id]
+        key = collision_key(image.name)
+        self._collisions[key].discard(image.name)
+        if not self._collisions[key]:
+            del self._collisions[key]
+
+
+def _acl_text(acl: Acl) -> str:
+    """As kafka-acls tells of it. Names are quoted: they may have anything in them."""
+    resource = f"{PatternType(acl.pattern).name} {ResourceKind(acl.kind).name} {acl.name!r}"
+    right = f"{Permission(acl.permission).name} {Operation(acl.operation).name}"
+    return f"{right} on {resource} for {acl.principal!r} from {acl.host!r}"
+
+
+def _tell(what: str, listeners: Iterable[Callable[..., None]], *arguments: object) -> None:
+    for listener in listeners:
+        try:
+            listener(*arguments)
+        except Exception:  # the change is committed: every other listener must still hear of it
+            logger.exception("%s: a listener failed", what)

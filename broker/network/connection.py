@@ -1,0 +1,451 @@
+"""One client connection without its socket: bytes in, frames handled in turn, answers out in request order.
+
+    frame   int32 size (of what follows), then `size` bytes: request header and body, or response header and body
+
+The size is checked before anything is kept. Frames are handled as they are cut, all complete ones of a read in one
+loop; an answer that is not there yet (`AnswerSlot`) keeps its place, and one that parks stops the handling of later
+frames until it is filled, as Apache Kafka mutes a connection while it serves a request.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Protocol
+
+from shareq.broker.security.names import ANONYMOUS
+from shareq.protocol.framing import SIZE_BYTES
+from shareq.protocol.primitives import Gathered
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.dispatcher import BoundRoute
+    from shareq.broker.metrics.counters import Requests
+    from shareq.broker.network.sasl_gate import SaslGate
+
+logger = logging.getLogger(__name__)
+
+_read_size: Final = struct.Struct(">i").unpack_from
+
+LARGE_FRAME_BYTES: Final = 64 * 1024  # frames from here on are collected apart and joined once
+
+Buffer = bytes | bytearray | memoryview
+
+
+class CloseConnection(Exception):
+    """The connection cannot go on: a malformed frame, an unknown RPC. The text is the reason that is logged."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """What one connection may make the broker hold, in bytes unless named otherwise.
+
+    `max_frame_bytes` is `socket.request.max.bytes`, inclusive. The others stop the handling of further frames:
+    `max_output_bytes` of answers and `max_answers` made in one go, `max_unanswered_bytes` and `max_unanswered`
+    (requests) of requests whose answers are not there yet. `max_input_bytes` that wait to be handled stop the reading.
+    """
+
+    max_frame_bytes: int = 100 * 1024 * 1024
+    max_input_bytes: int = 256 * 1024
+    max_output_bytes: int = 1024 * 1024
+    max_answers: int = 500
+    max_unanswered_bytes: int = 32 * 1024 * 1024
+    max_unanswered: int = 10_000
+
+
+class Outlet(Protocol):
+    """The other side of a connection: a socket, or a test."""
+
+    def write(self, buffers: list[Buffer]) -> None:
+        """Send the buffers in order. Takes ownership of them."""
+
+    def close(self) -> None:
+        """Send what was written, then close."""
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+
+class AnswerSlot:
+    """The place of one answer among the answers of its connection. Filled once, on the loop's thread.
+
+    `requests` counts the answer when it is written, if it is given.
+    """
+
+    __slots__ = ("_connection", "filled", "frame", "parks", "requests", "since_ns", "size")
+
+    def __init__(self, connection: Connection, *, parks: bool, requests: Requests | None = None) -> None:
+        self._connection = connection
+        self.parks = parks
+        self.requests = requests
+        self.filled = False
+        self.frame: Buffer | None = None
+        self.size = 0  # of the request, counted against max_unanswered_bytes
+        self.since_ns = 0  # when its request was taken up
+
+    def fill(self, frame: Buffer | None) -> None:
+        """Give the answer, size prefix included; None when the request gets none."""
+        self.frame = frame
+        self.filled = True
+        self._connection.on_filled()
+
+
+class NotAlike(Enum):
+    """Instead of a reply, from a short way: the request has to go the ordinary one."""
+
+    NOT_ALIKE = 0
+
+
+NOT_ALIKE: Final = NotAlike.NOT_ALIKE
+
+Reply = Buffer | AnswerSlot | None
+FrameHandler = Callable[["Connection", bytes], Reply]
+
+
+class Connection:
+    """What the broker knows of a client connection.
+
+    `principal` is who the client has shown to be, as TYPE:NAME; `gate` stands before the dispatcher while that has to
+    be watched.
+    `routes` belongs to the dispatcher: what it looked up for earlier requests of this connection.
+    `since_ns` is when the requests that are being handled were taken up, by `now_ns`.
+    Everything runs on the loop's thread. Logs why it closes, once.
+    """
+
+    __slots__ = (
+        "_admitted_limits",
+        "_at",
+        "_call_soon",
+        "_cut",
+        "_handle",
+        "_handling",
+        "_limits",
+        "_missing",
+        "_needed",
+        "_on_close",
+        "_out",
+        "_outlet",
+        "_output_paused",
+        "_parked",
+        "_parts",
+        "_reading_paused",
+        "_rest",
+        "_scheduled",
+        "_slots",
+        "_unanswered_bytes",
+        "client_host",
+        "closed",
+        "finishing",
+        "gate",
+        "id",
+        "listener",
+        "now_ns",
+        "principal",
+        "routes",
+        "since_ns",
+    )
+
+    def __init__(
+        self,
+        connection_id: int,
+        client_host: str,
+        listener: str,
+        *,
+        handle: FrameHandler,
+        call_soon: Callable[[Callable[[], None]], None],
+        outlet: Outlet,
+        limits: ConnectionLimits,
+        now_ns: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self.id = connection_id
+        self.client_host = client_host
+        self.listener = listener
+        self.principal = ANONYMOUS
+        self.gate: SaslGate | None = None
+        self.routes: dict[int, BoundRoute] = {}
+        self.closed = False
+        self.finishing = False
+        self.since_ns = 0
+        self._handle = handle
+        self._call_soon = call_soon
+        self.now_ns = now_ns
+        self._outlet = outlet
+        self._limits = limits
+        self._admitted_limits = limits
+        self._rest: bytes | bytearray = b""  # what was read; from _at on not yet handled, beginning at a frame's size
+        self._at = 0
+        self._parts: list[bytes | memoryview] = []  # of a large frame, from its size on
+        self._missing = 0  # bytes of that frame which were not read yet
+        self._needed = SIZE_BYTES  # bytes from _at that make the next step possible
+        self._slots: deque[AnswerSlot] = deque()
+        self._out: list[Buffer] = []
+        self._unanswered_bytes = 0
+        self._parked: AnswerSlot | None = None
+        self._output_paused = False
+        self._reading_paused = False
+        self._handling = False
+        self._scheduled = False
+        self._cut = False  # a go was cut short; the next tick goes on
+        self._on_close: list[Callable[[], None]] = []
+
+    def __str__(self) -> str:
+        return f"connection {self.id} from {self.client_host} on {self.listener}"
+
+    @property
+    def unanswered(self) -> int:
+        """Requests that were handled and whose answers have not been written."""
+        return len(self._slots)
+
+    @property
+    def buffered_input(self) -> int:
+        """Bytes that were read and wait to be handled."""
+        return len(self._rest) - self._at + sum(map(len, self._parts))
+
+    def receive(self, data: bytes) -> None:
+        """Take what was read and handle every complete frame in it."""
+        if self.closed or self.finishing:
+            return
+        if self._missing:
+            data = self._collect(data)
+            if not data:
+                return
+        if self._at < len(self._rest):
+            rest = self._rest
+            if isinstance(rest, bytes):
+                rest = bytearray(memoryview(rest)[self._at :])
+            elif self._at:
+                del rest[: self._at]
+            rest += data
+            self._rest, self._at = rest, 0
+        else:
+            self._rest, self._at = data, 0
+        if not self._stopped():
+            if len(self._rest) >= self._needed:
+                self._handle_frames()
+        elif len(self._rest) > self._limits.max_input_bytes and not self._reading_paused:
+            self._reading_paused = True
+            self._outlet.pause_reading()
+
+    def guard(self, gate: SaslGate, max_frame_bytes: int) -> None:
+        """Hand every frame to the gate, and take none that is larger, until the client is `admitted`."""
+        self.gate = gate
+        self._admitted_limits = self._limits
+        self._limits = replace(self._limits, max_frame_bytes=min(max_frame_bytes, self._limits.max_frame_bytes))
+        self._handle = gate.handle_frame
+
+    def admitted(self, handle: FrameHandler | None) -> None:
+        """The client is authenticated. With `handle` the gate is not needed any more, and frames go there."""
+        self._limits = self._admitted_limits
+        if handle is not None:
+            self.gate = None
+            self._handle = handle
+
+    def send(self, frame: Buffer) -> None:
+        """Write a frame that answers no request in the queue (authentication). Size prefix included."""
+        self._outlet.write([frame])
+
+    def close(self, reason: str) -> None:
+        """Handle nothing more, answer what was handled, then close. Logs the reason."""
+        if self.closed or self.finishing:
+            return
+        logger.warning("%s: closing: %s", self, reason)
+        self.finish()
+
+    def finish(self) -> None:
+        """As `close`, without a log line: the broker stops, or the connection was idle."""
+        if self.closed or self.finishing:
+            return
+        self.finishing = True
+        self._drop_input()
+        if not self._handling:  # else the frame being handled is answered first
+            self._write_ready()
+
+    def lost(self) -> None:
+        """The other side is gone. Nothing more is written; whoever waits for this connection is told."""
+        if self.closed:
+            return
+        self.closed = True
+        self._drop_input()
+        self._slots.clear()
+        self._out = []
+        self.routes = {}
+        callbacks, self._on_close = self._on_close, []
+        for callback in callbacks:
+            callback()
+
+    def on_close(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call back when the connection is gone; returns what takes the request back (harmless afterwards)."""
+        self._on_close.append(callback)
+
+        def forget() -> None:
+            if callback in self._on_close:
+                self._on_close.remove(callback)
+
+        return forget
+
+    def pause_output(self) -> None:
+        """The other side does not read: handle nothing more until `resume_output`."""
+        self._output_paused = True
+
+    def resume_output(self) -> None:
+        self._output_paused = False
+        self._resume()
+
+    def on_filled(self) -> None:
+        """An answer slot was filled: write what is ready in the next tick, together with its neighbours."""
+        if not self._scheduled and not self.closed:
+            self._scheduled = True
+            self._call_soon(self._flush)
+
+    def _drop_input(self) -> None:
+        self._rest, self._at, self._needed = b"", 0, SIZE_BYTES
+        self._parts, self._missing = [], 0
+
+    def _stopped(self) -> bool:
+        if self._parked is not None or self._output_paused or self._cut:
+            return True
+        limits = self._limits
+        return len(self._slots) >= limits.max_unanswered or self._unanswered_bytes >= limits.max_unanswered_bytes
+
+    def _collect(self, data: bytes) -> bytes:
+        """Add to a large frame; once it is complete, that frame with its size and what follows it."""
+        self._parts.append(data)
+        if len(data) < self._missing:
+            self._missing -= len(data)
+            return b""
+        self._missing = 0
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+    def _handle_frames(self) -> None:
+        """Handle what was read as far as it goes, and write the answers that are ready."""
+        self._handling = True
+        self.since_ns = self.now_ns()
+        try:
+            position = self._handle_complete(self._rest, self._at)
+        except CloseConnection as error:
+            self.close(str(error))
+        else:
+            if not self.finishing:
+                self._at = position
+        self._handling = False
+        self._write_ready()
+
+    def _handle_complete(self, data: bytes | bytearray, position: int) -> int:
+        """Handle frames until none is complete or the connection has to wait. Returns the position after the last."""
+        handle, slots, out = self._handle, self._slots, self._out  # nobody writes, and so replaces _out, meanwhile
+        limits, since_ns = self._limits, self.since_ns
+        max_frame_bytes, room = limits.max_frame_bytes, limits.max_output_bytes
+        slots_left = limits.max_unanswered - len(slots)
+        bytes_left = limits.max_unanswered_bytes - self._unanswered_bytes
+        if isinstance(data, bytearray):
+            data = bytes(data)
+        end = len(data)
+        self._needed = SIZE_BYTES
+        while end - position >= SIZE_BYTES and not self.finishing:
+            (size,) = _read_size(data, position)
+            if not 0 <= size <= max_frame_bytes:
+                raise CloseConnection(f"frame of {size} bytes, at most {max_frame_bytes} are taken")
+            stop = position + SIZE_BYTES + size
+            if stop > end:
+                self._needed = SIZE_BYTES + size
+                if size >= LARGE_FRAME_BYTES:
+                    self._parts, self._missing = [memoryview(data)[position:]], stop - end
+                    position = end
+                break
+            frame = data[position + SIZE_BYTES : stop]
+            position = stop
+            reply = handle(self, frame)
+            if reply is None:
+                continue
+            if isinstance(reply, AnswerSlot):
+                slots.append(reply)
+                reply.size = size
+                reply.since_ns = since_ns
+                slots_left -= 1
+                bytes_left -= size
+                if reply.parks and not reply.filled:
+                    self._parked = reply
+                    break
+                if slots_left <= 0 or bytes_left <= 0:
+                    break
+            elif slots:
+                slots.append(_filled(self, reply))
+                slots_left -= 1
+            else:
+                room -= _put(out, reply)
+                if room <= 0 or len(out) >= limits.max_answers:
+                    self._cut = True
+                    self.on_filled()  # go on in the next tick, after the others had their turn
+                    break
+        self._unanswered_bytes = limits.max_unanswered_bytes - bytes_left
+        return position
+
+    def _flush(self) -> None:
+        """The tick's end: write what was filled in it, then go on with what waited for that."""
+        self._scheduled = self._cut = False
+        if self.closed:
+            return
+        if self._parked is not None and self._parked.filled:
+            self._parked = None
+        self._write_ready()
+        self._resume()
+
+    def _write_ready(self) -> None:
+        """Write every answer whose turn it is, in one go."""
+        slots, out = self._slots, self._out
+        if slots and slots[0].filled:
+            self._take_filled(slots, out)
+        if out:
+            self._out = []
+            self._outlet.write(out)
+        if self.finishing and not slots and not self.closed:
+            self._outlet.close()
+
+    def _take_filled(self, slots: deque[AnswerSlot], out: list[Buffer]) -> None:
+        """Move the answers whose turn it is to the output. What is alike is counted at once."""
+        now_ns = self.now_ns()
+        requests: Requests | None = None
+        since_ns = alike = size = 0
+        while slots and slots[0].filled:
+            slot = slots.popleft()
+            size += slot.size
+            if slot.frame is not None:
+                _put(out, slot.frame)
+            if slot.since_ns != since_ns or slot.requests is not requests:
+                if requests is not None:
+                    requests.durations.add(now_ns - since_ns, alike)
+                requests, since_ns, alike = slot.requests, slot.since_ns, 0
+            alike += 1
+        if requests is not None:
+            requests.durations.add(now_ns - since_ns, alike)
+        self._unanswered_bytes -= size
+
+    def _resume(self) -> None:
+        """Go on after a stop: handle what was read meanwhile, then read again."""
+        if self.closed or self.finishing or self._scheduled or self._stopped():
+            return
+        if self.buffered_input >= self._needed:
+            self._handle_frames()
+        if self._reading_paused and not self._scheduled and not self._stopped():
+            self._reading_paused = False
+            self._outlet.resume_reading()
+
+
+def _put(out: list[Buffer], frame: Buffer) -> int:
+    """Append a frame, in the pieces that it has; its size."""
+    if type(frame) is not Gathered or not frame.left:
+        out.append(frame)
+        return len(frame)
+    out += frame.pieces()
+    return frame.size
+
+
+def _filled(connection: Connection, frame: Buffer) -> AnswerSlot:
+    slot = AnswerSlot(connection, parks=False)
+    slot.frame, slot.filled = frame, True
+    return slot

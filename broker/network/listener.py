@@ -1,0 +1,234 @@
+"""Sockets: one asyncio protocol for each client connection, and what a listener allows.
+
+The protocol only moves bytes; order, parking and memory bounds are the sans-IO `frame_queue.Connection`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.network.answer_budget import ReplyRoom
+from shareq.broker.network.connection import Buffer, Connection, ConnectionLimits, FrameHandler
+
+logger = logging.getLogger(__name__)
+
+JOIN_BELOW_BYTES: Final = 32 * 1024  # answers that are smaller together are joined: one buffer costs less than many
+LONGEST_SWEEP_MS: Final = 30_000
+_IPV4_INSIDE: Final = "::ffff:"  # before an IPv4 address, on a socket that takes both kinds
+SHORTEST_SWEEP_MS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerLimits:
+    """How many connections a listener takes, and how long one may be silent.
+
+    `max_connections` is `max.connections`, `max_per_ip` and `per_ip_overrides` (address -> number) are
+    `max.connections.per.ip` and its overrides, `max_idle_ms` is `connections.max.idle.ms` (negative: for ever).
+    """
+
+    max_connections: int = 2**31 - 1
+    max_per_ip: int = 2**31 - 1
+    per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+    max_idle_ms: int = 600_000
+    connection: ConnectionLimits = field(default_factory=ConnectionLimits)
+
+
+class SocketConnection(asyncio.Protocol):
+    """One accepted socket. The `Outlet` of its `Connection`."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._transport: asyncio.Transport | None = None
+        self.connection: Connection | None = None
+        self.last_read_ms = 0
+        self._held = 0  # bytes of answers that the client does not take, as told to the room
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        host = str(peer[0]).removeprefix(_IPV4_INSIDE) if isinstance(peer, tuple) else "local"
+        self.connection = self._listener.admit(self, host)
+        if self.connection is None:
+            self._listener.refused += 1
+            self._transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if self.connection is not None:
+            self.last_read_ms = self._listener.clock.now_ms()
+            self._listener.bytes_in += len(data)
+            self.connection.receive(data)
+
+    def pause_writing(self) -> None:
+        if self.connection is not None:
+            self._hold(self._untaken())
+            self.connection.pause_output()
+
+    def resume_writing(self) -> None:
+        if self.connection is not None:
+            self._hold(0)
+            self.connection.resume_output()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.connection is not None:
+            self._hold(0)
+            self._listener.forget(self, self.connection)
+            self.connection.lost()
+        self._transport = None
+
+    def write(self, buffers: list[Buffer]) -> None:
+        transport = self._transport
+        if transport is None:
+            return
+        size = sum(map(len, buffers))
+        self._listener.bytes_out += size
+        if len(buffers) == 1:
+            transport.write(buffers[0])
+        elif size < JOIN_BELOW_BYTES:
+            transport.write(b"".join(buffers))
+        else:
+            transport.writelines(buffers)
+        if self._held:
+            self._hold(self._untaken())
+
+    def _untaken(self) -> int:
+        return self._transport.get_write_buffer_size() if self._transport is not None else 0
+
+    def _hold(self, size: int) -> None:
+        """Tell the room how much is held here now; nothing is while the client keeps up."""
+        if size != self._held:
+            self._listener.room.hold(size - self._held)
+            self._held = size
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close at once, whatever is not sent."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def pause_reading(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+
+class Listener:
+    """The connections of one listening address. Owned by the server, on the loop's thread.
+
+    `guard`, if given, is what a new connection has to pass before its requests are handled.
+    `accepted` and `refused` count connections, `bytes_in` and `bytes_out` what was read and what was given to sockets.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        clock: Clock,
+        handle: FrameHandler,
+        limits: ListenerLimits,
+        room: ReplyRoom,
+        next_id: Callable[[], int],
+        guard: Callable[[Connection], None] | None = None,
+    ) -> None:
+        self.name = name
+        self.clock = clock
+        self.room = room
+        self._handle = handle
+        self._limits = limits
+        self._next_id = next_id
+        self._guard = guard
+        self._sockets: set[SocketConnection] = set()
+        self._per_ip: Counter[str] = Counter()
+        self.on_forget: Callable[[], None] | None = None  # called after a connection is gone
+        self.accepted = 0
+        self.refused = 0
+        self.bytes_in = 0
+        self.bytes_out = 0
+
+    def __len__(self) -> int:
+        return len(self._sockets)
+
+    def protocol(self) -> SocketConnection:
+        """The protocol factory for asyncio."""
+        return SocketConnection(self)
+
+    def admit(self, socket: SocketConnection, host: str) -> Connection | None:
+        """The connection of a new socket, or None (logged) when a limit is reached."""
+        limits = self._limits
+        per_ip = limits.per_ip_overrides.get(host, limits.max_per_ip)
+        if len(self._sockets) >= limits.max_connections:
+            logger.warning(
+                "connection from %s on %s refused: %d are open, as many as max.connections or the files allow",
+                host,
+                self.name,
+                len(self._sockets),
+            )
+            return None
+        if self._per_ip[host] >= per_ip:
+            logger.warning("connection from %s on %s refused: max.connections.per.ip=%d", host, self.name, per_ip)
+            return None
+        self._sockets.add(socket)
+        self._per_ip[host] += 1
+        self.accepted += 1
+        socket.last_read_ms = self.clock.now_ms()
+        connection = Connection(
+            self._next_id(),
+            host,
+            self.name,
+            handle=self._handle,
+            call_soon=self.clock.call_soon,
+            outlet=socket,
+            limits=limits.connection,
+            now_ns=self.clock.now_ns,
+        )
+        if self._guard is not None:
+            self._guard(connection)
+        return connection
+
+    def forget(self, socket: SocketConnection, connection: Connection) -> None:
+        """A socket is gone."""
+        self._sockets.discard(socket)
+        self._per_ip[connection.client_host] -= 1
+        if not self._per_ip[connection.client_host]:
+            del self._per_ip[connection.client_host]
+        if self.on_forget is not None:
+            self.on_forget()
+
+    def sweep_interval_ms(self) -> int | None:
+        """How often `close_idle` is to be called; None when connections may be silent for ever."""
+        if self._limits.max_idle_ms < 0:
+            return None
+        return min(LONGEST_SWEEP_MS, max(SHORTEST_SWEEP_MS, self._limits.max_idle_ms // 4))
+
+    def close_idle(self) -> None:
+        """Close connections from which nothing was read for `max_idle_ms`; at once those that do not close."""
+        before = self.clock.now_ms() - self._limits.max_idle_ms
+        for socket in [socket for socket in self._sockets if socket.last_read_ms <= before]:
+            connection = socket.connection
+            if connection is None or connection.finishing:
+                socket.abort()
+            else:
+                logger.debug("%s: closing: nothing was read for %d ms", connection, self._limits.max_idle_ms)
+                connection.finish()
+
+    def finish(self) -> None:
+        """Answer what is in flight on every connection, then close it."""
+        for socket in list(self._sockets):
+            if socket.connection is not None:
+                socket.connection.finish()
+
+    def abort(self) -> None:
+        """Close every connection at once."""
+        for socket in list(self._sockets):
+            socket.abort()

@@ -1,0 +1,214 @@
+"""The share coordinator of this broker: routes each share partition to its partition of `__share_group_state`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.coordinator_runtime.batches import MAX_BATCH_BYTES, CoordinatorLogSettings
+from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+from shareq.broker.foundation.pending import Pending, completed, join
+from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
+from shareq.broker.metrics.counters import Durations, Longest
+from shareq.broker.share.core.effects import StateBatch, WriteState
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.persister import PersistedState
+from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.share.records import SHARE_STATE_SERDE
+from shareq.coordinator.share.results import ReadResult, StateResult, SummaryResult
+from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
+from shareq.coordinator.share.share_state import UNSET
+from shareq.coordinator.share.state_batches import StateBatchLike
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.records.batch import HEADER_SIZE
+from shareq.protocol.records.compression import Compression
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+T = TypeVar("T", StateResult, ReadResult, SummaryResult)
+
+# One record for the widest window, 1,000,000 offsets, if every one of them went another way than its neighbours: 20 MB.
+# Larger than readers ask for at a time, so that it is a batch of its own, which every fetch returns whole.
+MAX_STATE_BYTES: Final = 32 * 1024 * 1024
+
+
+def share_coordinator_settings(config: BrokerConfig) -> ShareCoordinatorSettings:
+    """`share.coordinator.*` as the shard takes it."""
+    return ShareCoordinatorSettings(
+        snapshot_update_records_per_snapshot=config.share_coordinator_snapshot_update_records_per_snapshot,
+        cold_partition_snapshot_interval_ms=config.share_coordinator_cold_partition_snapshot_interval_ms,
+        max_record_bytes=MAX_STATE_BYTES,
+        max_batch_bytes=MAX_BATCH_BYTES,
+    )
+
+
+def share_state_log_settings(config: BrokerConfig) -> CoordinatorLogSettings:
+    """`share.coordinator.*` as the topic's batches are written and read."""
+    return CoordinatorLogSettings(
+        Compression(config.share_coordinator_state_topic_compression_codec),
+        config.share_coordinator_load_buffer_size,
+        least_max_batch_bytes=MAX_STATE_BYTES + HEADER_SIZE,
+    )
+
+
+class ShareCoordinatorService:
+    """All operations on durable share-partition state; also this process's persister.
+
+    `writes` is what WriteShareGroupState took, from the call until it was durable or refused.
+    """
+
+    def __init__(self, broker: Broker, settings: ShareCoordinatorSettings) -> None:
+        self._metadata = broker.metadata
+        self._now_ns = broker.env.clock.now_ns
+        self.writes = Durations()
+        self.longest_write = Longest()
+        self._routes: dict[SharePartitionKey, int] = {}
+        wall_ms = broker.env.clock.wall_ms
+        self.partitions: CoordinatorPartitions[ShareCoordinatorShard] = CoordinatorPartitions(
+            broker,
+            SHARE_GROUP_STATE,
+            lambda: ShareCoordinatorShard(self._metadata, wall_ms, settings),
+            SHARE_STATE_SERDE,
+            share_state_log_settings(broker.config),
+        )
+
+    # -- the five operations; each answers when it is durable
+
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[StateResult]:
+        """InitializeShareGroupState."""
+        return self._schedule(key, lambda shard: shard.initialize(key, state_epoch, start_offset), StateResult)
+
+    def initialize_once(
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        replaced: Callable[[Iterable[SharePartitionKey]], None],
+        *,
+        again: bool = False,
+    ) -> Pending[StateResult]:
+        """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
+        `replaced` is told at once if there was not, before anything else is done with the new state.
+        """
+
+        def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[StateResult]:
+            result = shard.initialize_once(key, state_epoch, again=again)
+            if result.records:
+                replaced((key,))
+            return result
+
+        return self._schedule(key, operation, StateResult)
+
+    def read(self, key: SharePartitionKey, leader_epoch: int) -> Pending[ReadResult]:
+        """ReadShareGroupState."""
+        return self._schedule(key, lambda shard: shard.read(key, leader_epoch), ReadResult)
+
+    def write(
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        leader_epoch: int,
+        start_offset: int,
+        delivery_complete_count: int,
+        batches: Iterable[StateBatchLike],
+    ) -> Pending[StateResult]:
+        """WriteShareGroupState."""
+
+        def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[StateResult]:
+            return shard.write(key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches)
+
+        began_ns = self._now_ns()
+        pending = self._schedule(key, operation, StateResult)
+        pending.on_complete(lambda _result: self._note_write(began_ns))
+        return pending
+
+    def _note_write(self, began_ns: int) -> None:
+        now_ns = self._now_ns()
+        self.writes.add(now_ns - began_ns)
+        self.longest_write.add(now_ns - began_ns, now_ns)
+
+    def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
+        """ReadShareGroupStateSummary."""
+        return self._schedule(key, lambda shard: shard.read_summary(key), SummaryResult)
+
+    def delete(self, key: SharePartitionKey) -> Pending[StateResult]:
+        """DeleteShareGroupState."""
+        return self._schedule(key, lambda shard: shard.delete(key), StateResult)
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """Forget the topic's states; with the states' own topic, all states."""
+        if topic.name == SHARE_GROUP_STATE:
+            self.partitions.resign()
+            self._routes.clear()
+        self._forget(frozenset({topic.topic_id}))
+
+    def _forget(self, topic_ids: frozenset[bytes]) -> None:
+        for partition in self.partitions:
+            shard = partition.shard
+            partition.schedule(lambda shard=shard: shard.topics_deleted(topic_ids), lambda _error: None)  # type: ignore[misc]
+        self._routes = {key: at for key, at in self._routes.items() if key.topic_id not in topic_ids}
+
+    def finish_deletions(self) -> None:
+        """Forget topics that metadata does not know: a crash came between their deletion and ours."""
+        states = [key for partition in self.partitions for key in partition.shard.share_partitions()]
+        gone = frozenset(key.topic_id for key in states if self._metadata.topic_by_id(key.topic_id) is None)
+        if gone:
+            self._forget(gone)
+
+    # -- the persister
+
+    def read_state(self, key: SharePartitionKey, leader_epoch: int) -> Pending[PersistedState]:
+        """Persister port."""
+        return self.read(key, leader_epoch).then(
+            lambda result: PersistedState(
+                result.error,
+                result.state_epoch,
+                result.start_offset,
+                [StateBatch(*batch) for batch in result.batches],
+            )
+        )
+
+    def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]:
+        """Persister port."""
+        pending = self.write(
+            key,
+            write.state_epoch,
+            write.leader_epoch,
+            write.start_offset,
+            write.delivery_complete_count,
+            write.batches,
+        )
+        return pending.then(lambda result: result.error)
+
+    def replace_state(
+        self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
+    ) -> Pending[ErrorCode]:
+        """Persister port."""
+        wiped = self.initialize(key, state_epoch, start_offset)
+        if not batches:
+            return wiped.then(lambda result: result.error)
+        # Decided on the wiped state, and durable with it: both are in the queue before anything else is.
+        terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state != RecordState.AVAILABLE)
+        written = self.write(key, state_epoch, UNSET, start_offset, terminal, batches)
+        return join(wiped, written).then(lambda both: both[0].error or both[1].error)
+
+    def _schedule(
+        self,
+        key: SharePartitionKey,
+        operation: Callable[[ShareCoordinatorShard], CoordinatorResult[T]],
+        result_type: Callable[[ErrorCode, str], T],
+    ) -> Pending[T]:
+        route = self._routes.get(key)
+        if route is None:
+            count = self.partitions.count
+            if not count:
+                unavailable = ErrorCode.COORDINATOR_NOT_AVAILABLE
+                return completed(result_type(unavailable, text_of(unavailable)))
+            route = partition_for(key, count)
+            if self._metadata.topic_by_id(key.topic_id) is not None:  # what an outsider makes up is not remembered
+                self._routes[key] = route
+        partition = self.partitions.get(route)
+        return partition.schedule(lambda: operation(partition.shard), lambda error: result_type(error, text_of(error)))

@@ -1,0 +1,246 @@
+"""Acknowledging acquired records: checks in Apache Kafka 4.3.1's order, then the start of a state write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from shareq.broker.share.core.effects import StateBatch
+from shareq.broker.share.core.locks import AcquisitionLocks
+from shareq.broker.share.core.values import AckBatch, Acknowledged
+from shareq.broker.share.core.window.batch import InFlightBatch, merged
+from shareq.broker.share.core.window.record_state import STATE_AFTER, AcknowledgeType, RecordState
+from shareq.broker.share.core.window.record_status import RecordStatus, after_release
+from shareq.broker.share.core.window.window import InFlightWindow
+from shareq.broker.share.core.writes import StateChange
+from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.errors import ErrorCode
+
+_LOWEST_TYPE, _HIGHEST_TYPE = min(AcknowledgeType).value, max(AcknowledgeType).value
+
+
+class Acknowledgement:
+    """One request's acknowledgements of one share partition."""
+
+    __slots__ = ("_change", "_deadline_ms", "_locks", "_member_id", "_memo", "_settings", "_window")
+
+    def __init__(
+        self,
+        window: InFlightWindow,
+        locks: AcquisitionLocks,
+        settings: ShareGroupSettings,
+        member_id: str,
+        change: StateChange,
+        now_ms: int,
+    ) -> None:
+        self._window = window
+        self._locks = locks
+        self._settings = settings
+        self._member_id = member_id
+        self._change = change
+        self._deadline_ms = now_ms + settings.record_lock_duration_ms
+        self._memo: dict[tuple[RecordStatus, int], RecordStatus] = {}
+
+    def apply(self, batches: Sequence[Acknowledged]) -> ErrorCode:
+        """Apply the batches in order. The first error takes back what this request has changed, renewals apart."""
+        for ack in batches if len(batches) < 2 else self._chained(batches):
+            error = self._apply_one(ack)
+            if error is not ErrorCode.NONE:
+                self._change.undo(self._window)
+                return error
+        return ErrorCode.NONE
+
+    def _chained(self, batches: Sequence[Acknowledged]) -> Iterator[Acknowledged]:
+        """The same acknowledgements, those joined that adjoin within one in-flight batch: one type per offset.
+
+        Clients that acknowledge record by record send a batch for each. Neither of two parts of an in-flight batch
+        covers it, so both are treated offset by offset anyway, and in this order.
+        """
+        at, count = 0, len(batches)
+        while at < count:
+            ack = batches[at]
+            at += 1
+            if at == count or batches[at].first_offset != ack.last_offset + 1:
+                yield ack
+                continue
+            batch = self._window.batches.floor(ack.first_offset)
+            end = -1 if batch is None or ack.first_offset < self._window.start_offset else batch.last_offset
+            first, last, types = ack.first_offset, ack.last_offset, _type_per_offset(ack, end)
+            while types and at < count and batches[at].first_offset == last + 1:
+                more = _type_per_offset(batches[at], end)
+                if not more:
+                    break
+                last = batches[at].last_offset
+                types += more
+                at += 1
+            yield ack if last == ack.last_offset else AckBatch(first, last, types)
+
+    def _apply_one(self, ack: Acknowledged) -> ErrorCode:
+        types = ack.acknowledge_types
+        if len(types) == 1:
+            if not _LOWEST_TYPE <= types[0] <= _HIGHEST_TYPE:
+                return ErrorCode.INVALID_REQUEST
+        elif (
+            not types
+            or len(types) != ack.last_offset - ack.first_offset + 1
+            or min(types) < _LOWEST_TYPE
+            or max(types) > _HIGHEST_TYPE
+        ):
+            return ErrorCode.INVALID_REQUEST
+        start = self._window.start_offset
+        if ack.first_offset < min(start, self._window.undurable_end):
+            return ErrorCode.INVALID_RECORD_STATE  # archived, but a crash would bring it back: success is no answer
+        if ack.last_offset < start:
+            return ErrorCode.NONE  # finished with: nothing is left to acknowledge
+        batches = self._covered(ack)
+        if isinstance(batches, ErrorCode):
+            return batches
+        for batch in batches:
+            error = self._apply_to_batch(ack, batch)
+            if error is not ErrorCode.NONE:
+                return error
+        return ErrorCode.NONE
+
+    def _covered(self, ack: Acknowledged) -> list[InFlightBatch] | ErrorCode:
+        """The batches an acknowledgement is about, from the one at or before its first offset on."""
+        start = self._window.start_offset
+        batches = self._window.batches
+        floor = batches.floor(ack.first_offset)
+        if floor is None and ack.first_offset < start:
+            floor = batches.floor(start)  # the part below the start offset is finished with
+        if floor is None:
+            return ErrorCode.INVALID_RECORD_STATE
+        if ack.last_offset <= floor.last_offset:
+            return [floor]
+        covered = batches.starting_in(floor.first_offset, ack.last_offset)
+        if ack.last_offset > covered[-1].last_offset:  # so does a first offset beyond it
+            return ErrorCode.INVALID_REQUEST
+        return covered
+
+    def _apply_to_batch(self, ack: Acknowledged, batch: InFlightBatch) -> ErrorCode:
+        start = self._window.start_offset
+        if batch.last_offset < start:
+            return ErrorCode.NONE
+        if not batch.offset_form:
+            # Also when the acknowledgement begins in a hole behind this batch, as in Apache Kafka.
+            if batch.statuses[0].owner != self._member_id:
+                return ErrorCode.INVALID_RECORD_STATE
+            if (
+                len(ack.acknowledge_types) == 1
+                and max(ack.first_offset, start) <= batch.first_offset
+                and batch.last_offset <= ack.last_offset
+            ):
+                return self._apply_to_whole(batch, ack.acknowledge_types[0])
+            batch.offset_form = True
+        first = max(batch.first_offset, ack.first_offset, start)
+        last = min(batch.last_offset, ack.last_offset)
+        return self._apply_to_range(ack, batch, first, last) if first <= last else ErrorCode.NONE
+
+    def _apply_to_whole(self, batch: InFlightBatch, kind: int) -> ErrorCode:
+        """Acknowledge a batch that is one run, the member's own, and stays one run."""
+        if kind == AcknowledgeType.RENEW:
+            if not self._settings.renew_acknowledge_enable:
+                return ErrorCode.INVALID_RECORD_STATE
+            self._locks.add(self._window, self._deadline_ms, batch.first_offset, batch.last_offset)
+        target = self._target(batch.statuses[0], kind)
+        self._count(kind, batch.size, target)
+        batch.statuses[0] = target
+        if target.write_id:
+            if target.terminal:
+                self._window.delivery_complete_count += batch.last_offset - batch.first_offset + 1
+            self._change.touched.append((batch, batch.first_offset, batch.last_offset))
+            self._change.persist_run(batch.first_offset, batch.last_offset, target)
+        return ErrorCode.NONE
+
+    def _apply_to_range(self, ack: Acknowledged, batch: InFlightBatch, first: int, last: int) -> ErrorCode:
+        """Acknowledge `first..last` (inclusive), a part of both the batch and the acknowledgement."""
+        starts: list[int] = []
+        statuses: list[RecordStatus] = []
+        for run_first, run_last, status in batch.runs(first, last):
+            types = ack.acknowledge_types
+            if len(types) > 1:
+                types = types[run_first - ack.first_offset : run_last + 1 - ack.first_offset]
+            if not self._may_acknowledge(status, types):
+                if starts:  # renewals before this one count all the same
+                    self._store(batch, first, run_first - 1, starts, statuses)
+                return ErrorCode.INVALID_RECORD_STATE
+            new_starts, new_statuses = self._acknowledged(status, types, run_first, run_last)
+            starts += new_starts
+            statuses += new_statuses
+        self._store(batch, first, last, starts, statuses)
+        return ErrorCode.NONE
+
+    def _may_acknowledge(self, status: RecordStatus, types: Sequence[int]) -> bool:
+        if status.state is not RecordState.ACQUIRED or status.owner != self._member_id:
+            return False
+        return self._settings.renew_acknowledge_enable or AcknowledgeType.RENEW not in types
+
+    def _store(
+        self, batch: InFlightBatch, first: int, last: int, starts: list[int], statuses: list[RecordStatus]
+    ) -> None:
+        batch.overwrite(first, last, starts, statuses)
+        self._change.touch(batch, first, last)
+
+    def _acknowledged(
+        self, status: RecordStatus, types: Sequence[int], first: int, last: int
+    ) -> tuple[list[int], list[RecordStatus]]:
+        """The runs that the run `first..last` becomes. Counts and notes to persist what changes."""
+        targets = {kind: self._target(status, kind) for kind in set(types)}
+        if AcknowledgeType.RENEW in targets:
+            self._locks.add(self._window, self._deadline_ms, first, last)
+        if len(targets) == 1:
+            ((kind, target),) = targets.items()
+            starts, statuses = [first], [target]
+            self._window.delivery_complete_count += (last - first + 1) * target.terminal
+            self._count(kind, last - first + 1, target)
+        else:
+            starts, statuses = merged(list(range(first, last + 1)), list(map(targets.__getitem__, types)))
+            for kind, target in targets.items():
+                number = types.count(kind)
+                self._window.delivery_complete_count += number * target.terminal
+                self._count(kind, number, target)
+        if len(starts) == 1:
+            if statuses[0].write_id:
+                self._change.persist_run(first, last, statuses[0])
+            return starts, statuses
+        self._change.persist(
+            [
+                StateBatch(start, end, target.state, target.delivery_count)
+                for start, end, target in zip(starts, _ends(starts, last), statuses, strict=True)
+                if target.write_id
+            ]
+        )
+        return starts, statuses
+
+    def _count(self, kind: int, number: int, target: RecordStatus) -> None:
+        """So many records have become `target` by this type."""
+        counts = self._change.acknowledged
+        counts[kind] = counts.get(kind, 0) + number
+        if kind == AcknowledgeType.RELEASE and target.terminal:
+            self._change.dead_letters += number
+
+    def _target(self, status: RecordStatus, kind: int) -> RecordStatus:
+        """What an acquired record becomes by an acknowledgement: one object for all records that become the same."""
+        state = STATE_AFTER.get(kind, RecordState.ACQUIRED)  # a renewed record stays acquired
+        if state is RecordState.AVAILABLE:
+            state = after_release(status, self._settings.delivery_count_limit)
+        target = self._memo.get((status, state))
+        if target is None:
+            renewed = state is RecordState.ACQUIRED
+            target = status.renewed(self._deadline_ms) if renewed else status.pending(state, self._change.write_id)
+            self._memo[status, state] = target
+        return target
+
+
+def _type_per_offset(ack: Acknowledged, end: int) -> list[int]:
+    """Its acknowledge types, one for each offset. Nothing if it reaches beyond `end` (inclusive), or is not sound."""
+    size = ack.last_offset - ack.first_offset + 1
+    if ack.last_offset > end or size < 1 or len(ack.acknowledge_types) not in (1, size):
+        return []
+    return [ack.acknowledge_types[0]] * size if len(ack.acknowledge_types) == 1 else list(ack.acknowledge_types)
+
+
+def _ends(starts: Sequence[int], last: int) -> list[int]:
+    """The last offsets (inclusive) of adjoining runs that begin at `starts` and end at `last`."""
+    ends = [start - 1 for start in starts[1:]]
+    ends.append(last)
+    return ends

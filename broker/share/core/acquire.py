@@ -1,0 +1,305 @@
+"""Acquiring what a read brought: records that are available again, holes that a reload left, and new records.
+
+Follows Apache Kafka 4.3.1 in what is acquired; batches whose records keep failing are handed out in ever smaller parts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+from shareq.broker.share.core.locks import AcquisitionLocks
+from shareq.broker.share.core.values import AcquiredRange, BatchSpan
+from shareq.broker.share.core.window.batch import InFlightBatch
+from shareq.broker.share.core.window.offsets import move_gap_start, next_fetch_offset
+from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
+from shareq.broker.share.core.window.record_status import RecordStatus, settled
+from shareq.broker.share.core.window.window import InFlightWindow, Run
+from shareq.coordinator.ports import ShareGroupSettings
+
+_base_offset = attrgetter("base_offset")
+_NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
+
+
+def capacity(
+    window: InFlightWindow, limit: int, max_records: int, fetch_offset: int, last_fetched: int
+) -> tuple[int, int]:
+    """How many records may be acquired, and up to which offset (inclusive).
+
+    At the in-flight limit nothing new is acquired, but what lies inside the window may be delivered again.
+    """
+    allowed = _allowed(window, limit, max_records)
+    if allowed > 0:
+        return allowed, last_fetched
+    return min(max_records, window.end_offset - fetch_offset + 1), min(last_fetched, window.end_offset)
+
+
+def _allowed(window: InFlightWindow, limit: int, max_records: int) -> int:
+    """How many records may be acquired, new ones among them; zero or less at the in-flight limit."""
+    return min(max_records, limit - window.in_flight())
+
+
+def throttled_from(delivery_count_limit: int) -> int:
+    """The delivery count from which on a record is handed out in ever smaller company."""
+    return max(2, (delivery_count_limit + 1) // 2)
+
+
+def read_until(
+    window: InFlightWindow, limit: int, mode: AcquireMode, max_records: int, delivery_count_limit: int
+) -> int:
+    """The last offset (inclusive) that matters of a read at the next fetch offset: going on changes nothing.
+
+    Only what can be acquired counts against `max_records`. Where a budget is rounded up to what is in flight together,
+    that is read to its end, or to its last available record once it is split; so is what may be throttled. New records
+    are counted without the holes that the log may have.
+    """
+    allowed = _allowed(window, limit, max_records)
+    position, left = next_fetch_offset(window), allowed if allowed > 0 else max_records
+    exact, throttled = mode is AcquireMode.RECORD_LIMIT, throttled_from(delivery_count_limit)
+    missing = window.active_gap is not None
+    for batch in window.batches.from_offset(position) if position <= window.end_offset else ():
+        if missing and position < batch.first_offset:
+            if batch.first_offset - position >= left:
+                return position + left - 1
+            left -= batch.first_offset - position
+        until = position - 1
+        for first, last, status in batch.runs(max(position, batch.first_offset), batch.last_offset):
+            if not status.available:
+                continue
+            until = last
+            if last - first + 1 >= left and exact and batch.peak_count < throttled:
+                return first + left - 1
+            left -= last - first + 1
+        if left <= 0:
+            return until
+        position = batch.last_offset + 1
+    return position + left - 1
+
+
+class Acquisition:
+    """One member's acquisition from one read. `acquired` collects the ranges in ascending order.
+
+    `first` and `last` (inclusive) bound what is looked at for delivering again; `left` is what remains of the budget
+    and may end below zero where a rule rounds up.
+    """
+
+    __slots__ = (
+        "_deadline_ms",
+        "_first",
+        "_first_delivery",
+        "_last",
+        "_limited",
+        "_locks",
+        "_max_deliveries",
+        "_memo",
+        "_spans",
+        "_throttle_from",
+        "_window",
+        "acquired",
+        "batch_size",
+        "left",
+        "member_id",
+    )
+
+    def __init__(
+        self,
+        window: InFlightWindow,
+        locks: AcquisitionLocks,
+        settings: ShareGroupSettings,
+        member_id: str,
+        mode: AcquireMode,
+        batch_size: int,
+        spans: Sequence[BatchSpan],
+        now_ms: int,
+    ) -> None:
+        self._window = window
+        self._locks = locks
+        self._deadline_ms = now_ms + settings.record_lock_duration_ms
+        self._max_deliveries = settings.delivery_count_limit
+        self._throttle_from = throttled_from(settings.delivery_count_limit)
+        self._limited = mode is AcquireMode.RECORD_LIMIT
+        self._spans = spans
+        self._first = spans[0].base_offset
+        self._last = spans[-1].last_offset
+        self._memo: dict[RecordStatus, RecordStatus] = {}
+        self._first_delivery = _NEVER_DELIVERED.acquired(member_id, self._deadline_ms)
+        self.member_id = member_id
+        self.batch_size = max(batch_size, 1)  # zero or less: cut at every record batch
+        self.left = 0
+        self.acquired: list[AcquiredRange] = []
+
+    def run(self, budget: int, last: int) -> None:
+        """Acquire `budget` records, if there are, from the read up to `last` (inclusive)."""
+        window = self._window
+        self.left, self._last = budget, last
+        position = max(self._first, window.start_offset)  # the front of a record batch may be finished with
+        floor = window.batches.floor(position)
+        if floor is not None and floor.last_offset >= position:
+            position = floor.first_offset
+        batches = window.batches.starting_in(position, last) if window.batches else []
+        if self._walk(batches, position):
+            position = max(position, batches[-1].last_offset + 1) if batches else position
+            if self.left > 0 and position <= last:
+                self._acquire_new(position, last)
+        if self.acquired:
+            move_gap_start(window, self.acquired[-1].last_offset + 1)
+
+    def _walk(self, batches: list[InFlightBatch], position: int) -> bool:
+        """Acquire again from `batches`, and the holes between them if they are missing. False: stop here."""
+        for batch in batches:
+            if position < batch.first_offset and self.left > 0 and self._window.active_gap is not None:
+                self._acquire_new(position, batch.first_offset - 1)
+            position = batch.last_offset + 1
+            if self.left <= 0:
+                break
+            if not self._acquire_again(batch):
+                return False
+        return True
+
+    # -- delivering again
+
+    def _acquire_again(self, batch: InFlightBatch) -> bool:
+        """Acquire what is available of a batch. False when deliveries are throttled and this was enough."""
+        throttled = self._is_throttled(batch)
+        if throttled and self.acquired:
+            return False
+        whole = self._first <= batch.first_offset and batch.last_offset <= self._last
+        if not whole or batch.offset_form or throttled or (self._limited and batch.size > self.left):
+            return not (self._acquire_part(batch) and throttled)
+        status = batch.statuses[0]
+        if status.available:
+            batch.statuses[0] = self._acquired(batch, status)
+            self._acquired_range(batch.first_offset, batch.last_offset, status.delivery_count + 1)
+        return True
+
+    def _is_throttled(self, batch: InFlightBatch) -> bool:
+        """Whether a record that failed half of the allowed deliveries is about to be delivered again."""
+        if batch.peak_count < self._throttle_from:
+            return False
+        first, last = max(self._first, batch.first_offset), min(self._last, batch.last_offset)
+        return any(
+            status.available and status.delivery_count >= self._throttle_from
+            for _, _, status in batch.runs(first, last)
+        )
+
+    def _acquire_part(self, batch: InFlightBatch) -> int:
+        """Acquire what is available of a batch, offset by offset as it were; returns how many."""
+        if not batch.offset_form:
+            if not batch.statuses[0].available:
+                return 0
+            batch.offset_form = True
+        parts = self._choose(batch)
+        if not parts:
+            return 0
+        taken = 0
+        changed: list[Run] = []
+        for first, last, status in parts:
+            taken += last - first + 1
+            changed.append((first, last, self._acquired(batch, status)))
+            self.acquired.append(AcquiredRange(first, last, status.delivery_count + 1))
+        batch.overwrite_parts(changed)
+        self.left -= taken
+        self._locks.add(self._window, self._deadline_ms, parts[0][0], parts[-1][1])
+        return taken
+
+    def _choose(self, batch: InFlightBatch) -> list[Run]:
+        """The available runs to take from a batch, each with the status it has now.
+
+        A record at its last delivery travels alone, lest it take others with it; one that has failed half of its
+        deliveries shrinks what is taken, the more the more often it failed. Apache Kafka counts up to exactly that
+        quota, so a batch of which more has been taken when the first such record comes is not cut short by it.
+        """
+        available_from = self._window.available_from
+        if available_from is None:
+            return []
+        first = max(self._first, batch.first_offset, available_from)
+        last = min(self._last, batch.last_offset)
+        parts: list[Run] = []
+        taken, quota = 0, 0
+        for run_first, run_last, status in batch.runs(first, last) if first <= last else ():
+            if not status.available:
+                continue
+            count = status.delivery_count
+            room = run_last - run_first + 1
+            alone = count == self._max_deliveries - 1 and self._max_deliveries > 2
+            if alone:
+                if taken:
+                    break
+                room = 1
+            if count >= self._throttle_from and not quota:
+                quota = max(1, batch.size >> (count - self._throttle_from + 1))
+            if self._limited:
+                room = min(room, self.left - taken)
+            if taken < quota:
+                room = min(room, quota - taken)
+            parts.append((run_first, run_first + room - 1, status))
+            taken += room
+            if alone or taken == quota or (self._limited and taken == self.left):
+                break
+        return parts
+
+    # -- new records
+
+    def _acquire_new(self, first: int, last: int) -> None:
+        """Acquire `first..last` (inclusive), of which nothing is in flight, rounding the budget up to a batch's end."""
+        window = self._window
+        if last - first + 1 > self.left:
+            last = min(last, self._end_of_batch(first + self.left - 1))
+        lowest = not window.batches or first < window.batches.first.first_offset
+        if self._limited:
+            self._add_limited(first, last)
+        else:
+            for range_first, range_last in self._cut(first, last):
+                self._add(range_first, range_last)
+        if lowest and first > window.start_offset:
+            window.move_start(first)  # over what the log no longer has
+        window.end_offset = max(window.end_offset, last)
+        move_gap_start(window, self.acquired[-1].last_offset + 1)
+
+    def _end_of_batch(self, offset: int) -> int:
+        """The last offset of the record batch that contains `offset`; itself when it lies between batches."""
+        index = bisect_right(self._spans, offset, key=_base_offset) - 1
+        return max(offset, self._spans[index].last_offset) if index >= 0 else offset
+
+    def _cut(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """`first..last` in parts of `batch_size` or more offsets that begin where a record batch begins."""
+        index = 0
+        while last - first + 1 > self.batch_size:
+            index = bisect_left(self._spans, first + self.batch_size, index, key=_base_offset)
+            if index == len(self._spans) or self._spans[index].base_offset > last:
+                break
+            yield first, self._spans[index].base_offset - 1
+            first = self._spans[index].base_offset
+        yield first, last
+
+    def _add(self, first: int, last: int) -> None:
+        self._window.batches.add(InFlightBatch(first, last, self._first_delivery))
+        self._acquired_range(first, last, 1)
+
+    def _add_limited(self, first: int, last: int) -> None:
+        """One batch for all of it; what is over the budget is available for the next fetch."""
+        acquired_last = min(last, first + self.left - 1)
+        if acquired_last == last:
+            self._add(first, last)
+            return
+        batch = InFlightBatch(first, last, _NEVER_DELIVERED)
+        batch.overwrite(first, acquired_last, [first], [self._first_delivery])
+        batch.peak_count = 1
+        self._window.batches.add(batch)
+        self._window.note_available(acquired_last + 1)
+        self._acquired_range(first, acquired_last, 1)
+
+    # -- both
+
+    def _acquired(self, batch: InFlightBatch, status: RecordStatus) -> RecordStatus:
+        acquired = self._memo.get(status)
+        if acquired is None:
+            acquired = self._memo[status] = status.acquired(self.member_id, self._deadline_ms)
+        batch.peak_count = max(batch.peak_count, acquired.delivery_count)
+        return acquired
+
+    def _acquired_range(self, first: int, last: int, delivery_count: int) -> None:
+        self.acquired.append(AcquiredRange(first, last, delivery_count))
+        self.left -= last - first + 1
+        self._locks.add(self._window, self._deadline_ms, first, last)

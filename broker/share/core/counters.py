@@ -1,0 +1,81 @@
+"""What has happened to the records of one share partition, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from shareq.broker.share.core.values import AcquiredRange
+from shareq.broker.share.core.window.record_state import AcknowledgeType, RecordState
+from shareq.broker.share.core.window.window import Run
+
+_KINDS = len(AcknowledgeType)
+
+
+class SharePartitionCounters:
+    """Counts of records unless said otherwise; none goes down. They may outlive the share partition in memory.
+
+    * `deliveries`: handed out, again or for the first time; `redeliveries`: again.
+    * `new_batches`: ranges of records that were put in flight together.
+    * `acknowledged`: by acknowledge type, once it is durable. A client says GAP of offsets that are no records.
+    * `lock_timeouts`: held until the acquisition lock ran out.
+    * `session_releases`: given back because the share session of their holder ended.
+    * `dead_letters`: archived because the last delivery that is allowed failed, in whichever way.
+    """
+
+    __slots__ = (
+        "acknowledged",
+        "dead_letters",
+        "deliveries",
+        "lock_timeouts",
+        "new_batches",
+        "redeliveries",
+        "session_releases",
+    )
+
+    def __init__(self) -> None:
+        self.acknowledged = [0] * _KINDS
+        self.deliveries = 0
+        self.redeliveries = 0
+        self.new_batches = 0
+        self.lock_timeouts = 0
+        self.session_releases = 0
+        self.dead_letters = 0
+
+    def add(self, other: SharePartitionCounters) -> None:
+        """Count what the other has counted, too."""
+        self.add_acknowledged(dict(enumerate(other.acknowledged)))
+        self.deliveries += other.deliveries
+        self.redeliveries += other.redeliveries
+        self.new_batches += other.new_batches
+        self.lock_timeouts += other.lock_timeouts
+        self.session_releases += other.session_releases
+        self.dead_letters += other.dead_letters
+
+    def add_acknowledged(self, counts: Mapping[int, int]) -> None:
+        """Records by acknowledge type."""
+        for kind, number in counts.items():
+            self.acknowledged[kind] += number
+
+    def add_deliveries(self, acquired: Iterable[AcquiredRange], new_batches: int) -> None:
+        """What one acquisition handed out, and how many batches it put in flight."""
+        deliveries = redeliveries = 0
+        for first, last, delivery_count in acquired:
+            deliveries += last - first + 1
+            if delivery_count > 1:
+                redeliveries += last - first + 1
+        self.deliveries += deliveries
+        self.redeliveries += redeliveries
+        self.new_batches += new_batches
+
+
+def records_in(runs: Iterable[Run]) -> int:
+    """How many offsets the runs have."""
+    return sum(last - first + 1 for first, last, _ in runs)
+
+
+def given_up(runs: Iterable[Run], start_offset: int) -> int:
+    """How many records of the runs are archived because their last delivery failed.
+
+    Below `start_offset`, where no run reaches across, they have left the log.
+    """
+    return records_in(run for run in runs if run[0] >= start_offset and run[2].state is RecordState.ARCHIVED)

@@ -1,0 +1,103 @@
+"""The arithmetic around a share fetch: order of partitions, byte budgets, bytes to send, sound acknowledgements."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import Protocol, TypeVar
+
+from shareq.broker.share.core.values import Acknowledged, AcquiredRange
+from shareq.broker.share.core.window.record_state import AcknowledgeType
+from shareq.protocol.errors import ErrorCode
+
+T = TypeVar("T")
+
+
+class Chance(Protocol):
+    """What is needed of `random.Random`."""
+
+    def randrange(self, stop: int, /) -> int: ...
+
+    def sample(self, population: Sequence[int], k: int) -> list[int]: ...
+
+
+class PlacedSpan(Protocol):
+    """A record batch within the bytes of one read: offsets inclusive, position and size in bytes."""
+
+    @property
+    def base_offset(self) -> int: ...
+    @property
+    def last_offset(self) -> int: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+
+def rotate(partitions: Sequence[T], session_epoch: int) -> list[T]:
+    """The order to fetch in: each request of a session begins one partition further on, lest the first always win.
+
+    The epochs that open (0) and end (-1) a session keep the order.
+    """
+    if session_epoch < 1 or len(partitions) < 2:
+        return list(partitions)
+    begin = session_epoch % len(partitions)
+    return [*partitions[begin:], *partitions[:begin]]
+
+
+def split_bytes(max_bytes: int, partitions: int, chance: Chance) -> list[int]:
+    """Byte budgets of `partitions` partitions, in order: even shares, the remainder to one of them.
+
+    With fewer bytes than partitions, as many partitions get one byte each.
+    """
+    if partitions <= 0:
+        return []
+    share, rest = divmod(max(max_bytes, 0), partitions)
+    budgets = [share] * partitions
+    if share:
+        budgets[chance.randrange(partitions)] += rest
+    else:
+        for index in chance.sample(range(partitions), rest):
+            budgets[index] = 1
+    return budgets
+
+
+def slice_bounds(spans: Sequence[PlacedSpan], acquired: Sequence[AcquiredRange]) -> tuple[int, int]:
+    """The bytes [start, end) of a read to send: from the record batch of the first acquired offset to that of the last.
+
+    Whole batches, ascending; what lies between stays in, and the consumer goes by the acquired ranges. A read of one
+    batch is sent as it is. Nothing acquired: (0, 0).
+    """
+    if not spans or not acquired:
+        return (0, 0)
+    if len(spans) == 1:
+        return (spans[0].position, spans[0].position + spans[0].size)
+    first, last = acquired[0].first_offset, acquired[-1].last_offset
+    low = bisect_left(spans, first, key=attrgetter("last_offset"))
+    high = bisect_right(spans, last, low, key=attrgetter("base_offset")) - 1
+    if low > high:  # only offsets that the log does not have
+        return (0, 0)
+    return (spans[low].position, spans[high].position + spans[high].size)
+
+
+def validate_ack_batches(batches: Sequence[Acknowledged], *, renew_request: bool, renew_version: bool) -> ErrorCode:
+    """Check one partition's acknowledgements before anything of them is applied: NONE or INVALID_REQUEST.
+
+    Ranges ascend; each has one acknowledge type, or one per offset. Type 4 needs a version that knows it
+    (`renew_version`) and a request that announces it (`renew_request`, IsRenewAck). A range that begins at the last
+    offset of the one before passes, as in Apache Kafka; that offset then fails when it is acknowledged twice.
+    """
+    allowed = (AcknowledgeType.RENEW if renew_version and renew_request else AcknowledgeType.REJECT).value
+    previous_last = -1
+    for ack in batches:
+        first, last, types = ack.first_offset, ack.last_offset, ack.acknowledge_types
+        if first > last or first < previous_last:
+            return ErrorCode.INVALID_REQUEST
+        if len(types) == 1:  # a request may bring a million of these
+            if not 0 <= types[0] <= allowed:
+                return ErrorCode.INVALID_REQUEST
+        elif len(types) != last - first + 1 or min(types) < AcknowledgeType.GAP or max(types) > allowed:
+            return ErrorCode.INVALID_REQUEST
+        previous_last = last
+    return ErrorCode.NONE

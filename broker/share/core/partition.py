@@ -1,0 +1,349 @@
+"""The leader of one share partition: which records are in flight, with whom, and how their delivery ends (KIP-932).
+
+Pure: time is an argument, timers are data, effects are returned. The rules are Apache Kafka 4.3.1's; they live in the
+modules beside this one, and this class puts them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shareq.broker.share.core.aborted import cut_out, held_before
+from shareq.broker.share.core.acknowledge import Acknowledgement
+from shareq.broker.share.core.acquire import Acquisition, capacity, read_until
+from shareq.broker.share.core.counters import SharePartitionCounters, given_up, records_in
+from shareq.broker.share.core.effects import Effect, StateBatch, WakeFetches, WriteState
+from shareq.broker.share.core.load import load_window
+from shareq.broker.share.core.locks import AcquisitionLocks, expire
+from shareq.broker.share.core.values import AckBatch, Acknowledged, AckOutcome, AcquiredRange, BatchSpan, RangeView
+from shareq.broker.share.core.window.offsets import advance_start, compacted_away, next_fetch_offset, on_log_start_moved
+from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
+from shareq.broker.share.core.window.record_status import NO_DEADLINE
+from shareq.broker.share.core.window.window import InFlightWindow
+from shareq.broker.share.core.writes import StateChange, release
+from shareq.coordinator.ports import ShareGroupSettings
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+
+__all__ = ["AckBatch", "AckOutcome", "Acknowledged", "AcquiredRange", "RangeView", "SharePartition"]
+
+_NO_COUNT = -1  # DeliveryCompleteCount of a write that only fixes the start offset
+
+
+class _UnreadableSpan(NamedTuple):
+    """Offsets, both inclusive, in the place of the record batches that held them."""
+
+    base_offset: int
+    last_offset: int
+
+
+class SharePartition:
+    """State machine of one share partition.
+
+    Every offset is inclusive unless said otherwise, every time is monotonic milliseconds and never goes back.
+    `settings` may be replaced at any time and holds for what happens from then on; locks keep the deadline they were
+    given. Nothing may be acquired before `load`. `counters` are counted on when they are given.
+    """
+
+    def __init__(
+        self,
+        key: SharePartitionKey,
+        leader_epoch: int,
+        settings: ShareGroupSettings,
+        counters: SharePartitionCounters | None = None,
+    ) -> None:
+        self.key = key
+        self.leader_epoch = leader_epoch
+        self.settings = settings
+        self.counters = counters or SharePartitionCounters()
+        self.lost_tail = False
+        self._state_epoch = 0
+        self._active = False
+        self._start_is_durable = True
+        self._start_write: WriteState | None = None
+        self._window = InFlightWindow()
+        self._locks = AcquisitionLocks()
+        self._writes: dict[int, tuple[StateChange | None, WriteState]] = {}  # None: a lock expiry, already in effect
+        self._last_write_id = 0
+
+    # -- what is known
+
+    @property
+    def start_offset(self) -> int:
+        """The lowest offset whose delivery is not finished. Never moves back."""
+        return self._window.start_offset
+
+    @property
+    def end_offset(self) -> int:
+        """The highest offset in flight; with nothing in flight the next one to fetch, equal to `start_offset`."""
+        return self._window.end_offset
+
+    @property
+    def state_epoch(self) -> int:
+        """The state epoch that was loaded; sent with every write."""
+        return self._state_epoch
+
+    @property
+    def start_is_durable(self) -> bool:
+        """Whether a start offset that the offset reset resolved to has been written; nothing is acquired before."""
+        return self._start_is_durable
+
+    @property
+    def delivery_complete_count(self) -> int:
+        """How many offsets from the start offset on are acknowledged or archived, pending ones included (KIP-1226)."""
+        return self._window.delivery_complete_count
+
+    @property
+    def in_flight_records(self) -> int:
+        """How much of the in-flight limit is taken: all offsets from the start to the end offset."""
+        return self._window.in_flight()
+
+    @property
+    def in_flight_batches(self) -> int:
+        """Into how many ranges those offsets were put together."""
+        return len(self._window.batches)
+
+    def snapshot(self, first: int | None = None, last: int | None = None) -> list[RangeView]:
+        """Runs of equal records between `first` (default: the start offset) and `last`, ascending, for tests."""
+        if not self._window.batches:
+            return []
+        first = self._window.start_offset if first is None else first
+        last = self._window.batches.last.last_offset if last is None else last
+        return [
+            RangeView(
+                run_first,
+                run_last,
+                status.state,
+                status.delivery_count,
+                status.owner,
+                None if status.deadline_ms == NO_DEADLINE else status.deadline_ms,
+                status.write_id != 0,
+            )
+            for run_first, run_last, status in self._window.runs(first, last)
+        ]
+
+    # -- loading
+
+    def load(
+        self,
+        state_epoch: int,
+        start_offset: int,
+        batches: Sequence[StateBatch],
+        *,
+        log_start_offset: int,
+        log_end_offset: int,
+        persisted: bool = True,
+    ) -> ErrorCode:
+        """Take over what was persisted; NONE, or UNKNOWN_SERVER_ERROR when it contradicts itself.
+
+        `start_offset` >= 0 is the persisted one, or with `persisted` False what the offset reset resolved to, which has
+        to be written first (`pending_start_write`). State beyond `log_end_offset` (exclusive) belongs to records that
+        a power loss took; it is dropped, and `lost_tail` says so. A start offset below `log_start_offset` stays until
+        a read finds out (`on_log_start_moved`).
+        """
+        loaded = load_window(start_offset, batches, max(log_end_offset, log_start_offset))
+        if isinstance(loaded, ErrorCode):
+            return loaded
+        self._window, self.lost_tail = loaded
+        advance_start(self._window)
+        self._state_epoch = state_epoch
+        self._start_is_durable = persisted
+        self._active = True
+        return ErrorCode.NONE
+
+    def pending_start_write(self) -> WriteState | None:
+        """The write of the resolved start offset that must be durable before anything can be acquired; None: it is.
+
+        The same write while it is under way. After a failed one, a new one. A crash before the first acknowledgement
+        would otherwise resolve the start offset anew and skip records.
+        """
+        if self._start_is_durable:
+            return None
+        if self._start_write is None:
+            self._start_write = self._write(self._next_write_id(), (), _NO_COUNT)
+        return self._start_write
+
+    # -- fetching
+
+    def next_fetch_offset(self) -> int:
+        """Where to read next: the first record that can be delivered again, or else the first one never fetched."""
+        return next_fetch_offset(self._window)
+
+    def can_acquire(self) -> bool:
+        """Whether there is something to deliver again, or room below the in-flight limit.
+
+        Makes room: a window may be full of records that were archived because the log has them no more, or because
+        they were aborted. Nothing is written for those, so no write's end moves the start offset past them. (There
+        Apache Kafka 4.3.1 stands still.)
+        """
+        if not self._active:
+            return False
+        window, limit = self._window, self.settings.partition_max_record_locks
+        if next_fetch_offset(window) != window.end_offset + 1 or window.in_flight() < limit:
+            return True
+        return not self._writes and advance_start(window) and window.in_flight() < limit
+
+    def read_until(self, mode: AcquireMode, max_records: int) -> int:
+        """The last offset (inclusive) that a read at the next fetch offset has to reach to acquire `max_records` > 0.
+
+        Whatever lies behind it would not be acquired, nor change what is.
+        """
+        limit = self.settings.partition_max_record_locks
+        return read_until(self._window, limit, mode, max_records, self.settings.delivery_count_limit)
+
+    def acquire(
+        self,
+        member_id: str,
+        mode: AcquireMode,
+        batch_size: int,
+        max_records: int,
+        fetch_offset: int,
+        batches: Sequence[BatchSpan],
+        now_ms: int,
+        *,
+        aborted: Sequence[tuple[int, int]] = (),
+    ) -> list[AcquiredRange]:
+        """Acquire records from a read at `fetch_offset` that brought `batches` (ascending, disjoint).
+
+        Returns ascending ranges, which the member now holds until the lock runs out. `max_records` and the in-flight
+        limit are rounded up to the end of a record batch unless `mode` is RECORD_LIMIT. Offsets of `aborted` (inclusive
+        ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out.
+        """
+        if not self._active or not self._start_is_durable or max_records <= 0 or not batches:
+            return []
+        window, last_fetched = self._window, batches[-1].last_offset
+        if last_fetched < window.start_offset:
+            return []
+        limit = self.settings.partition_max_record_locks
+        budget, last = capacity(window, limit, max_records, fetch_offset, last_fetched)
+        if budget <= 0:
+            return []
+        if fetch_offset < batches[0].base_offset:
+            compacted_away(window, fetch_offset, batches[0].base_offset)
+        acquisition = Acquisition(window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms)
+        batches_before = len(window.batches)
+        acquisition.run(budget, last)
+        acquired = acquisition.acquired
+        if aborted and acquired:
+            acquired = self._without_aborted(acquired, aborted)
+        self.counters.add_deliveries(acquired, len(window.batches) - batches_before)
+        return acquired
+
+    def _without_aborted(
+        self, acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]]
+    ) -> list[AcquiredRange]:
+        """Archive what is acquired of the aborted records, in memory only; what is left to hand out."""
+        window = self._window
+        for first, last in held_before(aborted, acquired):
+            for _, run_last, status in window.runs(first, last):
+                if status.state is RecordState.ACQUIRED:  # somebody has that record, and may still acknowledge it
+                    window.note_undurable(run_last)
+        for first, last in aborted:
+            window.archive(first, last, RecordState.ACQUIRED)
+        return cut_out(acquired, aborted)
+
+    def skip_unreadable(self, first_offset: int, last_offset: int, now_ms: int) -> bool:
+        """Archive records that the log cannot read (both inclusive), from the next fetch offset on; in memory only.
+
+        A leader that loads the state again finds out again. False when the in-flight limit leaves no room for them now.
+        """
+        span = _UnreadableSpan(first_offset, last_offset)
+        size = last_offset - first_offset + 1
+        unreadable = ((first_offset, last_offset),)
+        mode = AcquireMode.BATCH_OPTIMIZED  # one record stands for the whole span
+        self.acquire("", mode, size, 1, first_offset, (span,), now_ms, aborted=unreadable)
+        return self.next_fetch_offset() != first_offset
+
+    # -- acknowledging
+
+    def acknowledge(self, member_id: str, batches: Sequence[Acknowledged], now_ms: int) -> AckOutcome:
+        """Move acquired records on. Nothing is visible to other members until `on_state_written`.
+
+        All batches succeed together or the first error (INVALID_RECORD_STATE, INVALID_REQUEST) undoes the request;
+        only renewals stay. Batches are ascending and disjoint (`fetch_plan.validate_ack_batches`).
+        """
+        change = StateChange(self._next_write_id())
+        request = Acknowledgement(self._window, self._locks, self.settings, member_id, change, now_ms)
+        error = request.apply(batches)
+        if error is not ErrorCode.NONE:
+            return AckOutcome(error)
+        if not change.state_batches:
+            self.counters.add_acknowledged(change.acknowledged)
+            return AckOutcome(ErrorCode.NONE)
+        return AckOutcome(ErrorCode.NONE, (self._start(change),), change.write_id)
+
+    def release_acquired_records(self, member_id: str, now_ms: int) -> tuple[Effect, ...]:
+        """Give back everything the member holds, because its share session ended. Takes effect when it is written."""
+        change = StateChange(self._next_write_id())
+        release(self._window, member_id, change, self.settings.delivery_count_limit)
+        return (self._start(change),) if change.state_batches else ()
+
+    def on_state_written(self, write_id: int, error: ErrorCode, now_ms: int) -> tuple[Effect, ...]:
+        """The outcome of a `WriteState`, once for each. KeyError for a write that is not under way.
+
+        NONE settles its records and may move the start offset. Anything else returns them to their owner, or gives them
+        back if the lock has run out meanwhile. After the write of a lock expiry the start offset moves either way.
+        """
+        if self._start_write is not None and write_id == self._start_write.write_id:
+            self._start_write = None
+            self._start_is_durable = error is ErrorCode.NONE
+            return (WakeFetches(),) if self._start_is_durable else ()
+        change, write = self._writes.pop(write_id)
+        window = self._window
+        if error is ErrorCode.NONE:
+            window.note_durable_start(write.start_offset)
+            woken = change is not None and self._commit(change)
+            woken = advance_start(window) or woken
+        elif change is not None:
+            woken = change.roll_back(window, now_ms, self.settings.delivery_count_limit)
+            self.counters.dead_letters += change.dead_letters
+        else:
+            archived = [row.last_offset for row in write.batches if row.delivery_state == RecordState.ARCHIVED]
+            window.note_undurable(max(archived, default=-1))
+            woken = advance_start(window)
+        return (WakeFetches(),) if woken else ()
+
+    def _commit(self, change: StateChange) -> bool:
+        self.counters.add_acknowledged(change.acknowledged)
+        self.counters.session_releases += change.session_releases
+        self.counters.dead_letters += change.dead_letters
+        return change.commit(self._window)
+
+    def _start(self, change: StateChange) -> WriteState:
+        write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
+        self._writes[change.write_id] = (change, write)
+        return write
+
+    def _write(self, write_id: int, batches: tuple[StateBatch, ...], delivery_complete_count: int) -> WriteState:
+        start_offset = self._window.start_offset
+        return WriteState(
+            write_id, self._state_epoch, self.leader_epoch, start_offset, delivery_complete_count, batches
+        )
+
+    def _next_write_id(self) -> int:
+        self._last_write_id += 1
+        return self._last_write_id
+
+    # -- the log and the clock
+
+    def on_log_start_moved(self, log_start_offset: int, now_ms: int) -> None:
+        """A read was below the log's start: go on from there. Nothing when that is not beyond the start offset."""
+        on_log_start_moved(self._window, log_start_offset)
+
+    def next_deadline_ms(self) -> int | None:
+        """When to call `on_deadline`; None when no lock is held. It may turn out then that nothing has expired."""
+        return self._locks.next_deadline_ms(self._window)
+
+    def on_deadline(self, now_ms: int) -> tuple[Effect, ...]:
+        """Give back what is locked beyond its deadline, at once and whether or not the write succeeds."""
+        expired = expire(self._window, self._locks, now_ms, self.settings.delivery_count_limit)
+        if not expired:
+            return ()
+        self.counters.lock_timeouts += records_in(expired)
+        self.counters.dead_letters += given_up(expired, self._window.start_offset)
+        change = StateChange(self._next_write_id())
+        change.persist_runs(expired)
+        write = self._write(change.write_id, tuple(change.state_batches), self._window.delivery_complete_count)
+        self._writes[change.write_id] = (None, write)
+        return (write, WakeFetches())

@@ -1,0 +1,78 @@
+"""What goes into a share partition and what comes out of it. Tuples where one request may bring thousands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from shareq.broker.share.core.effects import Effect
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.protocol.errors import ErrorCode
+
+
+class BatchSpan(Protocol):
+    """Where one record batch of the log lies. Both offsets are inclusive."""
+
+    @property
+    def base_offset(self) -> int: ...
+    @property
+    def last_offset(self) -> int: ...
+
+
+class AcquiredRange(NamedTuple):
+    """Offsets `first_offset..last_offset` (inclusive) handed to a member for the `delivery_count`-th time."""
+
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+
+
+class Acknowledged(Protocol):
+    """What a member says of the offsets `first_offset..last_offset` (inclusive), as its request has it.
+
+    `acknowledge_types`: one for all of the offsets, or one for each.
+    """
+
+    @property
+    def first_offset(self) -> int: ...
+    @property
+    def last_offset(self) -> int: ...
+    @property
+    def acknowledge_types(self) -> Sequence[int]: ...
+
+
+class AckBatch(NamedTuple):
+    """The same as a value."""
+
+    first_offset: int
+    last_offset: int
+    acknowledge_types: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class AckOutcome:
+    """What became of an acknowledgement.
+
+    `write_id` None: `error` is the answer. Otherwise `error` is NONE, and the answer is the result of that state write,
+    which is among the `effects`.
+    """
+
+    error: ErrorCode
+    effects: tuple[Effect, ...] = ()
+    write_id: int | None = None
+
+
+class RangeView(NamedTuple):
+    """A run of equal records, for tests and inspection. `owner` is "" and `deadline_ms` None without a lock.
+
+    `pending` says that a state write is awaited.
+    """
+
+    first_offset: int
+    last_offset: int
+    state: RecordState
+    delivery_count: int
+    owner: str
+    deadline_ms: int | None
+    pending: bool

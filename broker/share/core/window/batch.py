@@ -1,0 +1,156 @@
+"""In-flight batches: ranges of offsets that were acquired together, cut into runs of equal status.
+
+    offsets   110     111 ... 118     119
+    starts   [110,    111,            119]
+    statuses [AVAIL,  ACQUIRED m1,    ACKNOWLEDGED]
+
+A batch is one run until something treats its offsets differently, so acquiring or accepting it whole costs one object
+however many records it has.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import compress
+from operator import is_not
+
+from shareq.broker.share.core.window.record_status import RecordStatus
+
+
+class InFlightBatch:
+    """Offsets `first_offset..last_offset` (both inclusive). Owned by the share partition's `InFlightWindow`.
+
+    `offset_form` says that the offsets have been treated one by one. Apache Kafka then keeps a state per offset and
+    never goes back to one per batch; a few rules answer differently from then on (an acknowledgement that starts in a
+    hole behind the batch, for one), so the flag stays although equal runs merge again here. A batch that is not in
+    offset form is a single run. `peak_count` is at least the highest delivery count of its records.
+    """
+
+    __slots__ = ("first_offset", "last_offset", "offset_form", "peak_count", "starts", "statuses")
+
+    def __init__(self, first_offset: int, last_offset: int, status: RecordStatus) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.offset_form = False
+        self.peak_count = status.delivery_count
+        self.starts = [first_offset]
+        self.statuses = [status]
+
+    @property
+    def size(self) -> int:
+        """The number of offsets it was created with; a split batch keeps it (delivery throttling depends on it)."""
+        return self.last_offset - self.first_offset + 1
+
+    def index_of(self, offset: int) -> int:
+        """The index of the run that contains `offset`, which lies inside the batch."""
+        return bisect_right(self.starts, offset) - 1
+
+    def end_of(self, index: int) -> int:
+        """The last offset (inclusive) of the run at `index`."""
+        return self.starts[index + 1] - 1 if index + 1 < len(self.starts) else self.last_offset
+
+    def runs(self, first: int, last: int) -> Iterator[tuple[int, int, RecordStatus]]:
+        """The runs that overlap `first..last`, cut to it, ascending. The batch must not change meanwhile."""
+        starts, statuses = self.starts, self.statuses
+        if len(starts) == 1:
+            yield max(first, self.first_offset), min(last, self.last_offset), statuses[0]
+            return
+        low, high = max(self.index_of(first), 0), bisect_right(starts, last)
+        for index in range(low, high - 1):
+            yield max(starts[index], first), starts[index + 1] - 1, statuses[index]
+        if low < high:
+            yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
+
+    def overwrite(self, first: int, last: int, starts: list[int], statuses: list[RecordStatus]) -> None:
+        """Replace `first..last`, which lies inside the batch, by runs of which no two neighbours are equal.
+
+        `starts[0]` is `first`. The lists become the batch's own.
+        """
+        if first == self.first_offset and last == self.last_offset:
+            self.offset_form = self.offset_form or len(starts) > 1
+            self.starts, self.statuses = starts, statuses
+            return
+        self.offset_form = True
+        low, high = self.index_of(first), bisect_left(self.starts, last + 1)
+        cut = self.statuses[high - 1]
+        if self.end_of(high - 1) > last and cut is not statuses[-1]:
+            starts = [*starts, last + 1]
+            statuses = [*statuses, cut]
+        if self.starts[low] < first:
+            low += 1
+        self._put(low, high, starts, statuses)
+
+    def overwrite_parts(self, parts: Sequence[tuple[int, int, RecordStatus]]) -> None:
+        """`overwrite` with several single runs, ascending and disjoint, each of them the front of a run or all of it.
+
+        Many parts are put in by one pass over all runs.
+        """
+        if len(parts) * 8 < len(self.starts) or len(parts) < 3:
+            for first, last, status in parts:
+                self.overwrite(first, last, [first], [status])
+            return
+        self.offset_form = True
+        starts: list[int] = []
+        statuses: list[RecordStatus] = []
+        copied = 0  # runs below this index have been taken over
+        for first, last, status in parts:
+            index = self.index_of(first)
+            starts += self.starts[copied:index]
+            statuses += self.statuses[copied:index]
+            if self.starts[index] < first:
+                starts.append(self.starts[index])
+                statuses.append(self.statuses[index])
+            starts.append(first)
+            statuses.append(status)
+            if last < self.end_of(index):
+                starts.append(last + 1)
+                statuses.append(self.statuses[index])
+            copied = index + 1
+        starts += self.starts[copied:]
+        statuses += self.statuses[copied:]
+        self.starts, self.statuses = starts, statuses
+
+    def _put(self, low: int, high: int, starts: Sequence[int], statuses: Sequence[RecordStatus]) -> None:
+        """Replace the runs [low, high); neighbours of the same status merge."""
+        if high < len(self.statuses) and self.statuses[high] is statuses[-1]:
+            high += 1
+        if low and self.statuses[low - 1] is statuses[0]:
+            low -= 1
+            starts = [self.starts[low], *starts[1:]]
+        self.starts[low:high] = starts
+        self.statuses[low:high] = statuses
+
+    def commit(self, first: int, last: int, write_id: int) -> int | None:
+        """Settle what `write_id` left pending in `first..last`; the first offset that became available, if any."""
+        if len(self.statuses) == 1:
+            status = self.statuses[0]
+            self.statuses[0] = status = (status.after or status) if status.write_id == write_id else status
+            return first if status.available else None
+        low, high = self.index_of(first), bisect_right(self.starts, last)
+        statuses = [
+            status.after or status if status.write_id == write_id else status for status in self.statuses[low:high]
+        ]
+        starts = self.starts[low:high]
+        available = next((start for start, status in zip(starts, statuses, strict=True) if status.available), None)
+        self._put(low, high, *merged(starts, statuses))
+        return available
+
+    def first_unfinished(self) -> int | None:
+        """The index of the first run that is not finished with; None when all are."""
+        if len(self.statuses) == 1:
+            return None if self.statuses[0].done else 0
+        return next((index for index, status in enumerate(self.statuses) if not status.done), None)
+
+    def forget_below(self, index: int, status: RecordStatus) -> None:
+        """Make one run, of `status`, of the runs below `index` (at least one)."""
+        self.starts[:index] = [self.first_offset]
+        self.statuses[:index] = [status]
+
+
+def merged(starts: list[int], statuses: list[RecordStatus]) -> tuple[list[int], list[RecordStatus]]:
+    """The same runs with equal neighbours made one."""
+    different = [True, *map(is_not, statuses[1:], statuses)]
+    if all(different):
+        return starts, statuses
+    return list(compress(starts, different)), list(compress(statuses, different))

@@ -1,0 +1,94 @@
+"""In-flight batches in the order of their offsets."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from shareq.broker.share.core.window.batch import InFlightBatch
+
+
+class BatchMap:
+    """Disjoint batches sorted by first offset. New ones mostly come at the end, old ones leave at the front.
+
+    What left stays in front of `_head` until it makes up half of the lists, so that leaving costs nothing per batch
+    that remains.
+    """
+
+    __slots__ = ("_batches", "_firsts", "_head")
+
+    def __init__(self) -> None:
+        self._firsts: list[int] = []
+        self._batches: list[InFlightBatch] = []
+        self._head = 0
+
+    def __len__(self) -> int:
+        return len(self._firsts) - self._head
+
+    def __iter__(self) -> Iterator[InFlightBatch]:
+        batches = self._batches
+        return (batches[index] for index in range(self._head, len(batches)))
+
+    @property
+    def first(self) -> InFlightBatch:
+        """The lowest batch. IndexError when there is none."""
+        return self._batches[self._head]
+
+    @property
+    def last(self) -> InFlightBatch:
+        """The highest batch. IndexError when there is none."""
+        if not len(self):
+            raise IndexError("no batch is in flight")
+        return self._batches[-1]
+
+    def floor(self, offset: int) -> InFlightBatch | None:
+        """The highest batch that starts at or below `offset`; it need not reach it."""
+        index = bisect_right(self._firsts, offset, self._head) - 1
+        return self._batches[index] if index >= self._head else None
+
+    def starting_in(self, first: int, last: int) -> list[InFlightBatch]:
+        """The batches whose first offset is in `first..last` (inclusive), ascending."""
+        low = bisect_left(self._firsts, first, self._head)
+        return self._batches[low : bisect_right(self._firsts, last, low)]
+
+    def overlapping(self, first: int, last: int) -> list[InFlightBatch]:
+        """The batches with an offset in `first..last` (inclusive), ascending."""
+        low = max(bisect_right(self._firsts, first, self._head) - 1, self._head)
+        high = bisect_right(self._firsts, last, low)
+        if low < high and self._batches[low].last_offset < first:
+            low += 1
+        return self._batches[low:high]
+
+    def from_offset(self, offset: int) -> Iterator[InFlightBatch]:
+        """The batches that end at or above `offset`, ascending. The map must not change meanwhile."""
+        low = max(bisect_right(self._firsts, offset, self._head) - 1, self._head)
+        for index in range(low, len(self._batches)):
+            if self._batches[index].last_offset >= offset:
+                yield self._batches[index]
+
+    def next_first(self, offset: int) -> int | None:
+        """The lowest first offset above `offset`."""
+        index = bisect_right(self._firsts, offset, self._head)
+        return self._firsts[index] if index < len(self._firsts) else None
+
+    def add(self, batch: InFlightBatch) -> None:
+        """Add a batch that overlaps none that is there."""
+        if not self._firsts or batch.first_offset > self._firsts[-1]:
+            self._firsts.append(batch.first_offset)
+            self._batches.append(batch)
+            return
+        index = bisect_left(self._firsts, batch.first_offset, self._head)
+        self._firsts.insert(index, batch.first_offset)
+        self._batches.insert(index, batch)
+
+    def drop(self, count: int) -> None:
+        """Remove the `count` lowest batches."""
+        self._head += count
+        if self._head * 2 >= len(self._firsts):
+            del self._firsts[: self._head]
+            del self._batches[: self._head]
+            self._head = 0
+
+    def clear(self) -> None:
+        """Remove every batch."""
+        self.drop(len(self))

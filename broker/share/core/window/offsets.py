@@ -1,0 +1,108 @@
+"""How the start offset, the end offset and the next fetch offset of a share partition move."""
+
+from __future__ import annotations
+
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.window.record_status import RecordStatus, settled
+from shareq.broker.share.core.window.window import InFlightWindow
+
+_FORGOTTEN: RecordStatus = settled(RecordState.ARCHIVED, 0)  # of records below the start offset: terminal says it all
+
+
+def next_fetch_offset(window: InFlightWindow) -> int:
+    """Where the next read begins: the first hole that a reload left, or the first available record, or the end."""
+    batches = window.batches
+    if not batches or window.start_offset > batches.last.last_offset:
+        return window.end_offset
+    gap, available = window.active_gap, window.first_available()
+    hole = None if gap is None else gap.first_hole(batches)
+    if hole is not None and (available is None or hole < available):
+        return hole
+    return window.end_offset + 1 if available is None else available
+
+
+def move_gap_start(window: InFlightWindow, offset: int) -> None:
+    """Records up to `offset` (exclusive) have just been acquired, or are gone."""
+    gap = window.gap
+    if gap is None:
+        return
+    if window.active_gap is None or offset > gap.end_offset:
+        window.gap = None
+    else:
+        gap.move(offset)
+
+
+def compacted_away(window: InFlightWindow, fetch_offset: int, base_offset: int) -> None:
+    """A read at `fetch_offset` found `base_offset` as the first offset: there are no records between them.
+
+    What was available there is archived, in memory only, and a hole there is a natural one.
+    """
+    window.archive(fetch_offset, base_offset - 1, RecordState.AVAILABLE)
+    gap = window.active_gap
+    hole = None if gap is None else gap.first_hole(window.batches)
+    if hole is not None and fetch_offset <= hole < base_offset:
+        move_gap_start(window, base_offset)
+
+
+def advance_start(window: InFlightWindow) -> bool:
+    """Move the start offset over what is terminal and settled. True when it moved.
+
+    Batches that are finished with leave; of one that is partly finished the finished part is forgotten. The start
+    offset never moves back, also when log start has carried it past records that are still locked.
+    """
+    finished = 0  # whole batches
+    done_up_to = -1  # inclusive
+    for batch in window.batches:
+        gap = window.active_gap
+        if gap is not None and batch.last_offset >= gap.start_offset:
+            break
+        index = batch.first_unfinished()
+        if index is not None:
+            if index:
+                done_up_to = batch.starts[index] - 1
+            break
+        finished += 1
+        done_up_to = batch.last_offset
+    if done_up_to < 0:
+        return False
+    before = window.start_offset
+    if done_up_to == window.batches.last.last_offset:
+        window.clear(max(before, done_up_to + 1))
+    else:
+        _advance_to(window, done_up_to, finished)
+    return window.start_offset > before
+
+
+def _advance_to(window: InFlightWindow, done_up_to: int, finished: int) -> None:
+    """Everything up to `done_up_to` is done: `finished` whole batches, then perhaps the front of another one."""
+    partly = window.batches.floor(done_up_to)
+    start = done_up_to + 1
+    if partly is not None and partly.last_offset == done_up_to:  # at the end of a batch: over the natural hole, too
+        partly = None
+        following = window.batches.next_first(done_up_to)
+        assert following is not None, "a batch lies above what is done"
+        gap = window.active_gap
+        start = following if gap is None else min(following, gap.start_offset)
+    if start > window.start_offset:
+        window.move_start(start)
+    window.batches.drop(finished)
+    if partly is not None:
+        partly.forget_below(partly.index_of(start), _FORGOTTEN)
+
+
+def on_log_start_moved(window: InFlightWindow, log_start_offset: int) -> None:
+    """The log no longer has the records below `log_start_offset`; follow when that is beyond the start offset.
+
+    Available records below it are archived. Acquired ones stay with their owner until their lock runs out or is given
+    up. Nothing is persisted: the next state write carries the start offset.
+    """
+    if log_start_offset <= window.start_offset:
+        return
+    if not window.batches:
+        window.clear(log_start_offset)
+        return
+    window.archive(window.start_offset, log_start_offset - 1, RecordState.AVAILABLE)
+    window.move_start(log_start_offset)
+    window.end_offset = max(window.end_offset, log_start_offset)
+    if window.gap is not None and window.gap.start_offset < log_start_offset:
+        move_gap_start(window, log_start_offset)

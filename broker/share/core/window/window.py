@@ -1,0 +1,190 @@
+"""The in-flight window of a share partition: its batches between start and end offset, and what is counted of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from shareq.broker.share.core.window.batch import InFlightBatch
+from shareq.broker.share.core.window.batches import BatchMap
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.window.record_status import RecordStatus
+
+Run = tuple[int, int, RecordStatus]  # first offset, last offset (inclusive), status
+Change = Callable[[RecordStatus], RecordStatus]  # the same object back: leave it as it is
+
+
+class GapWindow:
+    """After a reload: offsets that were acquired, or never fetched, when the state was persisted.
+
+    They are the holes between the loaded batches, from `start_offset` to `end_offset` (the end offset at load), and
+    have to be delivered again. `start_offset` follows what is acquired, also backwards when a lower record is delivered
+    again; the window is over when it, or the share partition's end offset, has passed `end_offset`. Holes that are left
+    then are natural ones: the log has no such offsets.
+    """
+
+    __slots__ = ("_no_hole_below", "end_offset", "start_offset")
+
+    def __init__(self, start_offset: int, end_offset: int) -> None:
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+        self._no_hole_below = start_offset  # nor at or above start_offset; saves searching from there each time
+
+    def move(self, start_offset: int) -> None:
+        """Nothing is missing below `start_offset`."""
+        back = start_offset < self.start_offset
+        self._no_hole_below = start_offset if back else max(self._no_hole_below, start_offset)
+        self.start_offset = start_offset
+
+    def first_hole(self, batches: BatchMap) -> int | None:
+        """The lowest offset from `start_offset` on that lies before a batch and in none."""
+        for batch in batches.from_offset(self._no_hole_below):
+            if batch.first_offset > self._no_hole_below:
+                return self._no_hole_below
+            self._no_hole_below = batch.last_offset + 1
+        return None
+
+
+class InFlightWindow:
+    """Batches in flight, and the numbers kept about them. Owned by one `SharePartition`; its parts change it.
+
+    `start_offset` is the lowest offset that is not finished with. `end_offset` is the highest one in flight
+    (inclusive); with nothing in flight it is the next offset to fetch, and equal to `start_offset`.
+    `delivery_complete_count` is the number of terminal offsets from `start_offset` on, pending ones included.
+    `undurable_end` (exclusive): records below it may be archived in memory alone, because a state write failed.
+    """
+
+    __slots__ = (
+        "_available_from",
+        "batches",
+        "delivery_complete_count",
+        "end_offset",
+        "gap",
+        "start_offset",
+        "undurable_end",
+    )
+
+    def __init__(self) -> None:
+        self.batches = BatchMap()
+        self.start_offset = 0
+        self.end_offset = 0
+        self.undurable_end = 0
+        self.delivery_complete_count = 0
+        self.gap: GapWindow | None = None
+        # A lower bound that saves looking through the whole window for each fetch.
+        self._available_from: int | None = None
+
+    # -- questions
+
+    @property
+    def active_gap(self) -> GapWindow | None:
+        """The gap window, while it has anything to say."""
+        gap = self.gap
+        return gap if gap is not None and gap.end_offset == self.end_offset else None
+
+    def in_flight(self) -> int:
+        """How much of the in-flight limit is taken: from start to end offset, with terminal offsets and holes."""
+        return self.end_offset - self.start_offset + 1 if self.batches else 0
+
+    @property
+    def available_from(self) -> int | None:
+        """No offset below this one is available; None: none at all."""
+        return self._available_from
+
+    def first_available(self) -> int | None:
+        """The lowest offset that may be acquired again."""
+        if self._available_from is not None:
+            self._available_from = self._find_available(self._available_from)
+        return self._available_from
+
+    def _find_available(self, offset: int) -> int | None:
+        for batch in self.batches.from_offset(offset):
+            for first, _, status in batch.runs(max(offset, batch.first_offset), batch.last_offset):
+                if status.available:
+                    return first
+        return None
+
+    def runs(self, first: int, last: int) -> Iterator[Run]:
+        """The runs that overlap `first..last` (inclusive), cut to it, ascending."""
+        for batch in self.batches.overlapping(first, last):
+            yield from batch.runs(max(first, batch.first_offset), min(last, batch.last_offset))
+
+    # -- changes
+
+    def note_undurable(self, last_offset: int) -> None:
+        """Records up to `last_offset` have been archived, and the state write that says so has failed."""
+        self.undurable_end = max(self.undurable_end, last_offset + 1)
+
+    def note_durable_start(self, start_offset: int) -> None:
+        """A state write with this start offset is durable: everything below it is finished for good."""
+        if start_offset >= self.undurable_end:
+            self.undurable_end = 0
+
+    def note_available(self, offset: int) -> None:
+        """Records from `offset` on have become available."""
+        if self._available_from is None or offset < self._available_from:
+            self._available_from = offset
+
+    def remap(self, batch: InFlightBatch, first: int, last: int, change: Change) -> list[Run]:
+        """Give the records of `first..last`, which overlaps the batch, the status that `change` makes of theirs.
+
+        Returns the changed runs. `change` is called once per run; what it returns for equal runs should be one object.
+        """
+        first, last = max(first, batch.first_offset), min(last, batch.last_offset)
+        starts: list[int] = []
+        statuses: list[RecordStatus] = []
+        changed: list[Run] = []
+        for run_first, run_last, status in batch.runs(first, last):
+            new = change(status)
+            if not statuses or statuses[-1] is not new:
+                starts.append(run_first)
+                statuses.append(new)
+            if new is not status:
+                changed.append((run_first, run_last, new))
+                if new.terminal != status.terminal:
+                    self.count_terminal(run_first, run_last, 1 if new.terminal else -1)
+                if new.available:
+                    self.note_available(run_first)
+        if changed:
+            batch.overwrite(first, last, starts, statuses)
+        return changed
+
+    def remap_at_start(self, batch: InFlightBatch, first: int, last: int, below: Change, above: Change) -> list[Run]:
+        """`remap` with `below` for the offsets under the start offset and `above` for the others."""
+        start = self.start_offset
+        changed = self.remap(batch, first, min(last, start - 1), below) if first < start else []
+        if last >= start:
+            changed += self.remap(batch, max(first, start), last, above)
+        return changed
+
+    def archive(self, first: int, last: int, state: RecordState) -> None:
+        """Archive the records in `state` among `first..last` (inclusive): they have left the log."""
+        memo: dict[RecordStatus, RecordStatus] = {}
+
+        def archived(status: RecordStatus) -> RecordStatus:
+            if status.state is not state:
+                return status
+            return memo.setdefault(status, status.archived())
+
+        for batch in self.batches.overlapping(first, last):
+            self.remap(batch, first, last, archived)
+
+    def count_terminal(self, first: int, last: int, sign: int) -> None:
+        """Offsets `first..last` have become terminal (+1) or stopped being so (-1)."""
+        first = max(first, self.start_offset)
+        if first <= last:
+            self.delivery_complete_count += sign * (last - first + 1)
+
+    def move_start(self, start_offset: int) -> None:
+        """Move the start offset forward; terminal records below it no longer count. Batches stay."""
+        for first, last, status in self.runs(self.start_offset, start_offset - 1):
+            if status.terminal:
+                self.delivery_complete_count -= last - first + 1
+        self.start_offset = start_offset
+
+    def clear(self, offset: int) -> None:
+        """Nothing is in flight any more; `offset` is the next one to fetch."""
+        self.batches.clear()
+        self.start_offset = self.end_offset = offset
+        self.delivery_complete_count = 0
+        self.gap = None
+        self._available_from = None

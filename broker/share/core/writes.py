@@ -1,0 +1,154 @@
+"""State writes under way, and what their outcome does to the records that wait for it.
+
+A change shows at once in the new state, without an owner: it is not acquirable, a second acknowledgement of it fails,
+and the start offset stops in front of it. A durable write settles it; a failed one takes it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shareq.broker.share.core.counters import given_up, records_in
+from shareq.broker.share.core.effects import StateBatch
+from shareq.broker.share.core.window.batch import InFlightBatch
+from shareq.broker.share.core.window.record_state import RecordState
+from shareq.broker.share.core.window.record_status import RecordStatus, after_release
+from shareq.broker.share.core.window.window import Change, InFlightWindow, Run
+
+
+class StateChange:
+    """The transitions of one state write. `touched` names, per batch, a range (inclusive) that holds all of them.
+
+    `acknowledged` (records by type), `session_releases` and `dead_letters` are what it counts for once it is durable.
+    """
+
+    __slots__ = ("acknowledged", "dead_letters", "session_releases", "state_batches", "touched", "write_id")
+
+    def __init__(self, write_id: int) -> None:
+        self.write_id = write_id
+        self.state_batches: list[StateBatch] = []
+        self.touched: list[tuple[InFlightBatch, int, int]] = []
+        self.acknowledged: dict[int, int] = {}
+        self.session_releases = 0
+        self.dead_letters = 0
+
+    def touch(self, batch: InFlightBatch, first: int, last: int) -> None:
+        """Records of `first..last` have become pending."""
+        if self.touched and self.touched[-1][0] is batch:
+            _, low, high = self.touched.pop()
+            first, last = min(first, low), max(last, high)
+        self.touched.append((batch, first, last))
+
+    def persist(self, rows: list[StateBatch]) -> None:
+        """Add what to write, after what is there: ascending, and no two of the rows could be one."""
+        written = self.state_batches
+        if written and rows:
+            first, last, state, count = rows[0]
+            if _adjoin(written[-1], first, state, count):
+                written[-1] = StateBatch(written[-1].first_offset, last, state, count)
+                rows = rows[1:]
+        written += rows
+
+    def persist_run(self, first: int, last: int, status: RecordStatus) -> None:
+        """`persist` for one changed run."""
+        written = self.state_batches
+        if written and _adjoin(written[-1], first, status.state, status.delivery_count):
+            written[-1] = StateBatch(written[-1].first_offset, last, status.state, status.delivery_count)
+        else:
+            written.append(StateBatch(first, last, status.state, status.delivery_count))
+
+    def persist_runs(self, runs: Sequence[Run]) -> None:
+        """`persist` for changed runs, ascending."""
+        for first, last, status in runs:
+            self.persist_run(first, last, status)
+
+    def commit(self, window: InFlightWindow) -> bool:
+        """The write is durable. True when records became available."""
+        found = False
+        for batch, first, last in self.touched:
+            available = batch.commit(first, last, self.write_id)
+            if available is not None:
+                window.note_available(available)
+                found = True
+        return found
+
+    def undo(self, window: InFlightWindow) -> None:
+        """Take everything back: the request that made these transitions is refused."""
+
+        def before(status: RecordStatus) -> RecordStatus:
+            return status.before or status if status.write_id == self.write_id else status
+
+        for batch, first, last in self.touched:
+            window.remap(batch, first, last, before)
+
+    def roll_back(self, window: InFlightWindow, now_ms: int, delivery_count_limit: int) -> bool:
+        """The write failed. True when records became available, because their lock has run out meanwhile.
+
+        `dead_letters` are then those which that made unprocessable.
+        """
+        below = self._rolled_back(now_ms, None)
+        above = self._rolled_back(now_ms, delivery_count_limit)
+        found = False
+        self.dead_letters = 0
+        for batch, first, last in self.touched:
+            changed = window.remap_at_start(batch, first, last, below, above)
+            found = found or any(status.available for _, _, status in changed)
+            self.dead_letters += given_up(changed, window.start_offset)
+            for _, run_last, status in changed:
+                if status.done:
+                    window.note_undurable(run_last)
+        return found
+
+    def _rolled_back(self, now_ms: int, delivery_count_limit: int | None) -> Change:
+        """Back to what it was; given back if that was a lock that has run out. Without a limit, that is archived."""
+
+        def rolled_back(status: RecordStatus) -> RecordStatus:
+            before = status.before
+            if status.write_id != self.write_id or before is None:
+                return status
+            if before.deadline_ms > now_ms:
+                return before
+            if delivery_count_limit is None:
+                return before.moved(RecordState.ARCHIVED)
+            return before.moved(after_release(before, delivery_count_limit))
+
+        return rolled_back
+
+
+def _adjoin(before: StateBatch, first: int, state: int, count: int) -> bool:
+    return before.last_offset + 1 == first and before.delivery_state == state and before.delivery_count == count
+
+
+def release(window: InFlightWindow, member_id: str, change: StateChange, delivery_count_limit: int) -> None:
+    """Start giving back everything the member has acquired: its share session ended.
+
+    A record goes back to available, or is archived at the delivery count limit or below the start offset.
+    """
+    below = _given_back(member_id, change.write_id, None)
+    above = _given_back(member_id, change.write_id, delivery_count_limit)
+    for batch in window.batches:
+        if not batch.offset_form and batch.statuses[0].owner != member_id:
+            continue
+        changed = window.remap_at_start(batch, batch.first_offset, batch.last_offset, below, above)
+        if changed:
+            change.touch(batch, changed[0][0], changed[-1][1])
+            change.persist_runs(changed)
+            change.session_releases += records_in(changed)
+            change.dead_letters += given_up(changed, window.start_offset)
+
+
+def _given_back(member_id: str, write_id: int, delivery_count_limit: int | None) -> Change:
+    memo: dict[RecordStatus, RecordStatus] = {}
+
+    def given_back(status: RecordStatus) -> RecordStatus:
+        if status.state is not RecordState.ACQUIRED or status.owner != member_id:
+            return status
+        pending = memo.get(status)
+        if pending is None:
+            state = RecordState.ARCHIVED
+            if delivery_count_limit is not None:
+                state = after_release(status, delivery_count_limit)
+            pending = memo[status] = status.pending(state, write_id)
+        return pending
+
+    return given_back

@@ -1,0 +1,331 @@
+"""A share fetch under way: look, read, acquire; park on the share partitions until there is something or time is up.
+
+Follows Apache Kafka 4.3.1's delayed share fetch, with three differences: a fetch that acquired nothing goes on waiting
+instead of answering empty-handed before its time; one whose topic is deleted tells that at once, not at its time; and
+rights are looked at again before anything is acquired, not only when the request comes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from shareq.broker.foundation.environment import TimerHandle
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.share.core.aborted import aborted_ranges
+from shareq.broker.share.core.fetch_plan import slice_bounds, split_bytes
+from shareq.broker.share.core.partition import AcquiredRange
+from shareq.broker.share.core.window.record_state import AcquireMode
+from shareq.broker.share.partitions import LeaderState, SharePartitionLeader
+from shareq.coordinator.ports import IsolationLevel
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+    from shareq.broker.log.partition_log import PartitionLog
+
+_base_offset = attrgetter("base_offset")
+
+
+@dataclass(frozen=True, slots=True)
+class ShareFetchParams:
+    """What one ShareFetch asks for. Byte limits are totals over all its partitions; `max_records` too."""
+
+    group_id: str
+    member_id: str
+    mode: AcquireMode
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    batch_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class WantedPartition:
+    """A partition to fetch, in order. `topic` is None, and `error` says why, when it cannot be fetched at all."""
+
+    topic_id: bytes
+    partition: int
+    topic: str | None
+    error: ErrorCode = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPartition:
+    """The fetch's result for one partition. `records` are whole batches around the acquired ranges.
+
+    Without an error and without records: the partition was looked at, and nothing was there to acquire.
+    """
+
+    topic_id: bytes
+    partition: int
+    error: ErrorCode
+    records: bytes | memoryview = b""
+    acquired: Sequence[AcquiredRange] = ()
+
+    @property
+    def says_something(self) -> bool:
+        """Whether a client that waits wants to know of it."""
+        return self.error is not ErrorCode.NONE or len(self.acquired) > 0
+
+
+class ShareFetch:
+    """One ShareFetch's search for records. `start` once; `cancel` when its connection is gone.
+
+    The group's isolation level is looked up once: one that is changed meanwhile holds for the next ShareFetch. `refuse`
+    tells why records of a topic may not be handed out now, NONE when they may; None where everybody may have them.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        params: ShareFetchParams,
+        wanted: Sequence[WantedPartition],
+        refuse: Callable[[str], ErrorCode] | None = None,
+    ) -> None:
+        self._broker = broker
+        self._manager = broker.share_partitions
+        self._params = params
+        self._wanted = wanted
+        self._refuse = refuse
+        self._leaders: list[SharePartitionLeader] = []
+        self._refused: list[FetchedPartition] = []
+        self._asked: set[SharePartitionLeader] = set()  # to write their start offsets, once in a fetch
+        self._timer: TimerHandle | None = None
+        self._passed_over = False  # records that nobody gets: there may be others behind them
+        isolation_level = broker.configs.share_group(params.group_id).isolation_level
+        self._committed = isolation_level is IsolationLevel.READ_COMMITTED
+        self._expired = params.max_wait_ms <= 0
+        self._began_ns = broker.env.clock.now_ns()
+        self._waited_ns: int | None = None  # until a partition was open to this fetch
+        self._takes_nothing = params.max_records <= 0
+        self._open = 0  # partitions that were open to the last attempt
+        self.pending: Pending[list[FetchedPartition]] = Pending()
+
+    def start(self) -> Pending[list[FetchedPartition]]:
+        """Try at once; park when there is nothing yet."""
+        params = self._params
+        for wanted in self._wanted:
+            if wanted.topic is None:
+                self._refused.append(FetchedPartition(wanted.topic_id, wanted.partition, wanted.error))
+            elif params.max_records != 0 and params.max_bytes > 0:  # a negative MaxRecords loads and looks, too
+                key = SharePartitionKey(params.group_id, wanted.topic_id, wanted.partition)
+                self._leaders.append(self._manager.get_or_load(key, wanted.topic))
+        self._expired = self._expired or not self._leaders
+        if not self._attempt(last=self._expired):
+            self._park()
+        return self.pending
+
+    def cancel(self) -> None:
+        """Stop waiting without an answer: nothing is acquired for a client that is gone."""
+        self._unpark()
+
+    def finish(self) -> None:
+        """Stop waiting and answer without records: the broker stops."""
+        if not self.pending.done:
+            self._complete(self._errors())
+
+    # -- waiting
+
+    def _park(self) -> None:
+        self._manager.parked[self] = None
+        for leader in self._leaders:
+            leader.waiters[self._look_again] = None
+        clock = self._broker.env.clock
+        self._timer = clock.call_at(clock.now_ms() + self._params.max_wait_ms, self._on_expiry)
+
+    def _unpark(self) -> None:
+        self._manager.parked.pop(self, None)
+        for leader in self._leaders:
+            leader.waiters.pop(self._look_again, None)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look_again(self) -> None:
+        if not self.pending.done:
+            self._attempt(last=self._expired)
+
+    def _look_behind(self) -> None:
+        if self in self._manager.parked:  # and not answered, or its client gone, meanwhile
+            self._attempt(last=self._expired)
+
+    def _on_expiry(self) -> None:
+        self._timer = None
+        if not self.pending.done:
+            self._manager.counters.expired_fetches += not self._expired  # else there was nothing to wait for
+            self._expired = True
+            self._attempt(last=True)
+
+    def _complete(self, fetched: list[FetchedPartition]) -> bool:
+        self._unpark()
+        self._count({each.topic_id for each in fetched if each.error is not ErrorCode.NONE})
+        self.pending.complete(fetched)
+        return True
+
+    def _count(self, failed: set[bytes]) -> None:
+        """This fetch is answered, with an error in the failed topics."""
+        counters, metadata = self._manager.counters, self._broker.metadata
+        topics = {leader.key.topic_id for leader in self._leaders}
+        topics = {topic_id for topic_id in topics if metadata.topic_by_id(topic_id) is not None}
+        counters.fetched(topics, topics & failed)
+        if any(leader.key in counters.partitions for leader in self._leaders):
+            group = counters.of_group(self._params.group_id)
+            group.answered += 1
+            group.ratio_sum += self._open / len(self._wanted)
+            waited_ns = self._waited_ns
+            group.waited_ns += self._broker.env.clock.now_ns() - self._began_ns if waited_ns is None else waited_ns
+
+    # -- one attempt
+
+    def _attempt(self, *, last: bool) -> bool:
+        """Fetch what can be fetched; True when the fetch is answered."""
+        if self._refuse is not None and not self._leave_refused(self._refuse):
+            return self._complete(self._errors())
+        last = last or any(leader.is_gone for leader in self._leaders)
+        ready = [leader for leader in self._leaders if self._is_ready(leader)]
+        self._open = len(ready)
+        if ready and self._waited_ns is None:
+            self._waited_ns = self._broker.env.clock.now_ns() - self._began_ns
+        if any(leader in self._asked and leader.start_write_id is not None for leader in self._leaders):
+            return False  # a moment, also when time is up: then all partitions are answered together
+        if not ready:
+            return self._complete(self._errors()) if last else False
+        max_bytes = min(self._params.max_bytes, self._broker.reply_room.largest())
+        budgets = split_bytes(max_bytes, len(ready), self._broker.env.rng)
+        if not last and not self._enough_bytes(ready, budgets):
+            return False
+        fetched = self._fetch(ready, budgets)
+        if last or self._params.min_bytes <= 0 or self._takes_nothing or any(each.says_something for each in fetched):
+            return self._complete(self._errors() + fetched)
+        if self._passed_over:
+            self._passed_over = False
+            self._broker.env.clock.call_soon(self._look_behind)
+        return False
+
+    def _leave_refused(self, refuse: Callable[[str], ErrorCode]) -> bool:
+        """Give up what may not be read any more; False when that was all there was."""
+        errors = {topic: refuse(topic) for topic in {leader.topic for leader in self._leaders}}
+        gone = [leader for leader in self._leaders if errors[leader.topic] is not ErrorCode.NONE]
+        for leader in gone:
+            leader.waiters.pop(self._look_again, None)
+            self._refused.append(FetchedPartition(leader.key.topic_id, leader.key.partition, errors[leader.topic]))
+        if gone:
+            self._leaders = [leader for leader in self._leaders if errors[leader.topic] is ErrorCode.NONE]
+        return not gone or len(self._leaders) > 0
+
+    def _is_ready(self, leader: SharePartitionLeader) -> bool:
+        if leader.state is not LeaderState.ACTIVE:
+            return False
+        self._manager.refresh_settings(leader)
+        if not leader.core.can_acquire():
+            return False
+        if leader.core.start_is_durable or self._takes_nothing or leader.core.next_fetch_offset() >= self._upto(leader):
+            return True
+        if leader in self._asked:
+            return False  # it could not be written
+        self._asked.add(leader)  # only now that there is something to acquire: an idle subscription writes nothing
+        return self._manager.start_is_durable(leader)
+
+    def _errors(self) -> list[FetchedPartition]:
+        failed = [
+            FetchedPartition(leader.key.topic_id, leader.key.partition, leader.error)
+            for leader in self._leaders
+            if leader.error is not ErrorCode.NONE
+        ]
+        return self._refused + failed
+
+    def _upto(self, leader: SharePartitionLeader) -> int:
+        """Readers see up to here (exclusive): the last stable offset for a read_committed group."""
+        return leader.log.last_stable_offset if self._committed else leader.log.high_watermark
+
+    def _enough_bytes(self, ready: list[SharePartitionLeader], budgets: list[int]) -> bool:
+        needed = min(self._params.min_bytes, sum(budgets))
+        if needed <= 0:
+            return True
+        for leader, budget in zip(ready, budgets, strict=True):
+            log, offset, upto = leader.log, leader.core.next_fetch_offset(), self._upto(leader)
+            if offset < log.log_start_offset or log.refusal:
+                return True  # the read finds out, and moves the start offset or tells the error
+            if offset < upto:
+                if needed > 1 and _in_different_segments(log, offset, upto):
+                    return True  # as Apache Kafka: a read ends with its segment, whatever is awaited
+                needed -= min(log.available_bytes(offset, upto), budget) if needed > 1 else 1
+                if needed <= 0:
+                    return True
+        return False
+
+    def _fetch(self, ready: list[SharePartitionLeader], budgets: list[int]) -> list[FetchedPartition]:
+        """What came of each partition that was open, in order: as by Apache Kafka also of those without records."""
+        fetched: list[FetchedPartition] = []
+        remaining = self._params.max_records
+        for leader, budget in zip(ready, budgets, strict=True):
+            result = self._fetch_one(leader, budget, remaining) if remaining > 0 else None
+            fetched.append(result or FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE))
+            if result is not None:
+                remaining -= sum(acquired.last_offset - acquired.first_offset + 1 for acquired in result.acquired)
+        return fetched
+
+    def _fetch_one(self, leader: SharePartitionLeader, max_bytes: int, max_records: int) -> FetchedPartition | None:
+        """Read and acquire from one share partition; None when nothing was acquired."""
+        core, log, params = leader.core, leader.log, self._params
+        now = self._broker.env.clock.now_ms()
+        offset, read = self._read(leader, max_bytes, max_records)
+        if read is ErrorCode.OFFSET_OUT_OF_RANGE:
+            core.on_log_start_moved(log.log_start_offset, now)
+            offset, read = self._read(leader, max_bytes, max_records)
+            if read is ErrorCode.OFFSET_OUT_OF_RANGE:
+                return None  # beyond the log end: never shown to a consumer
+        if read is ErrorCode.CORRUPT_MESSAGE and self._manager.skips_unreadable(leader, offset, self._upto(leader)):
+            self._passed_over = True
+            return None
+        if isinstance(read, ErrorCode):
+            return FetchedPartition(leader.key.topic_id, leader.key.partition, read)
+        leader.unreadable = None
+        acquired = core.acquire(
+            params.member_id,
+            params.mode,
+            params.batch_size,
+            max_records,
+            offset,
+            read.batches,
+            now,
+            aborted=self._aborted(log, read),
+        )
+        self._manager.arm(leader)
+        if not acquired:
+            self._passed_over = self._passed_over or core.next_fetch_offset() != offset
+            return None
+        self._broker.reply_room.read(len(read.records))
+        start, end = slice_bounds(read.batches, acquired)
+        log.traffic.bytes_out += end - start
+        return FetchedPartition(
+            leader.key.topic_id, leader.key.partition, ErrorCode.NONE, memoryview(read.records)[start:end], acquired
+        )
+
+    def _aborted(self, log: PartitionLog, read: ReadResult) -> Sequence[tuple[int, int]]:
+        """The record batches of the read that a read_committed group must not get."""
+        if not self._committed or not read.batches:
+            return ()
+        transactions = log.aborted_transactions(read.batches[0].base_offset, read.batches[-1].last_offset + 1)
+        return aborted_ranges(read.batches, transactions) if transactions else ()
+
+    def _read(
+        self, leader: SharePartitionLeader, max_bytes: int, max_records: int
+    ) -> tuple[int, ReadResult | ErrorCode]:
+        """The next fetch offset, and what the log has from there on, as far as it may be acquired."""
+        core = leader.core
+        offset = core.next_fetch_offset()
+        records = core.read_until(self._params.mode, max_records) - offset + 1
+        return offset, leader.log.read(offset, max_bytes, upto=self._upto(leader), max_records=records)
+
+
+def _in_different_segments(log: PartitionLog, offset: int, upto: int) -> bool:
+    segments = log.segments
+    return bisect_right(segments, offset, key=_base_offset) < bisect_right(segments, upto, key=_base_offset)

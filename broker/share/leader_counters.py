@@ -1,0 +1,68 @@
+"""What is counted of share groups on this broker: plain integers of `SharePartitionManager`, read on the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shareq.broker.metrics.counters import Durations, GroupShareFetches, TopicShareRequests
+from shareq.broker.share.core.counters import SharePartitionCounters
+from shareq.coordinator.share.keys import SharePartitionKey
+
+
+class ShareCounters:
+    """Counters by share partition, topic and group.
+
+    Those of a share partition outlive its leader, so that a group whose consumers come and go is counted on; they end
+    with its state. `ended` is the sum of those that have ended. Only what exists is counted by name: whoever makes up
+    groups and topics makes nothing grow.
+    """
+
+    def __init__(self) -> None:
+        self.partitions: dict[SharePartitionKey, SharePartitionCounters] = {}
+        self.ended = SharePartitionCounters()
+        self.topics: dict[bytes, TopicShareRequests] = {}
+        self.groups: dict[str, GroupShareFetches] = {}
+        self.loads = Durations()
+        self.expired_fetches = 0
+
+    def of_topic(self, topic_id: bytes) -> TopicShareRequests:
+        """Of a topic that exists."""
+        counters = self.topics.get(topic_id)
+        if counters is None:
+            counters = self.topics[topic_id] = TopicShareRequests()
+        return counters
+
+    def of_group(self, group_id: str) -> GroupShareFetches:
+        """Of a group that has share state."""
+        counters = self.groups.get(group_id)
+        if counters is None:
+            counters = self.groups[group_id] = GroupShareFetches()
+        return counters
+
+    def fetched(self, topic_ids: Iterable[bytes], failed: Iterable[bytes]) -> None:
+        """A share fetch of partitions of these topics was answered; errors were about the failed ones among them."""
+        for topic_id in topic_ids:
+            self.of_topic(topic_id).fetches += 1
+        for topic_id in failed:
+            self.of_topic(topic_id).failed_fetches += 1
+
+    def acknowledged(self, topic_ids: Iterable[bytes], failed: Iterable[bytes]) -> None:
+        """The same of acknowledgements, from whichever request."""
+        for topic_id in topic_ids:
+            self.of_topic(topic_id).acknowledgements += 1
+        for topic_id in failed:
+            self.of_topic(topic_id).failed_acknowledgements += 1
+
+    def end(self, keys: Iterable[SharePartitionKey]) -> None:
+        """The states of these share partitions are gone."""
+        for key in keys:
+            self.groups.pop(key.group_id, None)
+            counters = self.partitions.pop(key, None)
+            if counters is not None:
+                self.ended.add(counters)
+
+    def end_topic(self, topic_id: bytes) -> None:
+        """The topic was deleted."""
+        self.topics.pop(topic_id, None)
+        for key in [key for key in self.partitions if key.topic_id == topic_id]:
+            self.ended.add(self.partitions.pop(key))

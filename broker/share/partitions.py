@@ -1,0 +1,447 @@
+"""The share-partition leader's shell: loads share partitions, performs their effects, keeps their one timer.
+
+The rules live in `shareq.broker.share`; this file moves values between them, the persister and the logs.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Protocol
+
+from shareq.broker.foundation.environment import TimerHandle
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
+from shareq.broker.share.core.effects import Effect, StateBatch, WriteState
+from shareq.broker.share.core.partition import Acknowledged, SharePartition
+from shareq.broker.share.leader_counters import ShareCounters
+from shareq.broker.share.persister import FENCING, PersistedState, Persister, surfaced_error
+from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+logger = logging.getLogger(__name__)
+
+
+class LeaderState(Enum):
+    """Life of a share partition in this broker's memory."""
+
+    LOADING = auto()
+    ACTIVE = auto()
+    FAILED = auto()  # could not be loaded; gone from the cache
+    FENCED = auto()  # dropped from the cache; references that are left finish what is under way
+
+
+@dataclass(slots=True)
+class Unreadable:
+    """Offsets from `first_offset` to `next_offset` (exclusive) that cannot be read, and how often that was tried."""
+
+    first_offset: int
+    next_offset: int
+    attempts: int = 0
+
+
+class SharePartitionLeader:
+    """One share partition in memory, with whoever waits for it. Owned by `SharePartitionManager`."""
+
+    __slots__ = (
+        "armed_at",
+        "core",
+        "error",
+        "key",
+        "log",
+        "since_ns",
+        "start_write_id",
+        "state",
+        "topic",
+        "unreadable",
+        "waiters",
+        "writes",
+    )
+
+    def __init__(
+        self, key: SharePartitionKey, topic: str, log: PartitionLog, core: SharePartition, since_ns: int = 0
+    ) -> None:
+        self.since_ns = since_ns  # when loading began
+        self.key = key
+        self.topic = topic
+        self.log = log
+        self.core = core
+        self.state = LeaderState.LOADING
+        self.error = ErrorCode.NONE
+        self.start_write_id: int | None = None  # the write of the resolved start offset, while under way
+        self.armed_at: int | None = None  # the earliest deadline that the manager will look at
+        self.unreadable: Unreadable | None = None  # where the last read failed
+        self.waiters: dict[Callable[[], None], None] = {}  # parked fetches in the order they came
+        self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
+
+    @property
+    def is_active(self) -> bool:
+        """It is loaded, and nobody else's."""
+        return self.state is LeaderState.ACTIVE
+
+    @property
+    def is_gone(self) -> bool:
+        """Waiting for it is in vain: its topic was deleted, or another broker leads it. `error` says so."""
+        return self.state is LeaderState.FENCED and self.error is not ErrorCode.NONE
+
+
+class Parked(Protocol):
+    """A fetch that waits for records."""
+
+    def finish(self) -> None:
+        """Answer now, with nothing."""
+
+
+class SharePartitionManager:
+    """The cache of share partitions this broker leads, and everything that happens to them."""
+
+    def __init__(self, broker: Broker, persister: Persister) -> None:
+        self._broker = broker
+        self._env = broker.env
+        self._persister = persister
+        self._leaders: dict[SharePartitionKey, SharePartitionLeader] = {}
+        self._by_topic: dict[tuple[bytes, int], dict[SharePartitionKey, SharePartitionLeader]] = {}
+        self._deadlines: list[tuple[int, int, SharePartitionLeader]] = []
+        self._sequence = 0
+        self._timer: TimerHandle | None = None
+        self._timer_at = 0
+        self._to_wake: dict[SharePartitionLeader, None] = {}
+        self.parked: dict[Parked, None] = {}  # the fetches that wait, in the order they came
+        self.counters = ShareCounters()
+
+    # -- looking up and loading
+
+    def get(self, key: SharePartitionKey) -> SharePartitionLeader | None:
+        """The share partition if it is in memory."""
+        return self._leaders.get(key)
+
+    def get_or_load(self, key: SharePartitionKey, topic: str) -> SharePartitionLeader:
+        """The share partition; loading begins when it is not in memory."""
+        leader = self._leaders.get(key)
+        if leader is None:
+            log = self._broker.logs.get(topic, key.partition)
+            settings = self._broker.configs.share_group(key.group_id)
+            core = SharePartition(key, log.leader_epoch, settings, self.counters.partitions.get(key))
+            leader = SharePartitionLeader(key, topic, log, core, self._env.clock.now_ns())
+            self._leaders[key] = leader
+            self._by_topic.setdefault((key.topic_id, key.partition), {})[key] = leader
+            self._load(leader)
+        return leader
+
+    def _load(self, leader: SharePartitionLeader) -> None:
+        pending = self._persister.read_state(leader.key, leader.log.leader_epoch)
+        pending.on_complete(lambda state: self._loaded(leader, state))
+
+    def _loaded(self, leader: SharePartitionLeader, state: PersistedState) -> None:
+        if leader.state is not LeaderState.LOADING:
+            return  # dropped meanwhile
+        error = surfaced_error(state.error)
+        start_offset = state.start_offset
+        if error is ErrorCode.NONE and start_offset < 0:
+            resolved = self._reset_offset(leader)
+            error, start_offset = (resolved, -1) if isinstance(resolved, ErrorCode) else (ErrorCode.NONE, resolved)
+        if error is ErrorCode.NONE:
+            error = leader.core.load(
+                state.state_epoch,
+                start_offset,
+                state.batches,
+                log_start_offset=leader.log.log_start_offset,
+                log_end_offset=leader.log.high_watermark,
+                persisted=state.start_offset >= 0,
+            )
+        if error is not ErrorCode.NONE:
+            leader.error = error
+            self._drop(leader, LeaderState.FAILED)
+            return
+        if leader.core.lost_tail:
+            self._rewrite(leader, state)
+        else:
+            self._activate(leader)
+
+    def _activate(self, leader: SharePartitionLeader) -> None:
+        leader.state = LeaderState.ACTIVE
+        self.counters.partitions[leader.key] = leader.core.counters
+        self.counters.loads.add(self._env.clock.now_ns() - leader.since_ns)
+        self.wake(leader)
+
+    def _rewrite(self, leader: SharePartitionLeader, found: PersistedState) -> None:
+        """Replace a state that reaches beyond the log's end, where a power loss took the records.
+
+        Else the coordinator would go on telling of the lost records when others have got their offsets.
+        """
+        core, rows = leader.core, leader.core.snapshot()
+        logger.warning(
+            "%s: the persisted state (start offset %d) reaches beyond the log end %d: the rest is dropped",
+            leader.key.text(),
+            found.start_offset,
+            leader.log.high_watermark,
+        )
+        batches = [StateBatch(row.first_offset, row.last_offset, row.state, row.delivery_count) for row in rows]
+        pending = self._persister.replace_state(leader.key, core.state_epoch, core.start_offset, batches)
+
+        def replaced(persisted: ErrorCode) -> None:
+            if leader.state is not LeaderState.LOADING:
+                return
+            if persisted is ErrorCode.NONE:
+                self._activate(leader)
+            else:
+                leader.error = surfaced_error(persisted)
+                self._drop(leader, LeaderState.FAILED)
+
+        pending.on_complete(replaced)
+
+    def _reset_offset(self, leader: SharePartitionLeader) -> int | ErrorCode:
+        """Where a share partition without a start offset begins: `share.auto.offset.reset`."""
+        reset = leader.core.settings.auto_offset_reset
+        if reset.strategy == "earliest":
+            return leader.log.log_start_offset
+        if reset.strategy == "latest":
+            return leader.log.high_watermark
+        found = leader.log.offset_for_timestamp(self._env.clock.wall_ms() - reset.duration_ms)
+        return ErrorCode.OFFSET_NOT_AVAILABLE if found is None else found.offset
+
+    def _drop(self, leader: SharePartitionLeader, state: LeaderState) -> None:
+        """Take a share partition out of memory; the next fetch loads it again."""
+        leader.state = state
+        if state is LeaderState.FAILED:
+            self.counters.loads.add(self._env.clock.now_ns() - leader.since_ns)
+        if self._leaders.get(leader.key) is leader:
+            del self._leaders[leader.key]
+            siblings = self._by_topic[(leader.key.topic_id, leader.key.partition)]
+            siblings.pop(leader.key, None)
+            if not siblings:
+                del self._by_topic[(leader.key.topic_id, leader.key.partition)]
+        self.wake(leader)
+
+    def fence_if_needed(self, leader: SharePartitionLeader, error: ErrorCode) -> None:
+        """Drop the share partition when the error says that somebody else leads it, or that it is gone."""
+        if error in FENCING and leader.state is LeaderState.ACTIVE:
+            logger.info("%s: dropped after %s; the next fetch loads it", leader.key.text(), error.name)
+            self._drop(leader, LeaderState.FENCED)
+
+    # -- acting on a share partition
+
+    def acknowledge(
+        self, leader: SharePartitionLeader, member_id: str, batches: Sequence[Acknowledged]
+    ) -> Pending[ErrorCode]:
+        """Acknowledge; the code comes when the state is durable, at once when nothing had to be written."""
+        self.refresh_settings(leader)
+        outcome = leader.core.acknowledge(member_id, batches, self._env.clock.now_ms())
+        if outcome.write_id is None:
+            self.perform(leader, outcome.effects)
+            return completed(outcome.error)
+        pending: Pending[ErrorCode] = Pending()
+        leader.writes[outcome.write_id] = pending.complete
+        self.perform(leader, outcome.effects)
+        return pending
+
+    def release(self, key: SharePartitionKey, member_id: str) -> None:
+        """Give back what the member holds: its share session ended."""
+        leader = self._leaders.get(key)
+        if leader is not None and leader.state is LeaderState.ACTIVE:
+            self.refresh_settings(leader)
+            self.perform(leader, leader.core.release_acquired_records(member_id, self._env.clock.now_ms()))
+
+    def skips_unreadable(self, leader: SharePartitionLeader, offset: int, upto: int) -> bool:
+        """Whether delivery goes on behind an offset that the log could not read; else the member gets the error.
+
+        Each failed read counts as a delivery. At the delivery limit the records are archived, up to the next one that
+        can be read, or to `upto` (exclusive).
+        """
+        found = leader.log.unreadable_range(offset)
+        if found is None:
+            return False
+        tried = leader.unreadable
+        if tried is None or not tried.first_offset <= offset < tried.next_offset:
+            tried = leader.unreadable = Unreadable(*found)
+        tried.attempts += 1
+        if tried.attempts < leader.core.settings.delivery_count_limit:
+            return False
+        last = min(tried.next_offset, upto) - 1
+        skipped = leader.core.skip_unreadable(offset, last, self._env.clock.now_ms())
+        if skipped:
+            logger.error(
+                "%s: offsets %d to %d cannot be read, skipped after %d attempts",
+                leader.key.text(),
+                offset,
+                last,
+                tried.attempts,
+            )
+        return skipped
+
+    def refresh_settings(self, leader: SharePartitionLeader) -> None:
+        """Limits are looked up on every use, so that a changed group config takes effect at once."""
+        leader.core.settings = self._broker.configs.share_group(leader.key.group_id)
+
+    def group_empty(self, group_id: str) -> None:
+        """The group's last share session ended: forget its share partitions; their state is read again when needed."""
+        for leader in [leader for key, leader in self._leaders.items() if key.group_id == group_id]:
+            self._drop(leader, LeaderState.FENCED)
+
+    def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
+        """Their states are being written anew or deleted, by somebody else: forget what was read of them.
+
+        Called together with the share coordinator's operation, it leaves no gap: a write that is under way comes
+        before that operation, a dropped share partition begins none, and whoever loads it again reads what comes after.
+        State epochs alone would not do: those of a group that never had members are all equal.
+        """
+        for key in keys:
+            leader = self._leaders.get(key)
+            if leader is not None:
+                self._drop(leader, LeaderState.FENCED)
+
+    def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
+        """As `state_replaced`, by nothing: what was counted of them by name ends, too."""
+        self.state_replaced(keys)
+        self.counters.end(keys)
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """Drop every share partition of a deleted topic; with the topic of their states, all of them."""
+        for leader in [leader for key, leader in self._leaders.items() if key.topic_id == topic.topic_id]:
+            self._give_up(leader, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self.counters.end_topic(topic.topic_id)
+        if topic.name == SHARE_GROUP_STATE:
+            self.state_replaced(list(self._leaders))
+            self.counters.end(list(self.counters.partitions))
+
+    def forget_all(self) -> None:
+        """Share groups were switched off: drop every share partition, and answer who waits."""
+        self.finish_waiting()
+        for leader in list(self._leaders.values()):
+            self._drop(leader, LeaderState.FENCED)
+
+    def leader_moved(self, topic: str, partition: int) -> None:
+        """Drop the share partitions of a partition that another broker leads."""
+        if self._broker.leaders.elsewhere(topic, partition) is None:
+            return
+        for leader in list(self._leaders.values()):
+            if leader.topic == topic and leader.key.partition == partition:
+                self._give_up(leader, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+
+    def _give_up(self, leader: SharePartitionLeader, error: ErrorCode) -> None:
+        leader.error = error
+        self._drop(leader, LeaderState.FENCED)
+
+    # -- effects and time
+
+    def perform(self, leader: SharePartitionLeader, effects: Sequence[Effect]) -> None:
+        """Do what the core asked for."""
+        for effect in effects:
+            if isinstance(effect, WriteState):
+                self._write(leader, effect)
+            else:
+                self.wake(leader)
+        self.arm(leader)
+
+    def _write(self, leader: SharePartitionLeader, write: WriteState) -> None:
+        pending = self._persister.write_state(leader.key, write)
+        pending.on_complete(lambda error: self._written(leader, write.write_id, error))
+
+    def _written(self, leader: SharePartitionLeader, write_id: int, persisted: ErrorCode) -> None:
+        error = surfaced_error(persisted)
+        if error is not ErrorCode.NONE:
+            self.refresh_settings(leader)  # what is rolled back may have lost its lock
+        effects = leader.core.on_state_written(write_id, error, self._env.clock.now_ms())
+        answer = leader.writes.pop(write_id, None)
+        if write_id == leader.start_write_id:
+            leader.start_write_id = None
+            self.wake(leader)
+        self.perform(leader, effects)
+        if error is not ErrorCode.NONE:
+            logger.warning("%s: state write %d failed: %s", leader.key.text(), write_id, persisted.name)
+            self.fence_if_needed(leader, error)
+        if answer is not None:
+            answer(error)
+
+    def start_is_durable(self, leader: SharePartitionLeader) -> bool:
+        """Whether records may be acquired: the resolved start offset is durable, so that a crash before the first
+        acknowledgement cannot resolve it anew and skip records. Begins the write when it is not; waiters are woken.
+        """
+        write = leader.core.pending_start_write()
+        if write is None:
+            return True
+        if leader.start_write_id is None:
+            leader.start_write_id = write.write_id
+            self._write(leader, write)
+        return False
+
+    def arm(self, leader: SharePartitionLeader) -> None:
+        """Note the share partition's next lock deadline; one loop timer serves all of them."""
+        deadline = leader.core.next_deadline_ms()
+        if deadline is None or (leader.armed_at is not None and leader.armed_at <= deadline):
+            return  # what is armed fires no later and looks again
+        leader.armed_at = deadline
+        self._sequence += 1
+        heapq.heappush(self._deadlines, (deadline, self._sequence, leader))
+        if self._timer is None or deadline < self._timer_at:
+            self._set_timer(deadline)
+
+    def _set_timer(self, deadline: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._env.clock.call_at(deadline, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        now = self._env.clock.now_ms()
+        while self._deadlines and self._deadlines[0][0] <= now:
+            armed_at, _, leader = heapq.heappop(self._deadlines)
+            if leader.armed_at == armed_at:
+                leader.armed_at = None
+            if leader.state is not LeaderState.ACTIVE:
+                continue
+            deadline = leader.core.next_deadline_ms()
+            if deadline is not None and deadline <= now:
+                self.refresh_settings(leader)
+                self.perform(leader, leader.core.on_deadline(now))
+            else:
+                self.arm(leader)
+        # What was armed meanwhile may be later than what was not due yet.
+        if self._deadlines and (self._timer is None or self._deadlines[0][0] < self._timer_at):
+            self._set_timer(self._deadlines[0][0])
+
+    # -- parked fetches
+
+    def on_high_watermark(self, log: PartitionLog) -> None:
+        """New records: look again at the fetches parked on the partition's share partitions, at once."""
+        siblings = self._by_topic.get((log.topic_id, log.partition))
+        if siblings:
+            for leader in list(siblings.values()):
+                self._wake_now(leader)
+
+    def wake(self, leader: SharePartitionLeader) -> None:
+        """Look again at the parked fetches after what is being done now."""
+        if leader.waiters:
+            if not self._to_wake:
+                self._env.clock.call_soon(self._wake_all)
+            self._to_wake[leader] = None
+
+    def _wake_all(self) -> None:
+        woken, self._to_wake = self._to_wake, {}
+        for leader in woken:
+            self._wake_now(leader)
+
+    def _wake_now(self, leader: SharePartitionLeader) -> None:
+        for waiter in list(leader.waiters):
+            if waiter in leader.waiters:  # an earlier one may have completed it
+                waiter()
+
+    def finish_waiting(self) -> None:
+        """Answer every parked fetch: the broker stops."""
+        for fetch in list(self.parked):
+            fetch.finish()
+
+    def close(self) -> None:
+        """Stop the timer; nothing is released: locks are not durable, so a restart gives the records out again."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

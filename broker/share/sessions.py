@@ -1,0 +1,59 @@
+"""Share sessions of this broker, and what their end brings about: the member's records are given back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shareq.broker.share.core.session import ClosedSession, ShareSession, ShareSessions
+from shareq.coordinator.share.keys import SharePartitionKey
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+    from shareq.broker.network.connection import Connection
+
+
+class ShareSessionService:
+    """The session cache (`sessions`), tied to connections and to the share-partition leaders."""
+
+    def __init__(self, broker: Broker, limit: int) -> None:
+        self._broker = broker
+        self._watched: set[int] = set()
+        self._stopping = False
+        self.sessions = ShareSessions(limit)
+
+    def watch(self, connection: Connection) -> None:
+        """End the connection's session with the connection."""
+        if connection.id not in self._watched:
+            self._watched.add(connection.id)
+            connection.on_close(lambda: self._on_disconnect(connection.id))
+
+    def close(self, session: ShareSession) -> None:
+        """End a session: its last request has been processed. Nothing when the member has opened a newer one meanwhile
+        (on another connection): what it holds belongs to that one.
+        """
+        if self.sessions.get(session.group_id, session.member_id) is not session:
+            return
+        closed = self.sessions.close(session.group_id, session.member_id)
+        if closed is not None:
+            self._release(closed)
+
+    def stop(self) -> None:
+        """The broker closes the connections itself: what members hold is given out again after the start, and a
+        restart is no delivery that failed. Apache Kafka gives nothing back either when it stops.
+        """
+        self._stopping = True
+
+    def _on_disconnect(self, connection_id: int) -> None:
+        self._watched.discard(connection_id)
+        if self._stopping:
+            return
+        ended = self.sessions.on_disconnect(connection_id)
+        for closed in ended.closed:
+            self._release(closed)
+        for group_id in ended.empty_groups:
+            self._broker.share_partitions.group_empty(group_id)
+
+    def _release(self, closed: ClosedSession) -> None:
+        for topic_id, partition in closed.partitions:
+            key = SharePartitionKey(closed.group_id, topic_id, partition)
+            self._broker.share_partitions.release(key, closed.member_id)

@@ -1,0 +1,159 @@
+"""Whether a topic can be created as asked, and creating topics that somebody merely asked about.
+
+The order of the checks is Apache Kafka's: name, existence, properties, then partitions and replicas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
+from shareq.broker.config.admin import ConfigAdmin
+from shareq.broker.config.service import ConfigService
+from shareq.broker.metadata.store import MetadataStore, NewTopic
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, name_error
+from shareq.broker.topics.internal import new_internal_topic
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+
+DEFAULT: Final = -1
+"""A partition count or replication factor that the broker's configuration decides."""
+
+MAX_PARTITIONS_PER_REQUEST: Final = 10_000
+
+
+class TopicSpec(NamedTuple):
+    """A topic as a client asks for it. `assignments` are (partition, broker ids) pairs; none means automatic."""
+
+    name: str
+    partitions: int = DEFAULT
+    replication_factor: int = DEFAULT
+    assignments: Sequence[tuple[int, Sequence[int]]] = ()
+    configs: Sequence[tuple[str, str | None]] = ()
+
+
+def plan_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec) -> NewTopic | ApiError:
+    """The topic to create, or why it cannot be. Creates nothing."""
+    error = _check_name(metadata, spec.name)
+    if error:
+        return error
+    base = _base(configs, spec.name)
+    if isinstance(base, ApiError):
+        return base
+    nulls = sorted(name for name, value in spec.configs if value is None)
+    if nulls:
+        message = f"Null value not supported for topic configs: {', '.join(nulls)}"
+        return ApiError(ErrorCode.INVALID_CONFIG, message)
+    own = {**base.configs, **{name: value for name, value in spec.configs if value is not None}}
+    error = ConfigAdmin(configs, metadata).check_new_topic(spec.name, own)
+    if error:
+        return error
+    count = _partition_count(spec, base.partitions, configs)
+    return count if isinstance(count, ApiError) else NewTopic(spec.name, count, own, base.internal)
+
+
+def check_partition_total(specs: Sequence[TopicSpec], default_partitions: int) -> ApiError:
+    """POLICY_VIOLATION when one request asks for more partitions than a broker should make at a time."""
+    total = 0
+    for spec in specs:
+        if spec.assignments:
+            total += len(spec.assignments)
+        else:
+            total += default_partitions if spec.partitions == DEFAULT else max(spec.partitions, 0)
+    if total > MAX_PARTITIONS_PER_REQUEST:
+        message = f"{total} partitions in one request, and at most {MAX_PARTITIONS_PER_REQUEST} are allowed"
+        return ApiError(ErrorCode.POLICY_VIOLATION, message)
+    return NO_ERROR
+
+
+def auto_create(metadata: MetadataStore, configs: ConfigService, name: str) -> TopicImage | ApiError:
+    """Create a topic with the broker's defaults because a client asked for its metadata."""
+    planned = plan_topic(metadata, configs, TopicSpec(name))
+    if isinstance(planned, ApiError):
+        return planned
+    try:
+        return metadata.create_topic(planned)
+    except OSError as error:
+        return storage_failure(error)
+
+
+def check_assignment(
+    node_id: int, broker_ids: Sequence[int], partition: int, replication_factor: int | None
+) -> ApiError:
+    """INVALID_REPLICA_ASSIGNMENT unless the partition is on this broker, once. `replication_factor` None: any."""
+    problem: str | None = None
+    if not broker_ids:
+        problem = f"partition {partition} has no replica"
+    elif len(set(broker_ids)) != len(broker_ids):
+        problem = f"partition {partition} names a broker twice"
+    elif any(broker_id != node_id for broker_id in broker_ids):
+        unknown = next(broker_id for broker_id in broker_ids if broker_id != node_id)
+        problem = f"partition {partition} names broker {unknown}, which is not registered"
+    elif replication_factor is not None and len(broker_ids) != replication_factor:
+        problem = f"partition {partition} has {len(broker_ids)} replicas, others have {replication_factor}"
+    if problem is None:
+        return NO_ERROR
+    return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment is invalid: {problem}")
+
+
+def _check_name(metadata: MetadataStore, name: str) -> ApiError:
+    problem = name_error(name)
+    if problem is not None:
+        return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    if metadata.topic(name) is not None:
+        return ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    other = metadata.colliding_topic(name)
+    if other is not None:
+        message = f"Topic '{name}' collides with existing topic: {other}"
+        return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+    return NO_ERROR
+
+
+def _base(configs: ConfigService, name: str) -> NewTopic | ApiError:
+    """The topic without anything the client says about it."""
+    if name in INTERNAL_TOPICS:
+        return new_internal_topic(configs.broker, name)
+    return NewTopic(name, configs.broker.num_partitions)
+
+
+def _partition_count(spec: TopicSpec, default: int, configs: ConfigService) -> int | ApiError:
+    if spec.assignments:
+        return _assigned_count(spec, configs.broker.node_id)
+    if spec.replication_factor < DEFAULT or spec.replication_factor == 0:
+        message = "Replication factor must be larger than 0, or -1 to use the default value."
+        return ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, message)
+    if spec.partitions < DEFAULT or spec.partitions == 0:
+        message = "Number of partitions was set to an invalid non-positive value."
+        return ApiError(ErrorCode.INVALID_PARTITIONS, message)
+    factor = spec.replication_factor
+    if factor == DEFAULT:
+        # An internal topic's factor has been checked with its own property.
+        factor = 1 if spec.name in INTERNAL_TOPICS else configs.broker.default_replication_factor
+    if factor > 1:
+        message = f"The replication factor of {factor} cannot be reached because only 1 broker is registered."
+        return ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, message)
+    return default if spec.partitions == DEFAULT else spec.partitions
+
+
+def _assigned_count(spec: TopicSpec, node_id: int) -> int | ApiError:
+    if spec.replication_factor != DEFAULT:
+        message = "A manual partition assignment was specified, but replication factor was not set to -1."
+        return ApiError(ErrorCode.INVALID_REQUEST, message)
+    if spec.partitions != DEFAULT:
+        message = "A manual partition assignment was specified, but numPartitions was not set to -1."
+        return ApiError(ErrorCode.INVALID_REQUEST, message)
+    seen: dict[int, Sequence[int]] = {}
+    for partition, broker_ids in spec.assignments:
+        if partition in seen:
+            message = f"Found multiple manual partition assignments for partition {partition}"
+            return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+        factor = len(next(iter(seen.values()))) if seen else None
+        error = check_assignment(node_id, broker_ids, partition, factor)
+        if error:
+            return error
+        seen[partition] = broker_ids
+    if sorted(seen) != list(range(len(seen))):
+        message = "Partitions should be a consecutive 0-based integer sequence"
+        return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+    return len(seen)

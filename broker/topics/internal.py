@@ -1,0 +1,125 @@
+"""The coordinators' topics: how they are made, and that they are there before anybody is told of a coordinator.
+
+Their definitions follow Apache Kafka 4.3.1 but for `__share_group_state`, which is compacted here, with a policy of its
+own (its update records are deltas). There is one broker, so more than one replica cannot be had: such a configuration
+creates nothing and says so, as Apache Kafka does while it has too few brokers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.keys.definition import int_value
+from shareq.broker.metadata.store import MetadataStore, NewTopic
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.log.cleaner.survivors import Rule
+
+logger = logging.getLogger(__name__)
+
+_LEAST_SEGMENT_BYTES: Final = 1_048_576  # of the topic property segment.bytes
+
+
+class _Definition(NamedTuple):
+    """Broker properties by what they set, and the topic properties that are fixed."""
+
+    partitions: str
+    replication_factor: str
+    segment_bytes: str
+    min_isr: str | None
+    configs: Mapping[str, str]
+
+
+_DEFINITIONS: Final[Mapping[str, _Definition]] = {
+    CONSUMER_OFFSETS: _Definition(
+        partitions="offsets.topic.num.partitions",
+        replication_factor="offsets.topic.replication.factor",
+        segment_bytes="offsets.topic.segment.bytes",
+        min_isr=None,
+        configs={"cleanup.policy": "compact", "compression.type": "producer"},
+    ),
+    SHARE_GROUP_STATE: _Definition(
+        partitions="share.coordinator.state.topic.num.partitions",
+        replication_factor="share.coordinator.state.topic.replication.factor",
+        segment_bytes="share.coordinator.state.topic.segment.bytes",
+        min_isr="share.coordinator.state.topic.min.isr",
+        configs={"cleanup.policy": "compact", "compression.type": "producer", "retention.ms": "-1"},
+    ),
+    TRANSACTION_STATE: _Definition(
+        partitions="transaction.state.log.num.partitions",
+        replication_factor="transaction.state.log.replication.factor",
+        segment_bytes="transaction.state.log.segment.bytes",
+        min_isr="transaction.state.log.min.isr",
+        configs={
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "unclean.leader.election.enable": "false",
+        },
+    ),
+}
+
+
+def cleaner_rule_for(topic: str) -> Rule:
+    """How the cleaner tells what stays in a topic."""
+    from shareq.broker.log.cleaner.survivors import latest_value, share_state  # not what a start needs
+
+    return share_state if topic == SHARE_GROUP_STATE else latest_value
+
+
+def partition_count(metadata: MetadataStore, config: BrokerConfig, name: str) -> int:
+    """How many partitions an internal topic has, or will have once it is created. KeyError for another topic."""
+    topic = metadata.topic(name)
+    return topic.partitions if topic is not None else int_value(config.values, _DEFINITIONS[name].partitions)
+
+
+def warn_of_counts_without_effect(metadata: MetadataStore, config: BrokerConfig) -> None:
+    """Log each property that asks for other partitions than its topic has: their number says where records are."""
+    for name, definition in _DEFINITIONS.items():
+        topic, key = metadata.topic(name), definition.partitions
+        if topic is not None and key in config.originals and int_value(config.values, key) != topic.partitions:
+            wanted, there = config.values[key], topic.partitions
+            logger.warning(
+                "Property %s (%s) is ignored: %s exists, and its %d partitions count", key, wanted, name, there
+            )
+
+
+def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
+    """The internal topic as this configuration wants it; an error naming the property that makes it impossible."""
+    definition = _DEFINITIONS[name]
+    configs = dict(definition.configs)
+    for key, code in (
+        (definition.replication_factor, ErrorCode.INVALID_REPLICATION_FACTOR),
+        (definition.min_isr, ErrorCode.INVALID_CONFIG),
+    ):
+        if key is not None and int_value(config.values, key) > 1:
+            value = config.values[key]
+            return ApiError(code, f"Topic {name} cannot be created: {key}={value}, and there is one broker")
+    if definition.min_isr is not None:
+        configs["min.insync.replicas"] = "1"
+    segment_bytes = int_value(config.values, definition.segment_bytes)
+    # The broker properties accept less than a topic property does.
+    key = "segment.bytes" if segment_bytes >= _LEAST_SEGMENT_BYTES else "internal.segment.bytes"
+    configs[key] = str(segment_bytes)
+    return NewTopic(name, int_value(config.values, definition.partitions), configs, internal=True)
+
+
+def ensure(metadata: MetadataStore, config: BrokerConfig, name: str) -> ApiError:
+    """Create an internal topic unless it exists; its files appear with its first records. KeyError for other names."""
+    if metadata.topic(name) is not None:
+        return NO_ERROR
+    topic = new_internal_topic(config, name)
+    if isinstance(topic, ApiError):
+        logger.error("%s", topic.message)
+        return topic
+    try:
+        metadata.create_topic(topic)
+    except OSError as error:
+        logger.error("topic %s: not created: %s", name, error)
+        return storage_failure(error)
+    return NO_ERROR

@@ -1,0 +1,45 @@
+"""Which partitions are led by other brokers: none, unless somebody says so.
+
+One process leads everything it has. What clients are to be told when it does not (KIP-932: NOT_LEADER_OR_FOLLOWER with
+the leader's address, NOT_COORDINATOR, FindCoordinator's answer) is decided here and there by this map, so that it can
+be shown without a cluster. The share-group RPCs and the coordinators ask it; a broker by itself never fills it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from shareq.broker.topics.endpoint import Endpoint
+
+
+class Leader(NamedTuple):
+    """Another broker, and the epoch in which it leads a partition."""
+
+    endpoint: Endpoint
+    epoch: int
+
+
+class LeaderMap:
+    """Topic and partition to the broker that leads it; absent: this one does."""
+
+    def __init__(self) -> None:
+        self._elsewhere: dict[tuple[str, int], Leader] = {}
+        self._moved: list[Callable[[str, int], None]] = []
+
+    def elsewhere(self, topic: str, partition: int) -> Leader | None:
+        """Who else leads the partition; None: this broker does."""
+        return self._elsewhere.get((topic, partition)) if self._elsewhere else None
+
+    def move(self, topic: str, partition: int, leader: Leader | None) -> None:
+        """The partition is led by `leader` from now on; None: by this broker again. Tells the listeners."""
+        if leader is None:
+            self._elsewhere.pop((topic, partition), None)
+        else:
+            self._elsewhere[topic, partition] = leader
+        for listener in self._moved:
+            listener(topic, partition)
+
+    def on_move(self, listener: Callable[[str, int], None]) -> None:
+        """Call back with topic and partition whenever one has moved, here or away."""
+        self._moved.append(listener)

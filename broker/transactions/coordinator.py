@@ -1,0 +1,245 @@
+"""The transaction coordinator of this broker: routes transactional ids to their partitions of `__transaction_state`,
+has the markers written that an operation asks for, and looks for transactions that last too long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
+from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+from shareq.broker.foundation.environment import TimerHandle
+from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.metadata.features import TRANSACTION_VERSION
+from shareq.broker.metadata.topic_names import TRANSACTION_STATE
+from shareq.broker.topics.internal import ensure
+from shareq.broker.transactions.markers import MarkerWriter, Partition
+from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.transaction.describe import TransactionFilter, not_described
+from shareq.coordinator.transaction.init_producer_id import ExpectedProducer
+from shareq.coordinator.transaction.metadata import TopicPartition
+from shareq.coordinator.transaction.outcome import ProducerResult, WriteMarkers
+from shareq.coordinator.transaction.records import TRANSACTION_SERDE
+from shareq.coordinator.transaction.shard import TransactionCoordinatorSettings, TransactionCoordinatorShard
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import describe_transactions, list_transactions
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+T = TypeVar("T")
+
+
+def transaction_coordinator_settings(config: BrokerConfig) -> TransactionCoordinatorSettings:
+    """`transaction.max.timeout.ms` and `transactional.id.expiration.ms` as the shard takes them."""
+    return TransactionCoordinatorSettings(config.transaction_max_timeout_ms, config.transactional_id_expiration_ms)
+
+
+class TransactionCoordinatorService:
+    """Everything asked of transactions. Answers come when what they tell is durable.
+
+    The end of a transaction is answered when its markers are written, or could not be at the first attempt: whoever
+    commits and then reads sees what was committed, and a producer that begins the next one is not told to wait.
+
+    `timed_out` counts the transactions that were aborted because they lasted too long; `markers` what has ended.
+    """
+
+    def __init__(self, broker: Broker, settings: TransactionCoordinatorSettings) -> None:
+        self._broker = broker
+        self.markers = MarkerWriter(broker)
+        self.timed_out = 0
+        self._timeouts: TimerHandle | None = None
+        self._expiry: TimerHandle | None = None
+        self.partitions: CoordinatorPartitions[TransactionCoordinatorShard] = CoordinatorPartitions(
+            broker,
+            TRANSACTION_STATE,
+            lambda: TransactionCoordinatorShard(
+                broker.env.clock.wall_ms,
+                self._new_producer_id,
+                self._transaction_version,
+                settings,
+                self.partitions.room,
+            ),
+            TRANSACTION_SERDE,
+            CoordinatorLogSettings(),
+        )
+
+    # Requests.
+
+    def init_producer_id(
+        self, transactional_id: str, timeout_ms: int, expected: ExpectedProducer | None
+    ) -> Pending[ProducerResult]:
+        """InitProducerId. The internal topic is created here when it is not there yet."""
+        return self._ending(
+            transactional_id, lambda shard: shard.init_producer_id(transactional_id, timeout_ms, expected)
+        )
+
+    def end_transaction(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, *, commit: bool, client_version: int
+    ) -> Pending[ProducerResult]:
+        """EndTxn."""
+        return self._ending(
+            transactional_id,
+            lambda shard: shard.end_transaction(
+                transactional_id, producer_id, producer_epoch, commit=commit, client_version=client_version
+            ),
+        )
+
+    def add_partitions(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Iterable[TopicPartition],
+        client_version: int,
+    ) -> Pending[ErrorCode]:
+        """AddPartitionsToTxn, and what a producer of transaction version 2 leaves to the broker."""
+        added = self._schedule(
+            transactional_id,
+            lambda shard: shard.add_partitions(
+                transactional_id, producer_id, producer_epoch, partitions, client_version
+            ),
+            lambda error: error,
+        )
+        if self._timeouts is None:
+            self._arm_timeouts()
+        return added
+
+    def verify_partitions(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Iterable[TopicPartition]
+    ) -> Pending[dict[TopicPartition, ErrorCode]]:
+        """Whether a producer of an older version may write to the partitions."""
+
+        def verify(shard: TransactionCoordinatorShard) -> CoordinatorResult[dict[TopicPartition, ErrorCode]]:
+            verdict = shard.verify_partition
+            return CoordinatorResult(
+                {at: verdict(transactional_id, producer_id, producer_epoch, at).response for at in partitions}
+            )
+
+        return self._schedule(transactional_id, verify, lambda error: dict.fromkeys(partitions, error))
+
+    def describe(self, transactional_id: str) -> Pending[describe_transactions.TransactionState]:
+        """One row of DescribeTransactions."""
+        return self._schedule(
+            transactional_id,
+            lambda shard: shard.describe(transactional_id),
+            lambda error: not_described(transactional_id, error),
+        )
+
+    def list_transactions(self, wanted: TransactionFilter) -> Pending[list[list_transactions.TransactionState]]:
+        """The rows of ListTransactions, of all partitions."""
+
+        def rows_of(partition: Partition) -> Pending[list[list_transactions.TransactionState]]:
+            return partition.schedule(lambda: partition.shard.list_transactions(wanted), lambda _error: [])
+
+        answers = gather([rows_of(partition) for partition in self.partitions])
+        return answers.then(lambda parts: [row for part in parts for row in part])
+
+    # Start, stop, news of topics.
+
+    def resume(self) -> None:
+        """After a start: end what was decided before it, and look after what was under way."""
+        for partition in self.partitions:
+            for markers in partition.shard.unfinished():
+                self.markers.carry_out(partition, markers, again=True)
+        self._watch_timeouts()
+        self._watch_expiry()
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """With the coordinator's own topic all transactional ids are gone."""
+        if topic.name == TRANSACTION_STATE:
+            self.partitions.resign()
+
+    def close(self) -> None:
+        """Stop all timers."""
+        self.markers.stop()
+        for timer in (self._timeouts, self._expiry):
+            if timer is not None:
+                timer.cancel()
+        self.partitions.close()
+
+    # Time.
+
+    def _watch_timeouts(self) -> None:
+        """While a transaction is under way, look every so often whether one lasts too long."""
+        if self._timeouts is None and any(partition.shard.has_ongoing() for partition in self.partitions):
+            self._arm_timeouts()
+
+    def _arm_timeouts(self) -> None:
+        clock = self._broker.env.clock
+        interval_ms = self._broker.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
+        self._timeouts = clock.call_at(clock.now_ms() + interval_ms, self._abort_timed_out)
+
+    def _abort_timed_out(self) -> None:
+        self._timeouts = None
+        for partition in self.partitions:
+            self._abort_timed_out_of(partition)
+        self._watch_timeouts()
+
+    def _abort_timed_out_of(self, partition: Partition) -> None:
+        def carry_out(decided: list[WriteMarkers]) -> None:
+            self.timed_out += len(decided)
+            for markers in decided:
+                self.markers.carry_out(partition, markers)
+
+        nothing: list[WriteMarkers] = []
+        partition.schedule(partition.shard.abort_timed_out, lambda _error: nothing).on_complete(carry_out)
+
+    def _watch_expiry(self) -> None:
+        if self._expiry is None and any(len(partition.shard) for partition in self.partitions):
+            clock = self._broker.env.clock
+            interval_ms = self._broker.config.transaction_remove_expired_transaction_cleanup_interval_ms
+            self._expiry = clock.call_at(clock.now_ms() + interval_ms, self._remove_expired)
+
+    def _remove_expired(self) -> None:
+        self._expiry = None
+        for partition in self.partitions:
+            shard = partition.shard
+            partition.schedule(shard.remove_expired, lambda _error: 0)
+        self._watch_expiry()
+
+    # Routing.
+
+    def _ending(
+        self,
+        transactional_id: str,
+        operation: Callable[[TransactionCoordinatorShard], CoordinatorResult[ProducerResult]],
+    ) -> Pending[ProducerResult]:
+        """Run an operation that may end a transaction."""
+        decided = self._schedule(transactional_id, operation, ProducerResult)
+        self._watch_expiry()
+
+        def carry_out(result: ProducerResult) -> Pending[ProducerResult]:
+            if result.markers is None:
+                return completed(result)
+            partition = self._partition(transactional_id)
+            return self.markers.carry_out(partition, result.markers).then(lambda _none: result)
+
+        return decided.chain(carry_out)
+
+    def _schedule(
+        self,
+        transactional_id: str,
+        operation: Callable[[TransactionCoordinatorShard], CoordinatorResult[T]],
+        failed: Callable[[ErrorCode], T],
+    ) -> Pending[T]:
+        if ensure(self._broker.metadata, self._broker.configs.broker, TRANSACTION_STATE):
+            return completed(failed(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        partition = self._partition(transactional_id)
+        return partition.schedule(lambda: operation(partition.shard), failed)
+
+    def _partition(self, transactional_id: str) -> Partition:
+        return self.partitions.get(group_partition_for(transactional_id, self.partitions.count))
+
+    def _new_producer_id(self) -> int | ErrorCode:
+        try:
+            return self._broker.producer_ids.next()
+        except OSError:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+
+    def _transaction_version(self) -> int:
+        return self._broker.metadata.features.get(TRANSACTION_VERSION, 0)

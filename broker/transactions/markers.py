@@ -1,0 +1,173 @@
+"""From the decision about a transaction to its end: markers into every partition, then the coordinator's last record.
+
+Local appends, so one attempt takes two flushes. What cannot be written is tried again until the broker stops, and once
+more after its next start: a transaction whose outcome is decided never has another one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
+from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.log.markers import TransactionMarker, append_marker
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
+from shareq.broker.topics.lookup import find_log
+from shareq.coordinator.transaction.metadata import TopicPartition
+from shareq.coordinator.transaction.outcome import WriteMarkers
+from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.broker import Broker
+
+logger = logging.getLogger(__name__)
+
+RETRY_MS: Final = 1_000
+
+COORDINATOR_EPOCH: Final = 0
+"""Of every partition of `__transaction_state`: one broker has led it from the beginning."""
+
+# The partition is gone, and the transaction with it; or its producer has got further than this transaction.
+_NOTHING_TO_END: Final = frozenset(
+    (
+        ErrorCode.NONE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+    )
+)
+
+Partition = CoordinatorPartition[TransactionCoordinatorShard]
+
+
+def write_marker(broker: Broker, at: TopicPartition, marker: TransactionMarker) -> Pending[ErrorCode]:
+    """End a producer's transaction in one partition; the answer comes when that is durable.
+
+    UNKNOWN_TOPIC_OR_PARTITION, and see `append_marker`. What a transaction commits to a group is ended by its
+    coordinator.
+    """
+    log = find_log(broker, at.topic, at.partition)
+    if isinstance(log, ErrorCode):
+        return completed(log)
+    if at.topic == CONSUMER_OFFSETS:
+        return broker.group_coordinator.partitions.get(at.partition).end_transaction(marker)
+    pending: Pending[ErrorCode] = Pending()
+    outcome = append_marker(log, marker, now_wall_ms=broker.env.clock.wall_ms(), on_durable=pending.complete)
+    if isinstance(outcome, ErrorCode):
+        pending.complete(outcome)
+    return pending
+
+
+class MarkerWriter:
+    """Carries decided transactions to their ends. Everything runs on the loop's thread.
+
+    `commits` and `aborts` count the transactions that came there, those without a partition not: there was nothing in
+    them. `markers_to_retry` could not be written and are tried again; `ends_to_retry`: transactions whose last record
+    could not.
+    """
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._stopped = False
+        self.commits = 0
+        self.aborts = 0
+        self.markers_to_retry = 0
+        self.ends_to_retry = 0
+
+    def stop(self) -> None:
+        """Try nothing again: what is left is found at the next start."""
+        self._stopped = True
+
+    def carry_out(self, partition: Partition, markers: WriteMarkers, *, again: bool = False) -> Pending[None]:
+        """Write the markers, then let the coordinator note it. Done after the first attempt, whether it got there or
+        has to go on later. `again`: some may have been written before a crash, and a second one says nothing.
+        """
+        attempt: Pending[None] = Pending()
+        left = [at for at in markers.partitions if not (again and self._has_ended(at, markers))]
+        self._write(partition, markers, left, attempt)
+        return attempt
+
+    def _has_ended(self, at: TopicPartition, markers: WriteMarkers) -> bool:
+        log = find_log(self._broker, at.topic, at.partition)
+        if isinstance(log, ErrorCode):
+            return False
+        return log.producers.has_ended(markers.producer_id, markers.producer_epoch)
+
+    def _write(
+        self, partition: Partition, markers: WriteMarkers, left: Iterable[TopicPartition], attempt: Pending[None]
+    ) -> None:
+        marker = TransactionMarker(
+            markers.producer_id,
+            markers.producer_epoch,
+            COORDINATOR_EPOCH,
+            markers.commit,
+            markers.transaction_version,
+        )
+        order = sorted(left)
+        outcomes = gather([write_marker(self._broker, at, marker) for at in order])
+
+        def written(errors: list[ErrorCode]) -> None:
+            failed = [at for at, error in zip(order, errors, strict=True) if error not in _NOTHING_TO_END]
+            self._report(markers, order, errors)
+            if failed:
+                self.markers_to_retry += len(failed)
+                self._later(lambda: self._write_again(partition, markers, failed, attempt), attempt)
+            else:
+                self._complete(partition, markers, attempt)
+
+        outcomes.on_complete(written)
+
+    def _write_again(
+        self, partition: Partition, markers: WriteMarkers, left: list[TopicPartition], attempt: Pending[None]
+    ) -> None:
+        self.markers_to_retry -= len(left)
+        self._write(partition, markers, left, attempt)
+
+    def _complete(self, partition: Partition, markers: WriteMarkers, attempt: Pending[None]) -> None:
+        def completed_(error: ErrorCode) -> None:
+            # INVALID_TXN_STATE: that it is complete was noted, and the answer got lost.
+            if error in (ErrorCode.NONE, ErrorCode.INVALID_TXN_STATE):
+                self._count(markers)
+            elif not partition.is_lost:
+                self.ends_to_retry += 1
+                self._later(lambda: self._complete_again(partition, markers, attempt), attempt)
+                return
+            if not attempt.done:
+                attempt.complete(None)
+
+        partition.schedule(lambda: partition.shard.complete(markers), lambda error: error).on_complete(completed_)
+
+    def _complete_again(self, partition: Partition, markers: WriteMarkers, attempt: Pending[None]) -> None:
+        self.ends_to_retry -= 1
+        self._complete(partition, markers, attempt)
+
+    def _count(self, markers: WriteMarkers) -> None:
+        if not markers.partitions:
+            return
+        if markers.commit:
+            self.commits += 1
+        else:
+            self.aborts += 1
+
+    def _later(self, retry: Callable[[], None], attempt: Pending[None]) -> None:
+        if not attempt.done:
+            attempt.complete(None)
+        clock = self._broker.env.clock
+        clock.call_at(clock.now_ms() + RETRY_MS, lambda: None if self._stopped else retry())
+
+    def _report(self, markers: WriteMarkers, order: list[TopicPartition], errors: list[ErrorCode]) -> None:
+        for at, error in zip(order, errors, strict=True):
+            if error is not ErrorCode.NONE:
+                logger.warning(
+                    "transactional id %s, producer %d, epoch %d: no %s marker in %s-%d: %s",
+                    markers.transactional_id,
+                    markers.producer_id,
+                    markers.producer_epoch,
+                    "commit" if markers.commit else "abort",
+                    at.topic,
+                    at.partition,
+                    error.name,
+                )

@@ -1,0 +1,99 @@
+"""The transactional batches of a Produce request: whether they may be appended, before anything is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.coordinator_runtime.partition import ProducerEpoch
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
+from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION
+from shareq.broker.topics.lookup import PRODUCE_IDS_FROM, find_log
+from shareq.broker.transactions.admission import Refusals, Writer, admit, transactional_producer
+from shareq.coordinator.transaction.metadata import TopicPartition
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.produce import ProduceRequest
+
+if TYPE_CHECKING:
+    from shareq.broker.dispatch.context import RequestContext
+
+ABORTABLE_FROM: Final = 11
+ADDS_FROM: Final = 12
+
+# What a producer cannot know how to handle here; this one makes it try again, without asking for metadata first.
+_TRY_AGAIN: Final = frozenset((ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+
+ProduceRefusals = Mapping[tuple[str, int], ErrorCode]
+"""Topic and partition to the error of its batch."""
+
+
+class _Batches:
+    """The transactional batches of one request, by partition, with their first sequences."""
+
+    def __init__(self) -> None:
+        self.producers: set[ProducerEpoch] = set()
+        self.logs: dict[TopicPartition, PartitionLog] = {}
+        self.sequences: dict[TopicPartition, int] = {}
+
+
+def admit_batches(ctx: RequestContext, request: ProduceRequest) -> Pending[ProduceRefusals] | ErrorCode:
+    """Which transactional batches are refused; an error of the whole request.
+
+    The error: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, INVALID_PRODUCER_ID_MAPPING (more than one producer). Partitions
+    that do not exist are left to the append.
+    """
+    batches = _transactional_batches(ctx, request)
+    if not batches.producers:  # too short to be batches, or without a producer id: the append refuses them
+        return completed({})
+    transactional_id = request.transactional_id
+    if transactional_id is None or not ctx.may(WRITE_TRANSACTION, transactional_id):
+        return WRITE_TRANSACTION.error
+    if len(batches.producers) > 1:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    (producer,) = batches.producers
+    version = ctx.api_version
+    gaps = _gaps(batches, producer) if version >= ADDS_FROM else {}
+    admitted = admit(ctx.broker, Writer(transactional_id, producer, version >= ADDS_FROM), batches.logs)
+
+    def told(refused: Refusals) -> ProduceRefusals:
+        return {(at.topic, at.partition): _as_told(version, error) for at, error in (gaps | dict(refused)).items()}
+
+    return admitted.then(told)
+
+
+def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> _Batches:
+    batches = _Batches()
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            found = transactional_producer(data.records)
+            if found is None:
+                continue
+            producer, sequence = found
+            batches.producers.add(producer)
+            name = topic.topic_id if ctx.api_version >= PRODUCE_IDS_FROM else topic.name
+            log = find_log(ctx.broker, name, data.index)
+            if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not ctx.may(WRITE_TOPIC, log.topic):
+                continue
+            at = TopicPartition(log.topic, data.index)
+            batches.logs[at], batches.sequences[at] = log, sequence
+    return batches
+
+
+def _gaps(batches: _Batches, producer: ProducerEpoch) -> dict[TopicPartition, ErrorCode]:
+    """KIP-890: a producer of transaction version 2 begins with sequence 0 where nothing is known of it."""
+    return {
+        at: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        for at, sequence in batches.sequences.items()
+        if sequence != 0 and batches.logs[at].producers.get(producer.producer_id) is None
+    }
+
+
+def _as_told(version: int, error: ErrorCode) -> ErrorCode:
+    if error in _TRY_AGAIN or (error is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_FROM):
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    if error is ErrorCode.TRANSACTION_ABORTABLE and version < ABORTABLE_FROM:
+        return ErrorCode.INVALID_TXN_STATE
+    return error

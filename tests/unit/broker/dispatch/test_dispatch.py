@@ -1,0 +1,218 @@
+"""From frames to answers: the table of handlers, headers, and the three kinds of failure."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import struct
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import shareq.broker.handlers as handlers
+from shareq.broker.dispatch.dispatcher import Route
+from shareq.broker.dispatch.table import HANDLERS, HandlerRow, VersionRange
+from shareq.broker.metadata.changes import MetaChange
+from shareq.broker.metrics.counters import Requests
+from shareq.protocol.api_keys import ApiKey, codec, versions
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.framing import frame
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.fetch import FetchResponse
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest
+from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from shareq.protocol.generated.share_acknowledge import (
+    AcknowledgementBatch,
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+)
+from tests.support.mock_transport import BrokerWorld
+from tests.support.requests import fetch_request
+
+
+@pytest.mark.parametrize("row", HANDLERS.values(), ids=lambda row: row.module)
+def test_the_table_and_the_handler_name_the_same_versions(row: HandlerRow) -> None:
+    module = import_module(f"shareq.broker.handlers.{row.module}")
+    assert row.served == module.VERSIONS
+    assert getattr(module, "ADVERTISED", module.VERSIONS) == row.advertised
+    assert module.__doc__
+    assert f"v{row.served.first}" in module.__doc__
+
+
+@pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))
+def test_only_what_the_protocol_has_is_served(key: ApiKey, row: HandlerRow) -> None:
+    known = versions(key)
+    assert known is not None
+    assert known[0] <= row.served.first <= row.served.last <= known[1]
+    assert row.advertised.last == row.served.last
+
+
+def test_every_handler_file_has_its_row() -> None:
+    folder = Path(handlers.__file__).parent
+    paths = [path.relative_to(folder) for path in folder.glob("*/*.py")]
+    no_handlers = ("__init__", "produce_fast_path")
+    files = {".".join(path.with_suffix("").parts) for path in paths if path.stem not in no_handlers}
+    assert {file for file in files if not file.startswith("shared.")} == {row.module for row in HANDLERS.values()}
+
+
+def test_version_ranges_include_both_ends() -> None:
+    assert [version in VersionRange(3, 5) for version in (2, 3, 5, 6)] == [False, True, True, False]
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_api_versions_always_has_response_header_0(version: int) -> None:
+    client = BrokerWorld().connect()
+    client.send(ApiVersionsRequest("test", "1.0") if version >= 3 else ApiVersionsRequest(), version)
+    payload = client.receive_frame()
+    assert payload[:4] == struct.pack(">i", 1)
+    response, end = ApiVersionsResponse.decode(payload, version, 4)
+    assert (response.error_code, end) == (ErrorCode.NONE, len(payload))
+
+
+def test_a_client_may_change_its_name_between_requests() -> None:
+    world = BrokerWorld()
+    client = world.connect(client_id="first")
+    for client_id in ("first", None, "second, and longer", "", "first"):
+        client.client_id = client_id
+        assert client.call(InitProducerIdRequest(None), 4, InitProducerIdResponse).error_code == ErrorCode.NONE
+
+
+def test_unknown_tags_in_the_header_are_skipped() -> None:
+    client = BrokerWorld().connect()
+    client.send(InitProducerIdRequest(None), 4)
+    client.receive_frame()
+    body = InitProducerIdRequest(None).encode(4)
+    header = struct.pack(">hhih", ApiKey.INIT_PRODUCER_ID, 4, 9, 1) + b"x" + b"\1\5\2ab"
+    client.send_raw(frame(header + body))
+    assert client.frames[0][:4] == struct.pack(">i", 9)
+
+
+def test_a_handler_that_fails_is_logged_once_and_answered(caplog: pytest.LogCaptureFixture) -> None:
+    """A fault of ours is not the client's: the connection goes on."""
+    world = BrokerWorld()
+    client = world.connect()
+
+    def defect(_changes: object) -> None:
+        raise RuntimeError("a defect")
+
+    world.db.before_commit = defect
+    with caplog.at_level(logging.WARNING):
+        response = client.call(InitProducerIdRequest(None), 4, InitProducerIdResponse)
+    assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert "INIT_PRODUCER_ID v4 failed" in caplog.text
+    world.db.before_commit = None
+    assert client.call(InitProducerIdRequest(None), 4, InitProducerIdResponse).error_code == ErrorCode.NONE
+
+
+def many_small_things() -> ShareAcknowledgeRequest:
+    """A request of 380 kB that becomes 40,000 objects."""
+    batches = [AcknowledgementBatch(offset, offset, [1]) for offset in range(20_000)]
+    topic = AcknowledgeTopic(bytes(15) + b"t", [AcknowledgePartition(0, batches)])
+    return ShareAcknowledgeRequest("g", "m", 1, False, [topic])
+
+
+@pytest.fixture
+def collections() -> Iterator[list[str]]:
+    """One for each run of the collector."""
+    runs: list[str] = []
+
+    def note(phase: str, _info: dict[str, int]) -> None:
+        if phase == "start":
+            runs.append(phase)
+
+    gc.callbacks.append(note)
+    yield runs
+    gc.callbacks.remove(note)
+
+
+def test_the_collector_does_not_look_at_a_large_request_while_it_is_handled(collections: list[str]) -> None:
+    """It would, once for each of some hundred objects, for longer than reading them takes."""
+    client = BrokerWorld().connect()
+    data = client.frame_of(many_small_things(), 2)
+    collections.clear()
+    client.send_raw(data)
+    assert len(collections) <= 2
+    assert client.receive(ShareAcknowledgeResponse).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+    assert gc.isenabled()
+
+
+def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_read() -> None:
+    client = BrokerWorld().connect()
+    data = client.frame_of(many_small_things(), 2)[:-100_000]
+    client.send_raw(struct.pack(">i", len(data) - 4) + data[4:])
+    assert client.closed
+    assert gc.isenabled()
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    """Whoever runs the broker in a process of theirs may want it so."""
+    client = BrokerWorld().connect()
+    data = client.frame_of(many_small_things(), 2)
+    gc.disable()
+    try:
+        client.send_raw(data)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))
+def test_the_answer_to_our_own_fault_can_be_written_in_every_version(key: ApiKey, row: HandlerRow) -> None:
+    """RPCs between brokers have none: there the connection is closed."""
+    for version in range(row.served.first, row.served.last + 1):
+        request = codec(key).request_class()
+        if isinstance(request, FindCoordinatorRequest) and version >= 4:
+            request.coordinator_keys = ["group"]
+        route = Route(key, version, Requests())
+        if route.failed is not None:
+            assert route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), 1)
+
+
+def test_a_fetch_before_v7_is_told_of_a_fault_by_partition() -> None:
+    response = Route(ApiKey.FETCH, 4, Requests()).failed
+    assert response is not None
+    answer = response(fetch_request("t"), ErrorCode.UNKNOWN_SERVER_ERROR)
+    decoded, _ = FetchResponse.decode(answer.encode(4), 4)
+    (part,) = decoded.responses[0].partitions
+    assert (part.error_code, part.records) == (ErrorCode.UNKNOWN_SERVER_ERROR, b"")
+
+
+def test_a_failed_commit_is_a_storage_error() -> None:
+    world = BrokerWorld()
+
+    def refuse(_changes: Sequence[MetaChange]) -> None:
+        raise OSError("disk full")
+
+    world.db.before_commit = refuse
+    response = world.connect().call(InitProducerIdRequest(None), 4, InitProducerIdResponse)
+    assert response.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+def test_a_request_that_cannot_be_read_closes_with_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    client = BrokerWorld().connect()
+    with caplog.at_level(logging.INFO):
+        client.send_raw(frame(struct.pack(">hhih", ApiKey.LIST_OFFSETS, 1, 1, -1) + b"\0"))
+    assert client.closed
+    assert len(caplog.records) == 1
+    assert "LIST_OFFSETS v1 request cannot be read" in caplog.text
+
+
+def test_frames_after_a_close_are_ignored() -> None:
+    client = BrokerWorld().connect()
+    client.send_raw(frame(b"\0"))
+    client.send(ListOffsetsRequest(), 1)
+    assert client.closed
+    assert not client.frames
+
+
+def test_bytes_behind_a_request_are_ignored_as_by_apache_kafka() -> None:
+    client = BrokerWorld().connect()
+    whole = client.frame_of(ListOffsetsRequest(), 1)[4:] + b"more"
+    client.send_raw(frame(whole))
+    assert client.receive(ListOffsetsResponse).topics == []

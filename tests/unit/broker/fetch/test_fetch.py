@@ -1,0 +1,188 @@
+"""Fetch: waiting on virtual time, and what ends the waiting."""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.fetch.wait import LONGEST_WAIT_MS
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from shareq.protocol.generated.produce import ProduceResponse
+from tests.support.mock_transport import BrokerWorld, MockConnection
+from tests.support.requests import batch, fetch_request, only_partition, produce_request
+from tests.support.transactor import Transactor
+
+BATCH_BYTES = len(batch(b"x" * 100))
+
+
+def produce(client: MockConnection, *, partition: int = 0) -> None:
+    client.call(produce_request(batch(b"x" * 100), topic="t", partition=partition), 9, ProduceResponse)
+
+
+def waiting_world(
+    *, max_wait_ms: int, min_bytes: int = 1, max_bytes: int = 1 << 20, partition_max_bytes: int = 1 << 20
+) -> tuple[BrokerWorld, MockConnection, MockConnection]:
+    """A world with a consumer whose fetch waits, and a producer."""
+    world = BrokerWorld()
+    world.create_topic("t", partitions=2)
+    consumer, producer = world.connect(), world.connect()
+    request = fetch_request(
+        "t",
+        max_wait_ms=max_wait_ms,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        partition_max_bytes=partition_max_bytes,
+    )
+    consumer.send(request, 12)
+    world.clock.run_until_idle()
+    assert not consumer.frames
+    assert len(world.broker.fetch_waits) == 1
+    return world, consumer, producer
+
+
+def test_the_time_is_up_exactly_then() -> None:
+    world, consumer, _ = waiting_world(max_wait_ms=500)
+    world.clock.advance(499)
+    assert not consumer.frames
+    world.clock.advance(1)
+    assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == 0
+    assert len(world.broker.fetch_waits) == 0
+
+
+def test_no_wait_is_longer_than_five_minutes() -> None:
+    world, consumer, _ = waiting_world(max_wait_ms=2**31 - 1)
+    world.clock.advance(LONGEST_WAIT_MS)
+    assert consumer.receive(FetchResponse).error_code == ErrorCode.NONE
+
+
+def test_the_next_record_ends_the_wait_in_the_tick_it_counts() -> None:
+    world, consumer, producer = waiting_world(max_wait_ms=500)
+    produce(producer, partition=1)
+    assert not consumer.frames
+    produce(producer)
+    assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == BATCH_BYTES
+    assert len(world.broker.fetch_waits) == 0
+
+
+@pytest.mark.parametrize(
+    ("min_bytes", "batches"), [(1, 1), (BATCH_BYTES, 1), (BATCH_BYTES + 1, 2), (3 * BATCH_BYTES, 3)]
+)
+def test_min_bytes_are_waited_for(min_bytes: int, batches: int) -> None:
+    _, consumer, producer = waiting_world(max_wait_ms=500, min_bytes=min_bytes)
+    for _ in range(batches - 1):
+        produce(producer)
+        assert not consumer.frames
+    produce(producer)
+    assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == batches * BATCH_BYTES
+
+
+def test_too_little_is_answered_when_the_time_is_up() -> None:
+    world, consumer, producer = waiting_world(max_wait_ms=500, min_bytes=10_000)
+    produce(producer)
+    world.clock.advance(500)
+    assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == BATCH_BYTES
+
+
+def test_min_bytes_beyond_max_bytes_are_not_waited_for() -> None:
+    _, consumer, producer = waiting_world(max_wait_ms=500, min_bytes=10_000, max_bytes=1)
+    produce(producer)
+    assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == BATCH_BYTES
+
+
+def test_bytes_beyond_a_partitions_limit_do_not_count() -> None:
+    world, consumer, producer = waiting_world(
+        max_wait_ms=500, min_bytes=2 * BATCH_BYTES, partition_max_bytes=BATCH_BYTES
+    )
+    for _ in range(5):
+        produce(producer)
+    assert not consumer.frames
+    world.clock.advance(500)
+    assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == BATCH_BYTES
+
+
+def test_bytes_of_all_partitions_count() -> None:
+    world = BrokerWorld()
+    world.create_topic("t", partitions=2)
+    consumer, producer = world.connect(), world.connect()
+    parts = [FetchPartition(index, partition_max_bytes=10_000) for index in range(2)]
+    consumer.send(
+        FetchRequest(max_wait_ms=500, min_bytes=2 * BATCH_BYTES, topics=[FetchTopic("t", partitions=parts)]), 12
+    )
+    produce(producer, partition=0)
+    assert not consumer.frames
+    produce(producer, partition=1)
+    response = consumer.receive(FetchResponse)
+    assert [len(part.records or b"") for part in response.responses[0].partitions] == [BATCH_BYTES] * 2
+
+
+def test_a_client_that_is_gone_is_forgotten() -> None:
+    world, consumer, producer = waiting_world(max_wait_ms=500)
+    consumer.disconnect()
+    assert len(world.broker.fetch_waits) == 0
+    produce(producer)
+    world.clock.advance(1000)
+    assert not consumer.frames
+
+
+def test_a_stop_answers_who_waits() -> None:
+    world, consumer, _ = waiting_world(max_wait_ms=500)
+    world.broker.stop_waiting()
+    assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == 0
+
+
+def test_a_topic_that_is_deleted_is_told_at_once() -> None:
+    world, consumer, _ = waiting_world(max_wait_ms=500)
+    world.broker.metadata.delete_topics(["t"])
+    part = only_partition(consumer.receive(FetchResponse))
+    assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_a_consumer_whose_next_record_is_deleted_is_told_at_once() -> None:
+    """It waits for the end of a transaction, and what that has written is deleted (KIP-107, KIP-98)."""
+    world = BrokerWorld()
+    world.create_topic("t")
+    consumer, transactor = world.connect(), Transactor(world.connect())
+    assert (transactor.init(), transactor.write("t", b"x")) == (ErrorCode.NONE, ErrorCode.NONE)
+    request = fetch_request("t", max_wait_ms=500)
+    request.isolation_level = 1
+    consumer.send(request, 12)
+    world.clock.run_until_idle()
+    assert not consumer.frames
+    assert world.broker.logs.get("t", 0).truncate_prefix(1) is ErrorCode.NONE
+    part = only_partition(consumer.receive(FetchResponse))
+    assert part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_requests_behind_a_waiting_fetch_come_in_their_turn() -> None:
+    world, consumer, _ = waiting_world(max_wait_ms=500)
+    consumer.send(ListOffsetsRequest(), 7)
+    consumer.send(fetch_request("t", max_wait_ms=500), 12)
+    world.clock.advance(499)
+    assert not consumer.frames
+    world.clock.advance(1)
+    consumer.receive(FetchResponse)
+    consumer.receive(ListOffsetsResponse)
+    assert not consumer.frames
+    world.clock.advance(500)
+    consumer.receive(FetchResponse)
+
+
+def test_a_disk_that_cannot_be_read_is_an_error_of_the_partition() -> None:
+    world = BrokerWorld()
+    world.create_topic("t")
+    client = world.connect()
+    produce(client)
+    world.fs.fail_reads = True
+    part = only_partition(client.call(fetch_request("t", max_wait_ms=500), 12, FetchResponse))
+    assert (part.error_code, part.records) == (ErrorCode.KAFKA_STORAGE_ERROR, b"")
+
+
+def test_records_survive_a_restart() -> None:
+    world = BrokerWorld()
+    world.create_topic("t")
+    produce(world.connect())
+    for clean in (True, False):
+        world.restart(clean=clean)
+        part = only_partition(world.connect().call(fetch_request("t"), 12, FetchResponse))
+        assert len(part.records or b"") == BATCH_BYTES

@@ -1,0 +1,418 @@
+"""Classic groups over frames: every version, restarts, other kinds of group, and a log that cannot be written."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.leaders import Leader
+from shareq.coordinator.group.serde import GROUP_SERDE
+from shareq.coordinator.share.keys import group_partition_for
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from shareq.protocol.generated.group_metadata import GroupMetadataValue
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
+from tests.support.classic_client import INITIAL_DELAY_MS, ClassicClient, describe, form, settle
+from tests.support.internal_records import records
+from tests.support.mock_transport import BrokerWorld
+from tests.support.share_client import ShareClient
+
+
+def delete(world: BrokerWorld, group: str = "g") -> ErrorCode:
+    answer = world.connect().call(DeleteGroupsRequest([group]), 2, DeleteGroupsResponse)
+    return ErrorCode(answer.results[0].error_code)
+
+
+def listed(world: BrokerWorld, *states: str) -> list[tuple[str, str, str, str]]:
+    answer = world.connect().call(ListGroupsRequest(list(states), ["classic"]), 5, ListGroupsResponse)
+    return [(each.group_id, each.protocol_type, each.group_state, each.group_type) for each in answer.groups]
+
+
+@pytest.mark.parametrize("join", range(10))
+@pytest.mark.parametrize(
+    ("sync", "heartbeat", "leave"), [(0, 0, 0), (1, 1, 1), (2, 2, 2), (3, 3, 3), (4, 4, 4), (5, 4, 5)]
+)
+def test_a_life_in_every_version(join: int, sync: int, heartbeat: int, leave: int) -> None:
+    world = BrokerWorld()
+    one, two = (
+        ClassicClient(world, join=join, sync=sync, heartbeat=heartbeat, leave=leave, client_id=name) for name in "ab"
+    )
+    form([one, two])
+    assert one.leader == two.leader == one.member_id
+    assert one.member_id.startswith("a-")
+    assert len(one.member_id) == len("a-") + 36
+    assert (one.heartbeat(), two.heartbeat()) == (ErrorCode.NONE, ErrorCode.NONE)
+    assert one.leave().error_code == ErrorCode.NONE
+    assert two.heartbeat() is ErrorCode.REBALANCE_IN_PROGRESS
+    two.begin()
+    assert two.joined().leader == two.member_id
+    settle([two])
+    assert two.generation == 2
+    assert two.leave().error_code == ErrorCode.NONE
+    assert describe(world).group_state == "Empty"
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_a_refused_join_can_be_written_in_every_version(version: int) -> None:
+    """Before version 7 the protocol's name is never null."""
+    world = BrokerWorld()
+    client = ClassicClient(world, join=version)
+    client.member_id = "stranger"
+    form([ClassicClient(world)])
+    client.send_join()
+    response = client.joined()
+    assert (response.error_code, response.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "stranger")
+    assert response.protocol_name == (None if version >= 7 else "")
+
+
+@pytest.mark.parametrize(("join", "sync"), [(5, 3), (8, 4), (9, 5)])
+def test_a_static_member_starts_anew(join: int, sync: int) -> None:
+    world = BrokerWorld()
+    one, two = (ClassicClient(world, instance=name, join=join, sync=sync) for name in "ij")
+    form([one, two])
+    again = ClassicClient(world, instance="j", join=join, sync=sync)
+    again.begin()
+    assert (again.joined().error_code, again.generation) == (ErrorCode.NONE, 1)
+    assert again.sync().assignment == two.member_id.encode()
+    assert two.heartbeat() is ErrorCode.FENCED_INSTANCE_ID
+    assert one.heartbeat() is ErrorCode.NONE
+
+
+def test_from_version_5_a_sync_names_the_protocol() -> None:
+    world = BrokerWorld()
+    member = ClassicClient(world)
+    form([member])
+    for kind, name in ((None, "range"), ("consumer", None)):
+        request = SyncGroupRequest("g", 1, member.member_id, None, kind, name)
+        answer = member.connection.call(request, 5, SyncGroupResponse)
+        assert answer.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_an_administrator_removes_members() -> None:
+    world = BrokerWorld()
+    members = [ClassicClient(world, instance=name) for name in "ijk"]
+    form(members)
+    request = LeaveGroupRequest(
+        "g", members=[MemberIdentity("", "i"), MemberIdentity("", "x"), MemberIdentity("", "k")]
+    )
+    answer = world.connect().call(request, 5, LeaveGroupResponse)
+    assert answer.error_code == ErrorCode.NONE
+    assert [(m.group_instance_id, m.error_code) for m in answer.members] == [
+        ("i", ErrorCode.NONE),
+        ("x", ErrorCode.UNKNOWN_MEMBER_ID),
+        ("k", ErrorCode.NONE),
+    ]
+    assert members[0].heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+# Administration
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_a_stable_group_is_described_in_every_version(version: int) -> None:
+    world = BrokerWorld()
+    member = ClassicClient(world, instance="i", client_id="app")
+    form([member], protocols={"range": b"topics"})
+    group = describe(world, version=version)
+    assert (group.error_code, group.group_state) == (ErrorCode.NONE, "Stable")
+    assert (group.protocol_type, group.protocol_data) == ("consumer", "range")
+    (described,) = group.members
+    assert (described.member_id, described.client_id, described.client_host) == (member.member_id, "app", "/127.0.0.1")
+    assert (described.member_metadata, described.member_assignment) == (b"topics", member.member_id.encode())
+    assert described.group_instance_id == ("i" if version >= 4 else None)
+
+
+def test_a_group_in_a_rebalance_is_described_without_its_protocol() -> None:
+    world = BrokerWorld()
+    member = ClassicClient(world)
+    form([member], protocols={"range": b"topics"})
+    ClassicClient(world).begin()
+    group = describe(world)
+    assert (group.group_state, group.protocol_data, len(group.members)) == ("PreparingRebalance", "", 2)
+    assert group.members[0].member_metadata == b""
+
+
+@pytest.mark.parametrize("version", range(7))
+@pytest.mark.parametrize("group_id", ["h", ""])
+def test_a_group_that_is_not_there_is_dead(version: int, group_id: str) -> None:
+    for world in (BrokerWorld(), BrokerWorld()):
+        group = describe(world, group_id, version)
+        assert (group.group_state, group.group_id) == ("Dead", group_id)
+        error = ErrorCode.GROUP_ID_NOT_FOUND if version >= 6 else ErrorCode.NONE
+        assert (group.error_code, group.error_message) == (error, f"Group {group_id} not found." if error else None)
+        form([ClassicClient(world)])
+
+
+def test_authorized_operations_when_asked_for() -> None:
+    world = BrokerWorld()
+    form([ClassicClient(world)])
+    answer = world.connect().call(DescribeGroupsRequest(["g", "h"], True), 6, DescribeGroupsResponse)
+    assert [group.authorized_operations for group in answer.groups] == [0b110101001000, -(2**31)]
+
+
+def test_listed_by_state_and_type() -> None:
+    world = BrokerWorld()
+    form([ClassicClient(world)])
+    assert listed(world) == [("g", "consumer", "Stable", "classic")]
+    assert listed(world, "stable") == listed(world)
+    assert listed(world, "Empty") == []
+
+
+def test_only_an_empty_group_is_deleted() -> None:
+    world = BrokerWorld()
+    member = ClassicClient(world)
+    form([member])
+    assert delete(world) is ErrorCode.NON_EMPTY_GROUP
+    member.leave()
+    assert delete(world) is ErrorCode.NONE
+    assert delete(world) is ErrorCode.GROUP_ID_NOT_FOUND
+    assert listed(world) == []
+    world.restart()
+    assert listed(world) == []
+
+
+# Other kinds of group
+
+
+def test_a_classic_member_cannot_join_a_share_group() -> None:
+    """KIP-932: a group id is of one kind; other protocols are refused."""
+    world = BrokerWorld()
+    world.create_topic("t")
+    share = ShareClient(world)
+    share.join("t")
+    for version in range(10):
+        client = ClassicClient(world, join=version)
+        client.send_join()
+        response = client.joined()
+        assert (response.error_code, response.member_id) == (ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "")
+    client.member_id, client.generation, client.protocol = "m", 2, "range"
+    assert client.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
+    assert client.sync().error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert client.leave().members[0].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    group = describe(world)
+    assert (group.error_code, group.error_message) == (
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        "Group g is not a classic group.",
+    )
+    share.leave()
+    client.member_id = ""
+    client.send_join()
+    assert client.joined().error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL, "also while it is empty"
+
+
+def test_a_share_member_cannot_join_a_classic_group() -> None:
+    world = BrokerWorld()
+    world.create_topic("t")
+    member = ClassicClient(world)
+    form([member])
+    share = ShareClient(world)
+    assert share.heartbeat("t", epoch=0).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert share.describe().error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert member.heartbeat() is ErrorCode.NONE
+    member.leave()
+    assert share.heartbeat("t", epoch=0).error_code == ErrorCode.GROUP_ID_NOT_FOUND, "also while it is empty"
+    assert delete(world) is ErrorCode.NONE
+    assert share.heartbeat("t", epoch=0).error_code == ErrorCode.NONE
+
+
+# Restarts
+
+
+@pytest.mark.parametrize("how", ["restart", "crash"])
+def test_members_live_on_after_a_restart(how: str) -> None:
+    world = BrokerWorld()
+    one, two = ClassicClient(world), ClassicClient(world, instance="i")
+    form([one, two])
+    before = describe(world)
+    getattr(world, how)()
+    assert describe(world) == before
+    for member in (one, two):
+        member.reconnect()
+        assert member.heartbeat() is ErrorCode.NONE
+        assert member.sync().assignment == member.member_id.encode()
+    world.clock.advance(10_000)
+    assert one.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID, "each had one session to be heard of"
+
+
+def test_a_generation_is_not_given_twice_over_a_restart() -> None:
+    world = BrokerWorld()
+    member = ClassicClient(world)
+    form([member])
+    member.leave()
+    world.crash()
+    again = ClassicClient(world)
+    form([again])
+    assert again.generation == 3
+
+
+def test_members_that_were_joining_are_unknown_after_a_crash() -> None:
+    world = BrokerWorld()
+    one = ClassicClient(world)
+    form([one])
+    two = ClassicClient(world)
+    two.begin()
+    world.crash()
+    two.reconnect()
+    two.send_join()
+    assert two.joined().error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    one.reconnect()
+    assert one.heartbeat() is ErrorCode.NONE
+
+
+def test_who_waits_when_the_broker_stops_is_answered() -> None:
+    world = BrokerWorld()
+    one, two = ClassicClient(world), ClassicClient(world)
+    form([one, two])
+    one.begin()
+    assert one.waits
+    world.broker.stop_waiting()
+    assert one.joined().error_code == ErrorCode.NOT_COORDINATOR
+
+
+def test_a_connection_that_goes_away_while_it_waits() -> None:
+    world = BrokerWorld()
+    one, two = ClassicClient(world), ClassicClient(world)
+    one.begin()
+    two.begin()
+    one.connection.disconnect()
+    world.clock.advance(2 * INITIAL_DELAY_MS)
+    assert two.joined().error_code == ErrorCode.NONE
+    two.send_sync()
+    world.clock.advance(10_000)  # it led, and its session is over
+    assert two.synced().error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    two.begin()
+    assert two.joined().leader == two.member_id
+
+
+# A log that cannot be written
+
+
+def fail_writes(world: BrokerWorld) -> None:
+    world.fs.fail = lambda kind, path: (
+        OSError(errno.ENOSPC, "full", path) if kind == "write" and "__consumer_offsets" in path else None
+    )
+
+
+def test_when_the_assignment_cannot_be_written_everybody_looks_for_the_coordinator() -> None:
+    world = BrokerWorld()
+    leader, other = ClassicClient(world), ClassicClient(world)
+    leader.begin()
+    other.begin()
+    world.clock.advance(2 * INITIAL_DELAY_MS)
+    leader.joined()
+    other.joined()
+    other.send_sync()
+    fail_writes(world)
+    leader.send_sync({leader.member_id: b"L"})
+    assert leader.synced().error_code == ErrorCode.NOT_COORDINATOR
+    assert other.synced().error_code == ErrorCode.NOT_COORDINATOR
+    world.fs.fail = None
+    for member in (leader, other):  # the generation was never written, so its members are not known
+        member.send_join()
+        assert member.joined().error_code == ErrorCode.UNKNOWN_MEMBER_ID
+        member.member_id = ""
+    form([leader, other])
+    assert leader.heartbeat() is ErrorCode.NONE
+
+
+def test_when_the_log_fails_whoever_waits_is_answered() -> None:
+    """The group is as it was written; members join again, or are unknown and begin anew."""
+    world = BrokerWorld()
+    one, two = ClassicClient(world), ClassicClient(world, instance="i")
+    form([one, two])
+    joining = ClassicClient(world)
+    joining.begin()
+    assert joining.waits
+    fail_writes(world)
+    again = ClassicClient(world, "another")
+    again.group = next(
+        name for name in map(str, range(1000)) if group_partition_for(name, 50) == group_partition_for("g", 50)
+    )
+    again.send_join()
+    assert again.joined().error_code == ErrorCode.NOT_COORDINATOR
+    assert joining.joined().error_code == ErrorCode.NOT_COORDINATOR
+
+
+def test_another_broker_that_takes_over_is_to_be_asked_by_all_who_wait() -> None:
+    world = BrokerWorld()
+    one, two = ClassicClient(world), ClassicClient(world)
+    form([one, two])
+    two.begin(protocols={"range": b"changed"})
+    assert two.waits
+    elsewhere = Leader(Endpoint(2, "127.0.0.1", 9093), 1)
+    world.broker.leaders.move("__consumer_offsets", group_partition_for("g", 50), elsewhere)
+    assert two.joined().error_code == ErrorCode.NOT_COORDINATOR
+    assert one.heartbeat() is ErrorCode.NOT_COORDINATOR
+    one.begin()
+    assert one.joined().error_code == ErrorCode.NOT_COORDINATOR
+    assert one.sync().error_code == ErrorCode.NOT_COORDINATOR
+    assert one.leave().error_code == ErrorCode.NOT_COORDINATOR
+    assert describe(world).error_code == ErrorCode.NOT_COORDINATOR
+
+
+# What is written
+
+
+def test_a_group_leaves_one_record_for_each_generation() -> None:
+    world = BrokerWorld()
+    one = ClassicClient(world)
+    form([one])
+    one.heartbeat()
+    one.leave()
+    delete(world)
+    values = [
+        record.value for record in records(world, "__consumer_offsets", group_partition_for("g", 50), GROUP_SERDE)
+    ]
+    told = [(v.generation, len(v.members)) if isinstance(v, GroupMetadataValue) else None for v in values]
+    assert told == [(0, 0), (1, 1), (2, 0), None]
+
+
+# Configuration
+
+
+def test_the_brokers_properties_count() -> None:
+    world = BrokerWorld(
+        {
+            "group.min.session.timeout.ms": "100",
+            "group.max.session.timeout.ms": "200",
+            "group.initial.rebalance.delay.ms": "0",
+            "group.max.size": "1",
+        }
+    )
+    one, two = ClassicClient(world), ClassicClient(world)
+    for session_ms in (99, 201):
+        one.send_join(session_ms=session_ms)
+        assert one.joined().error_code == ErrorCode.INVALID_SESSION_TIMEOUT
+    one.begin(session_ms=100)
+    world.clock.advance(0)
+    assert one.joined().error_code == ErrorCode.NONE
+    two.send_join(session_ms=200)
+    assert two.joined().error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+
+
+def test_the_topic_that_cannot_be_made() -> None:
+    world = BrokerWorld({"offsets.topic.replication.factor": "3"})
+    member = ClassicClient(world)
+    member.send_join()
+    assert member.joined().error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    member.member_id, member.generation, member.protocol = "m", 1, "range"
+    assert member.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
+    assert member.sync().error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert member.leave().members[0].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    member.group = ""
+    assert member.heartbeat() is ErrorCode.INVALID_GROUP_ID
+    assert member.sync().error_code == ErrorCode.INVALID_GROUP_ID
+    assert member.leave().error_code == ErrorCode.INVALID_GROUP_ID
+
+
+def test_a_client_without_a_name() -> None:
+    world = BrokerWorld()
+    request = JoinGroupRequest("g", 10_000, 60_000, "", None, "consumer", [JoinGroupRequestProtocol("range", b"")])
+    answer = world.connect(client_id=None).call(request, 9, JoinGroupResponse)
+    assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED

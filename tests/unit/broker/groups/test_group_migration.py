@@ -1,0 +1,190 @@
+"""Groups that change their protocol with their members, over frames: every version, properties, crashes, faults."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from shareq.coordinator.group.classic.embedded import read_assignment
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
+from tests.support.classic_client import INITIAL_DELAY_MS, ClassicClient
+from tests.support.classic_client import describe as describe_classic
+from tests.support.mock_transport import BrokerWorld
+from tests.unit.broker.groups.test_consumer_groups import GROUP, describe, heartbeat, partitions
+from tests.unit.coordinator.group.migration.world import assignment, subscription
+
+TOPIC = "t"
+AGAIN = ErrorCode.REBALANCE_IN_PROGRESS
+
+
+def group_type(world: BrokerWorld) -> str:
+    (listed,) = world.connect().call(ListGroupsRequest(), 5, ListGroupsResponse).groups
+    assert (listed.group_id, listed.protocol_type) == (GROUP, "consumer")
+    return listed.group_type
+
+
+def begin(client: ClassicClient, owned: set[int] | None = None) -> None:
+    """JoinGroup until it is answered or waits."""
+    client.begin(protocols={"range": subscription((TOPIC,), {TOPIC: owned} if owned else None)})
+
+
+def rejoin(client: ClassicClient, owned: set[int] | None = None) -> set[int]:
+    """JoinGroup and SyncGroup in a consumer group; the partitions it is given."""
+    begin(client, owned)
+    assert client.joined().error_code == ErrorCode.NONE
+    synced = client.sync()
+    assert synced.error_code == ErrorCode.NONE
+    return {number for each in read_assignment(synced.assignment).assigned_partitions for number in each.partitions}
+
+
+def classic_group(world: BrokerWorld, *clients: ClassicClient) -> None:
+    """A Stable group; the partitions of the topic in turns."""
+    for client in clients:
+        begin(client)
+    world.clock.advance(2 * INITIAL_DELAY_MS)
+    for client in clients:
+        assert client.joined().error_code == ErrorCode.NONE
+    shares = {
+        client.member_id: assignment({TOPIC: set(range(number, 4, len(clients)))})
+        for number, client in enumerate(clients)
+    }
+    for client in clients:
+        client.send_sync(shares if client.member_id == client.leader else None)
+    assert all(client.synced().error_code == ErrorCode.NONE for client in clients)
+    assert group_type(world) == "classic"
+
+
+def rest(world: BrokerWorld, client: ClassicClient, owned: set[int]) -> set[int]:
+    """A group of this client and of "m" comes to rest; what the client has."""
+    has: dict[str, list[int]] = {}
+    for _ in range(5):
+        world.clock.advance(1_000)
+        epoch = next(m.member_epoch for m in describe(world).members if m.member_id == "m")
+        has = partitions(world, heartbeat(world, epoch=epoch)) or has
+        if client.heartbeat() is AGAIN:
+            owned = rejoin(client, owned)
+    assert describe(world).group_state == "Stable"
+    return owned
+
+
+@pytest.mark.parametrize(
+    "versions", [(0, 0, 0, 0), (2, 1, 1, 1), (5, 3, 3, 3), (9, 5, 4, 5)], ids=lambda each: f"join {each[0]}"
+)
+def test_clients_of_any_version_go_on_in_a_consumer_group_and_are_a_classic_group_again(
+    versions: tuple[int, int, int, int],
+) -> None:
+    world = BrokerWorld()
+    world.create_topic(TOPIC, 4)
+    join, sync, beat, leave = versions
+    client = ClassicClient(world, join=join, sync=sync, heartbeat=beat, leave=leave)
+    classic_group(world, client)
+    assert partitions(world, heartbeat(world, topics=[TOPIC])) == {}
+    assert group_type(world) == "consumer"
+    assert client.heartbeat() is AGAIN
+    owned = rejoin(client, {0, 1, 2, 3} if join else None)
+    owned = rest(world, client, owned)
+    assert len(owned) == 2
+    assert {m.member_id: m.member_type for m in describe(world).members} == {client.member_id: 0, "m": 1}
+    heartbeat(world, epoch=-1)
+    assert group_type(world) == "classic"
+    assert client.heartbeat() is AGAIN
+    begin(client, owned)
+    assert client.joined().error_code == ErrorCode.NONE
+    shares = {client.member_id: assignment({TOPIC: {0, 1, 2, 3}})}
+    assert client.sync(shares).error_code == ErrorCode.NONE
+    assert describe_classic(world).group_state == "Stable"
+    client.leave()
+    assert describe_classic(world).group_state == "Empty"
+
+
+def test_members_that_wait_are_told_to_join_again() -> None:
+    world = BrokerWorld()
+    world.create_topic(TOPIC, 4)
+    one, two = ClassicClient(world), ClassicClient(world)
+    classic_group(world, one, two)
+    begin(one, {0, 2})
+    assert one.waits
+    heartbeat(world, topics=[TOPIC])
+    assert one.joined().error_code == AGAIN
+    assert rejoin(one, {0, 2}) <= {0, 2}
+
+
+@pytest.mark.parametrize(
+    ("policy", "upgraded", "downgraded"),
+    [
+        ("bidirectional", True, True),
+        ("Upgrade", True, False),
+        ("downgrade", False, True),
+        ("DISABLED", False, False),
+    ],
+)
+def test_the_policy_is_a_property_of_the_broker(policy: str, upgraded: bool, downgraded: bool) -> None:
+    world = BrokerWorld({"group.consumer.migration.policy": policy})
+    world.create_topic(TOPIC, 4)
+    client = ClassicClient(world)
+    classic_group(world, client)
+    error = heartbeat(world, topics=[TOPIC]).error_code
+    assert error == (ErrorCode.NONE if upgraded else ErrorCode.GROUP_ID_NOT_FOUND)
+    client.leave()
+    heartbeat(world, topics=[TOPIC])
+    other = ClassicClient(world)
+    if policy == "DISABLED":
+        other.send_join(protocols={"range": subscription((TOPIC,))})
+        assert other.joined().error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        return
+    rejoin(other)
+    heartbeat(world, epoch=-1)
+    assert group_type(world) == ("classic" if downgraded else "consumer")
+
+
+@pytest.mark.parametrize("phase", ["upgraded", "giving up", "at rest", "downgraded"])
+def test_a_crash_in_any_phase_loses_nobody(phase: str) -> None:
+    world = BrokerWorld({"log.flush.interval.messages": "1"})
+    world.create_topic(TOPIC, 4)
+    client = ClassicClient(world)
+    classic_group(world, client)
+    heartbeat(world, topics=[TOPIC])
+    owned = {0, 1, 2, 3}
+    if phase != "upgraded":
+        owned = rejoin(client, owned)
+    if phase in ("at rest", "downgraded"):
+        owned = rest(world, client, owned)
+    if phase == "downgraded":
+        heartbeat(world, epoch=-1)
+    world.crash()
+    client.reconnect()
+    if phase == "downgraded":
+        assert group_type(world) == "classic"
+        assert client.heartbeat() is ErrorCode.ILLEGAL_GENERATION
+        begin(client)
+        assert client.joined().leader == client.member_id
+        return
+    assert group_type(world) == "consumer"
+    (old,) = (m for m in describe(world).members if m.member_id == client.member_id)
+    assert old.member_type == 0
+    if phase == "upgraded":
+        owned = rejoin(client, owned)
+    assert len(rest(world, client, owned)) == 2
+
+
+def test_a_conversion_that_cannot_be_written_has_not_been_made() -> None:
+    """Who waited is told, once, that the coordinator is another by now."""
+    world = BrokerWorld({"log.flush.interval.messages": "1"})
+    world.create_topic(TOPIC, 4)
+    one, two = ClassicClient(world), ClassicClient(world)
+    classic_group(world, one, two)
+    begin(ClassicClient(world))
+    begin(one, {0, 2})
+    assert one.waits
+    world.fs.fail = lambda kind, path: (
+        OSError(errno.EIO, "broken", path) if kind == "write" and "__consumer_offsets" in path else None
+    )
+    assert heartbeat(world, topics=[TOPIC]).error_code != ErrorCode.NONE
+    world.fs.fail = None
+    assert one.joined().error_code == ErrorCode.NOT_COORDINATOR
+    assert not one.connection.frames
+    world.restart()
+    assert group_type(world) == "classic"
+    assert {m.member_id for m in describe_classic(world).members} == {one.member_id, two.member_id}

@@ -1,0 +1,216 @@
+"""ACLs and SCRAM credentials over the Admin API: CreateAcls, DescribeAcls, DeleteAcls, and KIP-554's two RPCs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shareq.broker.metadata.changes import DropAcl, MemoryMetaDb, PutAcl, PutScram
+from shareq.broker.metadata.sqlite import SqliteMetaDb
+from shareq.broker.security.credentials import CredentialKey
+from shareq.broker.security.scram_keys import credential_from_salted
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
+)
+from shareq.protocol.generated.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from shareq.protocol.generated.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
+from shareq.protocol.generated.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from shareq.protocol.generated.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    UserName,
+)
+from tests.support.access import AccessWorld
+from tests.support.mock_transport import BrokerWorld
+
+SALT = b"salt of sixteen."
+READ_T = (2, "t", 3, "User:x", "*", 3, 3)
+WRITE_T = (2, "t", 3, "User:x", "*", 4, 3)
+READ_PREFIX = (2, "t", 4, "User:y", "1.2.3.4", 3, 2)
+EVERYTHING = (1, None, 1, None, None, 1, 1)
+
+Row = tuple[int, str, int, str, str, int, int]
+
+
+def create(world: AccessWorld, *rows: Row, version: int = 3) -> list[int]:
+    request = CreateAclsRequest([AclCreation(*row) for row in rows])
+    return [row.error_code for row in world.admin.call(request, version, CreateAclsResponse).results]
+
+
+def described(world: AccessWorld, *wanted: object, version: int = 3) -> set[tuple[object, ...]]:
+    answer = world.admin.call(DescribeAclsRequest(*(wanted or EVERYTHING)), version, DescribeAclsResponse)  # type: ignore[arg-type]
+    assert answer.error_code == ErrorCode.NONE
+    return {
+        (
+            each.resource_type,
+            each.resource_name,
+            each.pattern_type,
+            acl.principal,
+            acl.host,
+            acl.operation,
+            acl.permission_type,
+        )
+        for each in answer.resources
+        for acl in each.acls
+    }
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_acls_are_created_described_and_deleted(version: int) -> None:
+    world = AccessWorld()
+    assert create(world, READ_T, WRITE_T, READ_PREFIX, READ_T, version=version) == [ErrorCode.NONE] * 4
+    assert create(world, READ_T, version=version) == [ErrorCode.NONE], "one that is there already"
+    assert described(world, version=version) == {READ_T, WRITE_T, READ_PREFIX}
+    assert described(world, 2, "tea", 2, None, None, 1, 1, version=version) == {READ_PREFIX}
+    both = [DeleteAclsFilter(2, "t", 3, None, None, 3, 1), DeleteAclsFilter(2, "t", 3, "User:x", None, 1, 3)]
+    answer = world.admin.call(DeleteAclsRequest(both), version, DeleteAclsResponse)
+    assert [len(row.matching_acls) for row in answer.filter_results] == [1, 2], "one is meant by both"
+    assert described(world, version=version) == {READ_PREFIX}
+
+
+def test_each_stands_alone() -> None:
+    world = AccessWorld()
+    wrong = [(4, "other", 3, "User:x", "*", 3, 3), (2, "", 3, "User:x", "*", 3, 3), (2, "t", 3, "x", "*", 3, 3)]
+    assert create(world, wrong[0], READ_T, wrong[1], wrong[2]) == [42, 0, 42, 42]
+    assert described(world) == {READ_T}
+    filters = [DeleteAclsFilter(99, None, 1, None, None, 1, 1), DeleteAclsFilter(*EVERYTHING)]
+    answer = world.admin.call(DeleteAclsRequest(filters), 3, DeleteAclsResponse)
+    assert [row.error_code for row in answer.filter_results] == [ErrorCode.INVALID_REQUEST, ErrorCode.NONE]
+    refused = world.admin.call(DescribeAclsRequest(99, None, 1, None, None, 1, 1), 3, DescribeAclsResponse)
+    assert refused.error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_without_an_authorizer_acls_are_disabled() -> None:
+    client = BrokerWorld().connect()
+    created = client.call(CreateAclsRequest([AclCreation(*READ_T)] * 2), 3, CreateAclsResponse)
+    assert [row.error_code for row in created.results] == [ErrorCode.SECURITY_DISABLED] * 2
+    deleted = client.call(DeleteAclsRequest([DeleteAclsFilter(*EVERYTHING)]), 3, DeleteAclsResponse)
+    assert [row.error_code for row in deleted.filter_results] == [ErrorCode.SECURITY_DISABLED]
+    assert client.call(DescribeAclsRequest(*EVERYTHING), 3, DescribeAclsResponse).error_code == 54
+
+
+def test_what_cannot_be_stored_is_not_in_force() -> None:
+    world = AccessWorld()
+    create(world, READ_T)
+
+    def full(_changes: object) -> None:
+        raise OSError("No space left on device")
+
+    world.db.before_commit = full
+    assert create(world, WRITE_T) == [ErrorCode.KAFKA_STORAGE_ERROR]
+    answer = world.admin.call(DeleteAclsRequest([DeleteAclsFilter(*EVERYTHING)]), 3, DeleteAclsResponse)
+    assert answer.filter_results[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert alter(world, upserts=[upsert("u")]) == {"u": ErrorCode.KAFKA_STORAGE_ERROR}
+    world.db.before_commit = None
+    assert described(world) == {READ_T}
+    assert not world.broker.metadata.credentials
+
+
+def upsert(user: str, mechanism: int = 1, iterations: int = 4096, salt: bytes = SALT) -> ScramCredentialUpsertion:
+    return ScramCredentialUpsertion(user, mechanism, iterations, salt, b"p" * 32)
+
+
+def alter(
+    world: AccessWorld,
+    upserts: list[ScramCredentialUpsertion] | None = None,
+    deletions: list[ScramCredentialDeletion] | None = None,
+) -> dict[str, int]:
+    request = AlterUserScramCredentialsRequest(deletions or [], upserts or [])
+    answer = world.admin.call(request, 0, AlterUserScramCredentialsResponse)
+    return {row.user: row.error_code for row in answer.results}
+
+
+def users(world: AccessWorld, *names: str) -> dict[str, tuple[int, list[tuple[int, int]]]]:
+    asked = [UserName(name) for name in names] or None
+    answer = world.admin.call(DescribeUserScramCredentialsRequest(asked), 0, DescribeUserScramCredentialsResponse)
+    return {
+        row.user: (row.error_code, [(info.mechanism, info.iterations) for info in row.credential_infos])
+        for row in answer.results
+    }
+
+
+def test_credentials_are_set_described_and_removed() -> None:
+    world = AccessWorld()
+    assert alter(world, [upsert("a"), upsert("b", 2, 16384)]) == {"a": 0, "b": 0}
+    assert alter(world, [upsert("a", 2, 8192)]) == {"a": 0}
+    assert users(world) == {"a": (0, [(1, 4096), (2, 8192)]), "b": (0, [(2, 16384)])}
+    assert users(world, "b", "nobody") == {
+        "b": (0, [(2, 16384)]),
+        "nobody": (ErrorCode.RESOURCE_NOT_FOUND, []),
+    }
+    assert users(world, "b", "b") == {"b": (ErrorCode.DUPLICATE_RESOURCE, [])}
+    assert alter(world, deletions=[ScramCredentialDeletion("a", 1), ScramCredentialDeletion("c", 1)]) == {
+        "a": 0,
+        "c": ErrorCode.RESOURCE_NOT_FOUND,
+    }
+    assert users(world) == {"a": (0, [(2, 8192)]), "b": (0, [(2, 16384)])}
+    stored = world.broker.metadata.credentials[CredentialKey("b", "SCRAM-SHA-512")]
+    assert stored == credential_from_salted("SCRAM-SHA-512", SALT, b"p" * 32, 16384)
+    assert "hidden" in repr(stored)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (upsert(""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (upsert("u", 0), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
+        (upsert("u", 3), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
+        (upsert("u", iterations=4095), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (upsert("u", iterations=16385), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (ScramCredentialUpsertion("u", 1, 4096, SALT, b""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+    ],
+)
+def test_a_credential_that_is_not_taken(change: ScramCredentialUpsertion, error: ErrorCode) -> None:
+    world = AccessWorld()
+    assert alter(world, [change, upsert("other")]) == {change.name: error, "other": 0}
+
+
+@pytest.mark.parametrize("salt", [b"", b"short"])
+def test_a_short_salt_is_taken(salt: bytes) -> None:
+    """As by Apache Kafka's ScramControlManager."""
+    world = AccessWorld()
+    assert alter(world, [upsert("u", salt=salt)]) == {"u": 0}
+    assert world.broker.metadata.credentials[CredentialKey("u", "SCRAM-SHA-256")].salt == salt
+
+
+def test_a_user_named_twice_is_left_alone() -> None:
+    world = AccessWorld()
+    assert alter(world, [upsert("u"), upsert("u", 2)]) == {"u": ErrorCode.DUPLICATE_RESOURCE}
+    assert alter(world, [upsert("u")]) == {"u": 0}
+    twice = alter(world, [upsert("u", 1, 8192)], [ScramCredentialDeletion("u", 1)])
+    assert twice == {"u": ErrorCode.DUPLICATE_RESOURCE}
+    assert users(world) == {"u": (0, [(1, 4096)])}
+
+
+def test_the_database_is_its_owners_alone(tmp_path: Path) -> None:
+    """There is enough in it to guess passwords from."""
+    database = SqliteMetaDb(f"{tmp_path}/meta.db")
+    database.commit([PutScram(CredentialKey("u", "SCRAM-SHA-256"), None)])
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    database.close()
+    assert modes
+    assert set(modes.values()) == {0o600}
+
+
+def test_both_databases_keep_the_same(tmp_path: Path) -> None:
+    """What the simulation uses, and SQLite."""
+    world = AccessWorld()
+    create(world, READ_T, WRITE_T, READ_PREFIX)
+    alter(world, [upsert("a"), upsert("b", 2)])
+    kept = MemoryMetaDb.load(world.db)
+    sqlite = SqliteMetaDb(f"{tmp_path}/meta.db")
+    sqlite.commit([PutAcl(acl) for acl in kept.acls])
+    sqlite.commit([PutScram(key, credential) for key, credential in kept.scram.items()])
+    assert list(sqlite.load().acls) == list(kept.acls)
+    assert sqlite.load().scram == kept.scram
+    first = next(iter(kept.acls))
+    sqlite.commit([PutAcl(first), DropAcl(first), PutScram(CredentialKey("a", "SCRAM-SHA-256"), None)])
+    sqlite.close()
+    again = SqliteMetaDb(f"{tmp_path}/meta.db").load()
+    assert list(again.acls) == list(kept.acls)[1:]
+    assert set(again.scram) == {CredentialKey("b", "SCRAM-SHA-512")}

@@ -1,0 +1,145 @@
+"""What Apache Kafka 4.3.1 serves and one broker has no use for: answered as where it is switched off there.
+
+Tools and clients guess a broker's version from the APIs it names.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import alter_client_quotas as quotas
+from shareq.protocol.generated import create_delegation_token as create
+from shareq.protocol.generated import describe_delegation_token as describe
+from shareq.protocol.generated import expire_delegation_token as expire
+from shareq.protocol.generated import renew_delegation_token as renew
+from shareq.protocol.generated.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
+from shareq.protocol.generated.index import APIS
+from shareq.protocol.generated.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
+from shareq.protocol.generated.streams_group_describe import StreamsGroupDescribeRequest, StreamsGroupDescribeResponse
+from shareq.protocol.generated.streams_group_heartbeat import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
+from shareq.protocol.generated.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from shareq.protocol.primitives import Message
+from tests.support.mock_transport import BrokerWorld
+from tests.support.sasl import SaslWorld
+
+# Of those for brokers, what Apache Kafka 4.3.1 does not name without settings or features of its own.
+UNNAMED = {ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY}
+
+
+def test_the_apis_of_apache_kafka() -> None:
+    """As `kafka-broker-api-versions.sh` shows them there, by the listeners in its schemas."""
+    of_brokers = {
+        ApiKey(key): (lowest, highest - unstable)
+        for key, (_, _, lowest, highest, _, unstable, listeners) in APIS.items()
+        if "broker" in listeners and ApiKey(key) not in UNNAMED
+    }
+    ours = {key: (row.advertised.first, row.advertised.last) for key, row in HANDLERS.items()}
+    assert ours.keys() == of_brokers.keys()
+    assert {key: (ours[key], theirs) for key, theirs in of_brokers.items() if ours[key] != theirs} == {
+        ApiKey.PRODUCE: ((0, 13), (3, 13))  # Apache Kafka, too, names more than its schema has
+    }
+
+
+TOKENS: tuple[Message, ...] = (
+    create.CreateDelegationTokenRequest(renewers=[create.CreatableRenewers("User", "bob")], max_lifetime_ms=-1),
+    renew.RenewDelegationTokenRequest(b"hmac", 1),
+    expire.ExpireDelegationTokenRequest(b"hmac", 1),
+    describe.DescribeDelegationTokenRequest(None),
+)
+
+
+@pytest.mark.parametrize("request_", TOKENS, ids=lambda request: ApiKey(request.API_KEY).name)
+def test_there_are_no_delegation_tokens(request_: Message) -> None:
+    """KIP-48: nobody may ask without authentication, and with it they are off."""
+    key = ApiKey(request_.API_KEY)
+    served = HANDLERS[key].served
+    plain = BrokerWorld().connect()
+    client = SaslWorld().stranger()
+    client.plain()
+    for version in range(served.first, served.last + 1):
+        for connection, error in (
+            (plain, ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED),
+            (client.connection, ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED),
+        ):
+            answer = connection.call(request_, version, codec(key).response_class)
+            assert answer.error_code == error  # type: ignore[attr-defined]
+
+
+def test_a_token_that_is_not_made_tells_for_whom() -> None:
+    client = SaslWorld().stranger()
+    client.plain()
+    for_bob = create.CreateDelegationTokenRequest("User", "bob", [], -1)
+    answer = client.connection.call(for_bob, 3, create.CreateDelegationTokenResponse)
+    assert (answer.principal_type, answer.principal_name) == ("User", "bob")
+    assert (answer.token_requester_principal_type, answer.token_requester_principal_name) == ("User", "alice")
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize(
+    ("entity", "remove", "error"),
+    [
+        ([("user", "alice")], False, ErrorCode.UNSUPPORTED_VERSION),
+        ([("user", None), ("client-id", None)], False, ErrorCode.UNSUPPORTED_VERSION),
+        ([("user", "alice")], True, ErrorCode.NONE),
+        ([], False, ErrorCode.INVALID_REQUEST),
+        ([("planet", "earth")], True, ErrorCode.INVALID_REQUEST),
+        ([("user", "")], True, ErrorCode.INVALID_REQUEST),
+        ([("user", "a"), ("user", "b")], True, ErrorCode.INVALID_REQUEST),
+        ([("user", "a"), ("ip", "::1")], True, ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_a_quota_is_not_set(version: int, entity: list[tuple[str, str | None]], remove: bool, error: ErrorCode) -> None:
+    """KIP-546. What would not be kept is not promised."""
+    entry = quotas.AlterClientQuotasRequestEntryData(
+        [quotas.AlterClientQuotasRequestEntityData(*each) for each in entity],
+        [quotas.OpData("producer_byte_rate", 1.0, remove)],
+    )
+    other = quotas.AlterClientQuotasRequestEntryData([quotas.AlterClientQuotasRequestEntityData("ip", "::1")], [])
+    request = quotas.AlterClientQuotasRequest([entry, other], False)
+    first, second = BrokerWorld().connect().call(request, version, quotas.AlterClientQuotasResponse).entries
+    assert [(each.entity_type, each.entity_name) for each in first.entity] == entity
+    assert (first.error_code, second.error_code) == (error, ErrorCode.NONE)
+
+
+@pytest.mark.parametrize(
+    ("broker_id", "error"), [(1, ErrorCode.INVALID_REQUEST), (2, ErrorCode.BROKER_ID_NOT_REGISTERED)]
+)
+def test_the_only_broker_stays(broker_id: int, error: ErrorCode) -> None:
+    answer = BrokerWorld().connect().call(UnregisterBrokerRequest(broker_id), 0, UnregisterBrokerResponse)
+    assert answer.error_code == error
+    assert str(broker_id) in str(answer.error_message)
+
+
+def test_the_quorum_does_not_change() -> None:
+    """KIP-853, where kraft.version is 0."""
+    world = BrokerWorld()
+    client = world.connect()
+    own = world.broker.metadata.cluster_id
+    for cluster_id, error in (
+        (None, ErrorCode.UNSUPPORTED_VERSION),
+        (own, ErrorCode.UNSUPPORTED_VERSION),
+        ("other", ErrorCode.INCONSISTENT_CLUSTER_ID),
+    ):
+        for version in (0, 1):
+            added = client.call(AddRaftVoterRequest(cluster_id, 1, 2), version, AddRaftVoterResponse)
+            assert added.error_code == error
+        removed = client.call(RemoveRaftVoterRequest(cluster_id, 1), 0, RemoveRaftVoterResponse)
+        assert removed.error_code == error
+
+
+def test_groups_of_streams_are_off() -> None:
+    """KIP-1071, where streams.version is 0."""
+    client = BrokerWorld().connect()
+    heartbeat = client.call(StreamsGroupHeartbeatRequest("g", "m"), 0, StreamsGroupHeartbeatResponse)
+    assert heartbeat.error_code == ErrorCode.UNSUPPORTED_VERSION
+    described = client.call(StreamsGroupDescribeRequest(["g", "h"]), 0, StreamsGroupDescribeResponse)
+    assert [(group.group_id, group.error_code) for group in described.groups] == [
+        ("g", ErrorCode.UNSUPPORTED_VERSION),
+        ("h", ErrorCode.UNSUPPORTED_VERSION),
+    ]

@@ -1,0 +1,314 @@
+"""Cluster metadata: the image, its commits, and what a crash around a commit leaves, over both databases."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from shareq.broker.metadata.changes import (
+    DropAcl,
+    MemoryMetaDb,
+    MetaChange,
+    MetaDb,
+    PutAcl,
+    PutConfig,
+    PutMeta,
+    ResourceName,
+)
+from shareq.broker.metadata.features import FEATURES
+from shareq.broker.metadata.sqlite import SqliteMetaDb
+from shareq.broker.metadata.store import MetadataStore, NewTopic
+from shareq.broker.metadata.topic_names import MAX_LENGTH, name_error
+from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.primitives import uuid_from_text, uuid_to_text
+from tests.support.admin_world import random_only
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+def crash(_changes: Sequence[MetaChange]) -> None:
+    raise Crash
+
+
+Reopen = Callable[[], MetaDb]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Reopen:
+    """Opens the same database once more, as the next process would."""
+    if request.param == "sqlite":
+        return lambda: SqliteMetaDb(str(tmp_path / "meta.db"))
+    memory = MemoryMetaDb()
+    return lambda: memory
+
+
+def store(db: MetaDb, seed: int = 1) -> MetadataStore:
+    return MetadataStore(db, random_only(seed))
+
+
+def test_no_id_looks_like_an_option_of_a_command_line_tool() -> None:
+    """As text, one in 64 would begin with "-": Apache Kafka makes no such ids either."""
+    environment = random_only(1)
+    texts = [uuid_to_text(environment.random_uuid()) for _ in range(1_000)]
+    assert len(set(texts)) == 1_000
+    assert not [text for text in texts if text.startswith("-")]
+
+
+def test_a_fresh_database_gets_an_identity_that_stays(reopen: Reopen) -> None:
+    first = store(reopen())
+    assert len(uuid_from_text(first.cluster_id)) == 16
+    assert dict(first.features) == {name: feature.initial for name, feature in FEATURES.items()}
+    assert first.features_epoch == 1
+    first.close()
+    second = store(reopen(), seed=2)
+    assert (second.cluster_id, second.features_epoch) == (first.cluster_id, 1)
+    second.close()
+
+
+def test_everything_survives_a_restart(reopen: Reopen) -> None:
+    first = store(reopen())
+    created = first.create_topics([NewTopic("a", 3, {"retention.ms": "5"}), NewTopic("__x", 1, internal=True)])
+    first.create_partitions({"a": 4})
+    first.alter_configs([PutConfig(ResourceName("group", "g"), "share.isolation.level", "read_committed")])
+    first.set_features({"share.version": 0})
+    first.close()
+    second = store(reopen(), seed=2)
+    assert second.topics() == [created[1], TopicImage("a", created[0].topic_id, 4)]
+    assert second.topic("a") == second.topic_by_id(created[0].topic_id)
+    assert second.configs("topic", "a") == {"retention.ms": "5"}
+    assert second.configs("group", "g") == {"share.isolation.level": "read_committed"}
+    assert second.config_names("group") == ["g"]
+    assert not second.share_groups_enabled
+    assert second.features_epoch == 2
+    second.close()
+
+
+def test_deleting_removes_topic_and_properties_and_a_new_one_has_another_id(reopen: Reopen) -> None:
+    first = store(reopen())
+    old = first.create_topic(NewTopic("a", 1, {"retention.ms": "5"}))
+    first.delete_topics(["a"])
+    assert first.topic("a") is None
+    assert first.topic_by_id(old.topic_id) is None
+    first.close()
+    second = store(reopen())
+    assert (second.topics(), second.config_names("topic")) == ([], [])
+    assert second.create_topic(NewTopic("a", 1)).topic_id != old.topic_id
+    second.close()
+
+
+def test_producer_ids_are_never_given_out_twice(reopen: Reopen) -> None:
+    first = store(reopen())
+    blocks = [first.allocate_producer_ids(), first.allocate_producer_ids(10)]
+    first.close()
+    second = store(reopen())
+    blocks.append(second.allocate_producer_ids())
+    second.close()
+    ids = [producer_id for block in blocks for producer_id in block]
+    assert len(set(ids)) == len(ids) == 2010
+
+
+def test_producer_ids_run_out_rather_than_wrap() -> None:
+    db = MemoryMetaDb()
+    store(db)
+    db.commit([PutMeta("producer.id.next", str(2**63 - 5))])
+    with pytest.raises(ValueError, match="used up"):
+        store(db).allocate_producer_ids()
+
+
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        lambda metadata: metadata.create_topics([NewTopic("b", 1), NewTopic("c", 2, {"retention.ms": "1"})]),
+        lambda metadata: metadata.delete_topics(["a"]),
+        lambda metadata: metadata.create_partitions({"a": 5}),
+        lambda metadata: metadata.alter_configs([PutConfig(ResourceName("topic", "a"), "retention.ms", None)]),
+        lambda metadata: metadata.set_features({"share.version": 0, "group.version": 0}),
+        lambda metadata: metadata.allocate_producer_ids(),
+    ],
+    ids=["create", "delete", "grow", "configure", "features", "producer ids"],
+)
+def test_a_crash_around_a_commit_leaves_all_of_it_or_nothing(
+    mutate: Callable[[MetadataStore], object], committed: bool
+) -> None:
+    db, twin = MemoryMetaDb(), MemoryMetaDb()
+    for each in (db, twin):
+        store(each).create_topic(NewTopic("a", 2, {"retention.ms": "5"}))
+    before = db.load()
+    heard: list[object] = []
+    dying = store(db, seed=7)
+    dying.on_topic_created(heard.append)
+    dying.on_topic_deleted(heard.append)
+    dying.on_topic_grown(lambda *change: heard.append(change))
+    if committed:
+        db.after_commit = crash
+    else:
+        db.before_commit = crash
+    with pytest.raises(Crash):
+        mutate(dying)
+    assert heard == []  # nobody touches a folder before the commit
+    mutate(store(twin, seed=7))
+    assert db.load() == (twin.load() if committed else before)
+
+
+@pytest.mark.parametrize(
+    "mutate",
+    [
+        lambda metadata: metadata.create_topic(NewTopic("b", 1)),
+        lambda metadata: metadata.delete_topics(["a"]),
+        lambda metadata: metadata.create_partitions({"a": 5}),
+        lambda metadata: metadata.alter_configs([PutConfig(ResourceName("topic", "a"), "retention.ms", "1")]),
+        lambda metadata: metadata.set_features({"share.version": 0}),
+    ],
+)
+def test_a_failed_commit_changes_nothing_and_the_next_one_works(mutate: Callable[[MetadataStore], object]) -> None:
+    db = MemoryMetaDb()
+    metadata = store(db)
+    topic = metadata.create_topic(NewTopic("a", 2, {"retention.ms": "5"}))
+
+    def no_space(_changes: Sequence[MetaChange]) -> None:
+        raise OSError(28, "No space left on device")
+
+    db.before_commit = no_space
+    with pytest.raises(OSError, match="No space"):
+        mutate(metadata)
+    assert metadata.topics() == [topic]
+    assert metadata.configs("topic", "a") == {"retention.ms": "5"}
+    assert metadata.share_groups_enabled
+    db.before_commit = None
+    mutate(metadata)
+
+
+def test_listeners_hear_after_the_image_changed_and_one_failing_does_not_stop_the_others(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    metadata = store(MemoryMetaDb())
+    heard: list[tuple[object, ...]] = []
+
+    def fails(*_arguments: object) -> None:
+        raise OSError("rename failed")
+
+    for add in (metadata.on_topic_created, metadata.on_topic_deleted):
+        add(fails)
+    metadata.on_topic_created(lambda topic: heard.append(("created", topic.name, metadata.topic(topic.name) == topic)))
+    metadata.on_topic_grown(lambda topic, before: heard.append(("grown", topic.partitions, before)))
+    metadata.on_topic_deleted(lambda topic: heard.append(("deleted", topic.name, metadata.topic(topic.name))))
+    metadata.create_topic(NewTopic("a", 1))
+    metadata.create_partitions({"a": 3})
+    metadata.delete_topics(["a"])
+    assert heard == [("created", "a", True), ("grown", 3, 1), ("deleted", "a", None)]
+    errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert errors == ["topic a: a listener failed"] * 2
+
+
+def test_the_log_tells_of_rights_in_words(caplog: pytest.LogCaptureFixture) -> None:
+    """Who reads it does not know the protocol's numbers. What a name has in it makes no line of its own."""
+    caplog.set_level(logging.INFO)
+    topic, read, allow = ResourceKind.TOPIC, Operation.READ, Permission.ALLOW
+    acl = Acl(topic, "orders\n", PatternType.LITERAL, "User:carol", "*", read, allow)
+    metadata = store(MemoryMetaDb())
+    metadata.alter_acls([PutAcl(acl)])
+    metadata.alter_acls([DropAcl(acl)])
+    told = "ALLOW READ on LITERAL TOPIC 'orders\\n' for 'User:carol' from '*'"
+    assert caplog.messages == [f"acl added: {told}", f"acl removed: {told}"]
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a/b", "../a", "a\\b", "a b", "a\x00", "ä", "a:b", "a\n", "x" * (MAX_LENGTH + 1)]
+)
+def test_names_that_no_topic_can_have(name: str) -> None:
+    assert name_error(name) is not None
+    metadata = store(MemoryMetaDb())
+    with pytest.raises(ValueError, match="invalid"):
+        metadata.create_topic(NewTopic(name, 1))
+
+
+@pytest.mark.parametrize("name", ["a", "...", "__x", "A-b_c.9", "x" * MAX_LENGTH])
+def test_names_that_topics_can_have(name: str) -> None:
+    assert name_error(name) is None
+    assert store(MemoryMetaDb()).create_topic(NewTopic(name, 1)).name == name
+
+
+def test_names_that_differ_in_dots_and_underscores_collide() -> None:
+    metadata = store(MemoryMetaDb())
+    metadata.create_topic(NewTopic("a.b", 1))
+    assert metadata.colliding_topic("a_b") == "a.b"
+    assert metadata.colliding_topic("a.b") is None
+    assert metadata.colliding_topic("a-b") is None
+    metadata.delete_topics(["a.b"])
+    assert metadata.colliding_topic("a_b") is None
+
+
+def test_what_the_caller_must_not_ask_for() -> None:
+    metadata = store(MemoryMetaDb())
+    metadata.create_topic(NewTopic("a", 2))
+    with pytest.raises(ValueError, match="cannot be created"):
+        metadata.create_topic(NewTopic("a", 1))
+    with pytest.raises(ValueError, match="cannot be created"):
+        metadata.create_topic(NewTopic("b", 0))
+    with pytest.raises(ValueError, match="cannot change to 2"):
+        metadata.create_partitions({"a": 2})
+    with pytest.raises(KeyError):
+        metadata.delete_topics(["b"])
+
+
+def test_features_asked_for_at_start_are_stored() -> None:
+    db = MemoryMetaDb()
+    assert not MetadataStore(db, random_only(), features={"share.version": 0}).share_groups_enabled
+    assert not MetadataStore(db, random_only()).share_groups_enabled
+    again = MetadataStore(db, random_only(), features={"share.version": 1})
+    assert again.share_groups_enabled
+    assert again.features_epoch == 2
+
+
+@pytest.mark.parametrize("levels", [{"share.version": 2}, {"share.version": -1}, {"nope": 1}, {"metadata.version": 6}])
+def test_unknown_features_and_levels(levels: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="feature"):
+        MetadataStore(MemoryMetaDb(), random_only(), features=levels)
+
+
+def test_a_newer_format_is_refused() -> None:
+    db = MemoryMetaDb()
+    store(db)
+    db.commit([PutMeta("format.version", "3")])
+    with pytest.raises(OSError, match="format version 3, and this release reads up to 2"):
+        store(db)
+
+
+def test_a_database_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "meta.db"
+    path.write_bytes(b"this is not a database" * 100)
+    with pytest.raises(OSError, match=r"meta\.db could not be opened"):
+        SqliteMetaDb(str(path))
+    with pytest.raises(OSError, match="could not be opened"):
+        SqliteMetaDb(str(tmp_path / "absent" / "meta.db"))
+
+
+def test_a_sqlite_commit_that_fails_half_way_is_rolled_back(tmp_path: Path) -> None:
+    db = SqliteMetaDb(str(tmp_path / "meta.db"))
+    good = PutMeta("k", "v")
+    bad = PutMeta("k2", None)  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="could not be written"):
+        db.commit([good, bad])
+    assert db.load().meta == {}
+    db.commit([good])
+    db.close()
+    db.close()
+    again = SqliteMetaDb(str(tmp_path / "meta.db"))
+    assert again.load().meta == {"k": "v"}
+    again.close()
+
+
+def test_sqlite_commits_are_synced_to_the_write_ahead_log(tmp_path: Path) -> None:
+    """What power loss must not take."""
+    db = SqliteMetaDb(str(tmp_path / "meta.db"))
+    pragma = db._connection.execute
+    assert pragma("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert pragma("PRAGMA synchronous").fetchone() == (2,)  # FULL
+    db.close()

@@ -1,0 +1,96 @@
+"""The transition table, exhaustively, and what may become of a record's status."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from shareq.broker.share.core.window.record_state import (
+    LEGAL,
+    STATE_AFTER,
+    TERMINAL,
+    AcknowledgeType,
+    IllegalTransition,
+    RecordState,
+    transition,
+)
+from shareq.broker.share.core.window.record_status import NO_DEADLINE, RecordStatus, after_release, settled
+
+AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
+ACKNOWLEDGED, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
+ALLOWED = {(AVAILABLE, ACQUIRED), (ACQUIRED, AVAILABLE), (ACQUIRED, ACKNOWLEDGED), (ACQUIRED, ARCHIVED)}
+
+
+@pytest.mark.parametrize(("before", "after"), list(product(RecordState, RecordState)))
+def test_every_pair_of_states_is_a_legal_transition_or_raises(before: RecordState, after: RecordState) -> None:
+    """KIP-932, in-flight records: Available -> Acquired -> Available, Acknowledged or Archived; those two are final."""
+    if (before, after) in ALLOWED:
+        assert transition(before, after) is after
+    else:
+        with pytest.raises(IllegalTransition, match=f"{before.name} -> {after.name}"):
+            transition(before, after)
+
+
+def test_the_table_names_every_state_and_terminal_states_lead_nowhere() -> None:
+    assert set(LEGAL) == set(RecordState)
+    assert {state for state, following in LEGAL.items() if not following} == TERMINAL
+
+
+def test_persisted_numbers_are_kip_932s_delivery_states() -> None:
+    """KIP-932, WriteShareGroupState: 0 available, 2 acknowledged, 4 archived."""
+    assert [state.value for state in RecordState] == [0, 1, 2, 4]
+
+
+def test_acknowledge_types_lead_to_their_states() -> None:
+    """KIP-932, ShareAcknowledge: 0 gap, 1 accept, 2 release, 3 reject; KIP-1222: 4 renew, which keeps the state."""
+    assert STATE_AFTER == {
+        AcknowledgeType.GAP: ARCHIVED,
+        AcknowledgeType.ACCEPT: ACKNOWLEDGED,
+        AcknowledgeType.RELEASE: AVAILABLE,
+        AcknowledgeType.REJECT: ARCHIVED,
+    }
+
+
+def test_acquiring_counts_a_delivery_and_sets_the_lock() -> None:
+    status = settled(AVAILABLE, 2).acquired("m1", 500)
+    assert (status.state, status.delivery_count, status.owner, status.deadline_ms) == (ACQUIRED, 3, "m1", 500)
+    with pytest.raises(IllegalTransition):
+        status.acquired("m2", 900)
+
+
+@pytest.mark.parametrize("state", [AVAILABLE, ACKNOWLEDGED, ARCHIVED])
+def test_a_pending_transition_shows_the_new_state_without_owner_and_remembers_the_old(state: RecordState) -> None:
+    """A second acknowledgement of it must fail, and nobody may acquire it."""
+    before = settled(AVAILABLE, 0).acquired("m1", 500)
+    pending = before.pending(state, write_id=9)
+    assert (pending.state, pending.owner, pending.deadline_ms) == (state, "", NO_DEADLINE)
+    assert not pending.available
+    assert not pending.done
+    assert pending.before is before
+    assert pending.after is settled(state, 1)
+    assert pending.lock_deadline_ms == 500
+
+
+@pytest.mark.parametrize("state", list(RecordState))
+def test_records_that_left_the_log_are_archived_from_every_state(state: RecordState) -> None:
+    assert RecordStatus(state, 3).archived() is settled(ARCHIVED, 3)
+
+
+def test_a_pending_record_that_left_the_log_stays_archived_even_if_the_write_fails() -> None:
+    pending = settled(AVAILABLE, 0).acquired("m1", 500).pending(AVAILABLE, write_id=9).archived()
+    assert (pending.state, pending.write_id) == (ARCHIVED, 9)
+    assert pending.before is settled(ARCHIVED, 1)
+    assert pending.after is settled(ARCHIVED, 1)
+
+
+@pytest.mark.parametrize(("count", "state"), [(1, AVAILABLE), (4, AVAILABLE), (5, ARCHIVED), (6, ARCHIVED)])
+def test_given_back_at_the_delivery_count_limit_means_archived(count: int, state: RecordState) -> None:
+    """KIP-932: the delivery count limit makes a record unprocessable."""
+    assert after_release(RecordStatus(ACQUIRED, count, "m1"), 5) is state
+
+
+def test_equal_unowned_records_share_one_status() -> None:
+    assert settled(ACKNOWLEDGED, 1) is settled(ACKNOWLEDGED, 1)
+    assert settled(ACKNOWLEDGED, 1) is not settled(ACKNOWLEDGED, 2)
+    assert repr(settled(ACKNOWLEDGED, 1)) == "RecordStatus(ACKNOWLEDGED, count 1, owner '')"

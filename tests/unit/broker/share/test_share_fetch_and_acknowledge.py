@@ -1,0 +1,419 @@
+"""ShareFetch and ShareAcknowledge over frames: what their fields mean, and each error they have (KIP-932)."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from shareq.broker.share.partitions import SharePartitionManager
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import share_acknowledge, share_fetch
+from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
+from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
+from tests.interop.support.share_wire import begin_at
+from tests.support.mock_transport import DATA, BrokerWorld
+from tests.support.share_client import (
+    ACCEPT,
+    GAP,
+    REJECT,
+    RELEASE,
+    RENEW,
+    ShareClient,
+    acquired_of,
+    append,
+    configure,
+    fetch_errors,
+    from_the_start,
+)
+from tests.support.state_rpcs import StateCaller
+
+NONE = ErrorCode.NONE
+BATCH_OPTIMIZED = 0
+
+
+class Queue:
+    """Topic t with `batches` batches of ten records in each of two partitions; member "m" may begin at the start."""
+
+    def __init__(self, batches: int = 1, **properties: str) -> None:
+        self.world = BrokerWorld({name.replace("_", "."): value for name, value in properties.items()})
+        topic_id = self.world.create_topic("t", 2).topic_id
+        self.place, self.other = (topic_id, 0), (topic_id, 1)
+        begin_at(self.world.connect(), "g", "t", [0, 0])
+        for partition in (0, 1):
+            append(self.world, "t", 10, partition=partition, batches=batches)
+        self.member = ShareClient(self.world)
+        self.member.join("t")
+
+    def holding(self) -> ShareClient:
+        """The member, with everything of the first partition acquired."""
+        acquired = self.member.acquire(self.place)
+        assert (acquired[0][0], acquired[-1][2]) == (0, 1)
+        return self.member
+
+    def open(self, member_id: str = "m") -> ShareClient:
+        """A member with a share session for the first partition that has asked for nothing yet."""
+        member = self.member if member_id == "m" else ShareClient(self.world, member_id)
+        assert member.fetch(self.place, max_records=0).error_code == NONE
+        return member
+
+    def fetch_request(self, epoch: int) -> ShareFetchRequest:
+        """The member's, for the first partition."""
+        topics = [share_fetch.FetchTopic(self.place[0], [share_fetch.FetchPartition(0)])]
+        return ShareFetchRequest("g", "m", epoch, 0, 1, 1 << 20, 100, 100, topics=topics)
+
+
+def only(answer: ShareFetchResponse) -> PartitionData:
+    assert answer.error_code == NONE
+    (topic,) = answer.responses
+    (partition,) = topic.partitions
+    return partition
+
+
+# How much, and how long
+
+
+def test_one_batch_comes_however_little_was_asked_for() -> None:
+    """MaxBytes does not hold a record back for ever (KIP-74)."""
+    member = Queue(batches=3).open()
+    assert acquired_of(member.fetch(max_bytes=1, mode=BATCH_OPTIMIZED)) == [(0, 9, 1)]
+    assert acquired_of(member.fetch(max_bytes=0, mode=BATCH_OPTIMIZED)) == []
+    assert acquired_of(member.fetch(mode=BATCH_OPTIMIZED)) == [(10, 29, 1)]
+
+
+def test_min_bytes_are_waited_for_until_the_time_is_up() -> None:
+    queue = Queue()
+    member = queue.open()
+    member.send_fetch(min_bytes=1_000, max_wait_ms=500)
+    queue.world.clock.advance(499)
+    assert not member.connection.frames
+    queue.world.clock.advance(1)
+    assert acquired_of(member.fetch_answer()) == [(0, 9, 1)]
+    member.send_fetch(min_bytes=1_000, max_wait_ms=500)
+    append(queue.world, "t", 10)
+    queue.world.clock.run_until_idle()
+    assert not member.connection.frames
+    append(queue.world, "t", 200)
+    assert acquired_of(member.fetch_answer()) == [(10, 219, 1)]
+
+
+def test_a_fetch_of_no_records_only_acknowledges() -> None:
+    queue = Queue()
+    member = queue.holding()
+    answer = member.fetch(acks={queue.place: [(0, 4, ACCEPT)]}, max_records=0, max_wait_ms=60_000)
+    part = only(answer)
+    assert (part.error_code, part.acknowledge_error_code, bytes(part.records or b"")) == (NONE, NONE, b"")
+    assert member.fetch(forgotten=[queue.place]).responses == []
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_lock_duration_is_the_groups_and_is_told(version: int) -> None:
+    """Nobody asks for one in the request. Version 1 of ShareAcknowledge does not tell it."""
+    queue = Queue(group_share_record_lock_duration_ms="20000")
+    client = queue.member.connection
+    assert client.call(queue.fetch_request(0), version, ShareFetchResponse).acquisition_lock_timeout_ms == 20_000
+    configure(queue.world, share_record_lock_duration_ms="15000")
+    append(queue.world, "t", 10)
+    answer = client.call(queue.fetch_request(1), version, ShareFetchResponse)
+    assert (answer.acquisition_lock_timeout_ms, acquired_of(answer)) == (15_000, [(10, 19, 1)])
+    acknowledged = client.call(ShareAcknowledgeRequest("g", "m", 2, False, []), version, ShareAcknowledgeResponse)
+    assert acknowledged.acquisition_lock_timeout_ms == (15_000 if version == 2 else 0)
+    refused = client.call(queue.fetch_request(7), version, ShareFetchResponse)
+    assert (refused.error_code, refused.acquisition_lock_timeout_ms) == (ErrorCode.INVALID_SHARE_SESSION_EPOCH, 0)
+    other = queue.open("other")
+    queue.world.clock.advance(14_999)
+    assert acquired_of(other.fetch()) == []
+    queue.world.clock.advance(1)
+    assert acquired_of(other.fetch()) == [(10, 19, 2)]
+    queue.world.clock.advance(5_000)
+    assert acquired_of(other.fetch()) == [(0, 9, 2)], "a lock keeps the duration it was acquired with"
+
+
+# Errors of one partition
+
+
+def test_fetching_and_acknowledging_have_errors_of_their_own() -> None:
+    """In one answer for one partition; only that of acknowledging comes with words, as by Apache Kafka 4.3.1."""
+    queue = Queue()
+    member = queue.holding()
+    append(queue.world, "t", 5)
+    other = queue.open("other")
+    part = only(other.fetch(acks={queue.place: [(0, 9, ACCEPT)]}))
+    assert (part.error_code, part.error_message) == (NONE, None)
+    assert part.acknowledge_error_code == ErrorCode.INVALID_RECORD_STATE
+    assert part.acknowledge_error_message
+    assert [(one.first_offset, one.last_offset) for one in part.acquired_records] == [(10, 14)]
+    assert part.records
+    assert (part.current_leader.leader_id, part.current_leader.leader_epoch) == (0, 0)
+    queue.world.fs.fail_reads = True
+    append(queue.world, "t", 5)
+    part = only(member.fetch(acks={queue.place: [(0, 9, ACCEPT)]}))
+    assert (part.error_code, part.error_message) == (ErrorCode.KAFKA_STORAGE_ERROR, None)
+    assert (part.acknowledge_error_code, part.acknowledge_error_message) == (NONE, None)
+
+
+def test_what_cannot_be_read_is_told_and_given_out_later() -> None:
+    queue = Queue()
+    member = queue.open()
+    queue.world.fs.fail_reads = True
+    assert fetch_errors(member.fetch()) == {queue.place: ErrorCode.KAFKA_STORAGE_ERROR}
+    queue.world.fs.fail_reads = False
+    assert acquired_of(member.fetch()) == [(0, 9, 1)]
+
+
+def test_a_damaged_batch_is_told_and_never_given_out() -> None:
+    """One bit of a record has changed on the disk."""
+    queue = Queue()
+    member = queue.open()
+    member.fetch(queue.other, max_records=0)
+    queue.world.fs.content(f"{DATA}/t-0/00000000000000000000.log")[-1] ^= 1
+    answer = member.fetch()
+    assert fetch_errors(answer) == {queue.place: ErrorCode.CORRUPT_MESSAGE}
+    assert acquired_of(answer) == [(0, 9, 1)], "of the other partition"
+    assert fetch_errors(member.fetch()) == {queue.place: ErrorCode.CORRUPT_MESSAGE}
+
+
+def test_a_share_partition_that_nobody_initialised() -> None:
+    """Who fetches before any member was assigned is told when the time is up, and may try again."""
+    world = BrokerWorld()
+    place = (world.create_topic("t").topic_id, 0)
+    from_the_start(world)
+    append(world, "t", 10)
+    early = ShareClient(world, "early")
+    ShareClient(world).join("u")  # creates the coordinators' topics
+    early.send_fetch(place, max_wait_ms=300)
+    world.clock.advance(299)
+    assert not early.connection.frames
+    world.clock.advance(1)
+    assert fetch_errors(early.fetch_answer()) == {place: ErrorCode.UNKNOWN_SERVER_ERROR}
+    ShareClient(world).join("t")
+    assert early.acquire() == [(0, 9, 1)]
+
+
+def test_a_topic_that_is_deleted_while_records_are_held() -> None:
+    queue = Queue()
+    member = queue.holding()
+    queue.world.broker.metadata.delete_topics(["t"])
+    assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_ID
+    assert fetch_errors(member.fetch()) == {queue.place: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def test_our_own_fault_costs_the_request_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue = Queue()
+    member = queue.holding()
+
+    def broken(*_arguments: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SharePartitionManager, "acknowledge", broken)
+        assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    member.session_epoch += 1
+    assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
+
+
+def fenced(fence: str) -> tuple[Queue, ShareAcknowledgeRequest]:
+    """A member that holds records whose share coordinator has heard of another leader; and its acknowledgement."""
+    queue = Queue()
+    member = queue.holding()
+    state = StateCaller(queue.world.connect(), "g", queue.place[0])
+    if fence == "leader epoch":
+        assert state.read(leader_epoch=7).error == NONE
+    else:
+        assert state.initialize(1_000, 0) == NONE
+    acks = [share_acknowledge.AcknowledgementBatch(0, 4, [ACCEPT])]
+    topics = [share_acknowledge.AcknowledgeTopic(queue.place[0], [share_acknowledge.AcknowledgePartition(0, acks)])]
+    return queue, ShareAcknowledgeRequest("g", "m", member.session_epoch, False, topics)
+
+
+@pytest.mark.parametrize("fence", ["leader epoch", "state epoch"])
+def test_an_acknowledgement_by_a_fenced_leader_names_who_leads(fence: str) -> None:
+    queue, request = fenced(fence)
+    answer = queue.member.connection.call(request, 2, ShareAcknowledgeResponse)
+    (part,) = answer.responses[0].partitions
+    assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (part.current_leader.leader_id, part.current_leader.leader_epoch) == (1, 0)
+    assert [(node.node_id, node.host, node.port) for node in answer.node_endpoints] == [(1, "127.0.0.1", 9092)]
+    request.share_session_epoch += 1
+    again = queue.member.connection.call(request, 2, ShareAcknowledgeResponse).responses[0].partitions[0]
+    assert again.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "it was dropped at once"
+
+
+@pytest.mark.parametrize("fence", ["leader epoch", "state epoch"])
+def test_within_a_fetch_it_does_not(fence: str) -> None:
+    """There only the fetch's own error names the leader; without, it is 0 in epoch 0."""
+    queue, _ = fenced(fence)
+    part = only(queue.member.fetch(acks={queue.place: [(0, 4, ACCEPT)]}, max_records=0))
+    assert (part.error_code, part.acknowledge_error_code) == (NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert (part.current_leader.leader_id, part.current_leader.leader_epoch) == (0, 0)
+
+
+LISTED: list[tuple[dict[int, list[tuple[int, int]]], dict[int, ErrorCode]]] = [
+    ({0: [(5, 4)], 1: []}, {0: ErrorCode.INVALID_REQUEST}),
+    ({7: [(0, 4)], 1: []}, {7: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}),
+    ({0: [(0, 4)], 1: []}, {0: NONE, 1: NONE}),
+    ({0: [(50, 54)], 1: []}, {0: ErrorCode.INVALID_REQUEST, 1: NONE}),
+]
+
+
+@pytest.mark.parametrize(
+    ("batches", "answered"), [*LISTED, ({0: [], 1: []}, {}), ({7: []}, {7: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})]
+)
+def test_partitions_that_are_merely_listed(
+    batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode]
+) -> None:
+    """They are answered beside those that are acknowledged, if there are any whose batches make sense."""
+    queue = Queue()
+    member = queue.holding()
+    rpc = share_acknowledge
+    parts = [
+        rpc.AcknowledgePartition(index, [rpc.AcknowledgementBatch(*each, [ACCEPT]) for each in ranges])
+        for index, ranges in batches.items()
+    ]
+    wanted = [rpc.AcknowledgeTopic(queue.place[0], parts)]
+    request = ShareAcknowledgeRequest("g", "m", member.session_epoch, False, wanted)
+    answer = member.connection.call(request, 2, ShareAcknowledgeResponse)
+    assert {row.partition_index: row.error_code for topic in answer.responses for row in topic.partitions} == answered
+
+
+@pytest.mark.parametrize(("batches", "answered"), LISTED)
+def test_partitions_that_are_merely_listed_in_a_fetch(
+    batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode]
+) -> None:
+    queue = Queue()
+    member = queue.holding()
+    acks = {(queue.place[0], index): [(*each, ACCEPT) for each in ranges] for index, ranges in batches.items()}
+    answer = member.fetch(acks=acks, epoch=-1)  # the last request of a session fetches nothing
+    rows = [row for topic in answer.responses for row in topic.partitions]
+    assert {row.partition_index: row.acknowledge_error_code for row in rows} == answered
+
+
+# Acknowledge types
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("kind", [GAP, ACCEPT, RELEASE, REJECT])
+def test_each_type_of_acknowledgement_and_what_is_stored(version: int, kind: int) -> None:
+    """Accepted, or given up (rejected, or a gap), a record never comes again; released, it does."""
+    queue = Queue()
+    member = queue.holding()
+    batches = [share_acknowledge.AcknowledgementBatch(0, 4, [kind])]
+    topics = [share_acknowledge.AcknowledgeTopic(queue.place[0], [share_acknowledge.AcknowledgePartition(0, batches)])]
+    request = ShareAcknowledgeRequest("g", "m", member.session_epoch, False, topics)
+    (topic,) = member.connection.call(request, version, ShareAcknowledgeResponse).responses
+    assert [(one.partition_index, one.error_code, one.error_message) for one in topic.partitions] == [(0, NONE, None)]
+    other = queue.open("other")
+    assert acquired_of(other.fetch()) == ([(0, 4, 2)] if kind == RELEASE else [])
+    queue.world.clock.advance(30_000)
+    again = [(0, 4, 3), (5, 9, 2)] if kind == RELEASE else [(5, 9, 2)]
+    assert acquired_of(other.fetch()) == again
+
+
+def test_one_type_for_each_offset() -> None:
+    queue = Queue()
+    member = queue.holding()
+    kinds = [ACCEPT, RELEASE, REJECT, GAP, RELEASE, ACCEPT, ACCEPT, ACCEPT, ACCEPT, ACCEPT]
+    batches = [share_acknowledge.AcknowledgementBatch(0, 9, kinds)]
+    topics = [share_acknowledge.AcknowledgeTopic(queue.place[0], [share_acknowledge.AcknowledgePartition(0, batches)])]
+    request = ShareAcknowledgeRequest("g", "m", member.session_epoch, False, topics)
+    answer = member.connection.call(request, 2, ShareAcknowledgeResponse)
+    assert answer.responses[0].partitions[0].error_code == NONE
+    other = queue.open("other")
+    assert acquired_of(other.fetch()) == [(1, 1, 2), (4, 4, 2)]
+
+
+def test_a_release_at_the_delivery_limit_gives_the_record_up() -> None:
+    queue = Queue(group_share_delivery_count_limit="2")
+    member = queue.holding()
+    assert member.acknowledge(queue.place, (0, 9, RELEASE)) is NONE
+    assert acquired_of(member.fetch()) == [(0, 9, 2)]
+    assert member.acknowledge(queue.place, (0, 9, RELEASE)) is NONE
+    append(queue.world, "t", 1)
+    assert acquired_of(member.fetch()) == [(10, 10, 1)]
+
+
+@pytest.mark.parametrize("piggybacked", [False, True])
+def test_renewing_prolongs_and_stores_nothing(piggybacked: bool) -> None:
+    queue = Queue()
+    member = queue.holding()
+    queue.world.clock.advance(29_000)
+    log = queue.world.broker.logs
+    written = sum(log.get("__share_group_state", number).log_end_offset for number in range(50))
+    if piggybacked:
+        batches = [share_fetch.AcknowledgementBatch(0, 9, [RENEW])]
+        topics = [share_fetch.FetchTopic(queue.place[0], [share_fetch.FetchPartition(0, batches)])]
+        epoch = member.session_epoch
+        fetch = ShareFetchRequest("g", "m", epoch, 0, 0, 0, 0, 0, is_renew_ack=True, topics=topics)
+        part = only(member.connection.call(fetch, 2, ShareFetchResponse))
+        assert (part.acknowledge_error_code, part.acquired_records) == (NONE, [])
+    else:
+        rows = [share_acknowledge.AcknowledgePartition(0, [share_acknowledge.AcknowledgementBatch(0, 9, [RENEW])])]
+        wanted = [share_acknowledge.AcknowledgeTopic(queue.place[0], rows)]
+        request = ShareAcknowledgeRequest("g", "m", member.session_epoch, True, wanted)
+        answer = member.connection.call(request, 2, ShareAcknowledgeResponse)
+        assert answer.responses[0].partitions[0].error_code == NONE
+    member.session_epoch += 1
+    queue.world.clock.advance(29_999)
+    assert written == sum(log.get("__share_group_state", number).log_end_offset for number in range(50))
+    assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
+
+
+# The session and the connection
+
+
+def test_who_is_no_member_may_fetch_and_acknowledge() -> None:
+    """Neither the group's members nor the assignment are looked at; the member id is any text."""
+    queue = Queue()
+    stranger = ShareClient(queue.world, "not a uuid")
+    assert stranger.acquire(queue.place) == [(0, 9, 1)]
+    assert stranger.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
+
+
+def test_forgetting_a_partition_keeps_its_locks_even_when_the_session_ends() -> None:
+    """Only what is in the session is given back with it; the rest waits for its locks to run out."""
+    queue = Queue()
+    member = queue.holding()
+    member.fetch(queue.other)
+    member.fetch(forgotten=[queue.place])
+    other = queue.open("other")
+    other.fetch(queue.other, max_records=0)
+    assert acquired_of(other.fetch()) == []
+    member.fetch(epoch=-1)
+    assert acquired_of(other.fetch()) == [(0, 9, 2)], "of the other partition"
+    queue.world.clock.advance(30_000)
+    append(queue.world, "t", 1, partition=1)
+    assert sorted(acquired_of(other.fetch())) == [(0, 9, 2), (0, 9, 3), (10, 10, 1)]
+
+
+def test_acknowledging_a_partition_that_left_the_assignment() -> None:
+    """Listed to carry the acknowledgement and forgotten in the same request, it is answered and not fetched from."""
+    queue = Queue(batches=2)
+    member = queue.open()
+    assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]
+    answer = member.fetch(acks={queue.place: [(0, 9, ACCEPT)]}, forgotten=[queue.place])
+    part = only(answer)
+    assert (part.acknowledge_error_code, bytes(part.records or b""), part.acquired_records) == (NONE, b"", [])
+    assert member.fetch().responses == []
+
+
+# The log under the share partition
+
+
+def test_records_that_retention_took_are_passed_over_without_a_word() -> None:
+    """OFFSET_OUT_OF_RANGE is never shown. What was held below the new start may still be acknowledged, for nothing."""
+    queue = Queue(batches=3)
+    member = queue.open()
+    assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]
+    log = queue.world.broker.logs.get("t", 0)
+    assert log.truncate_prefix(20) is NONE
+    answer = member.fetch()
+    assert fetch_errors(answer) == {}
+    assert acquired_of(answer) == [(20, 29, 1)]
+    assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
+    assert member.acknowledge(queue.place, (20, 29, ACCEPT)) is NONE
+    assert acquired_of(member.fetch()) == []
+    append(queue.world, "t", 1)
+    assert acquired_of(member.fetch()) == [(30, 30, 1)]

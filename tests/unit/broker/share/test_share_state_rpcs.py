@@ -1,0 +1,241 @@
+"""The five share-state RPCs for an outside caller, over frames: every version, every error, restarts and failures."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.leaders import Leader
+from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import (
+    delete_share_group_state,
+    initialize_share_group_state,
+    read_share_group_state,
+    read_share_group_state_summary,
+    write_share_group_state,
+)
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.primitives import Message, uuid_to_text
+from tests.support.mock_transport import BrokerWorld
+from tests.support.state_rpcs import StateCaller
+
+AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
+NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
+UNKNOWN_ID = bytes(range(16))
+ALL = ("read", "write", "summary", "delete", "initialize")
+
+
+class Outside:
+    """Whoever has found the share coordinator of a group's partitions of a topic of two."""
+
+    def __init__(self, **properties: str) -> None:
+        self.world = BrokerWorld({name.replace("_", "."): value for name, value in properties.items()})
+        self.topic_id = self.world.create_topic("t", 2).topic_id
+        self.connect()
+
+    def connect(self) -> None:
+        self.state = StateCaller(self.world.connect(), "g", self.topic_id)
+
+    def restart(self) -> None:
+        self.world.restart()
+        self.connect()
+
+    def find(self, version: int = 6) -> int:
+        """What FindCoordinator answers for partition 0; it is what creates the coordinator's topic."""
+        request = FindCoordinatorRequest(key_type=2, coordinator_keys=[f"g:{uuid_to_text(self.topic_id)}:0"])
+        (found,) = self.state.client.call(request, version, FindCoordinatorResponse).coordinators
+        return found.error_code
+
+
+@pytest.fixture
+def outside() -> Outside:
+    outside = Outside()
+    assert outside.find() == NONE
+    return outside
+
+
+def test_what_is_written_can_be_read_by_anybody_and_after_a_restart(outside: Outside) -> None:
+    state = outside.state
+    assert state.initialize(3, 100) == NONE
+    assert state.read() == (NONE, 3, 100, [])
+    assert state.write((100, 109, ACKNOWLEDGED, 1), (112, 112, AVAILABLE, 2), start=100, done=10) == NONE
+    batches = [(100, 109, ACKNOWLEDGED, 1), (112, 112, AVAILABLE, 2)]
+    assert state.read(leader_epoch=4) == (NONE, 3, 100, batches)
+    assert state.summary() == (NONE, 3, 4, 100, 10)
+    outside.restart()
+    assert outside.state.read() == (NONE, 3, 100, batches)
+    assert outside.state.summary() == (NONE, 3, 4, 100, 10)
+    assert outside.state.read(leader_epoch=3).error == ErrorCode.FENCED_LEADER_EPOCH
+
+
+def test_counts_are_of_version_1(outside: Outside) -> None:
+    state = outside.state
+    state.initialize(1, 0)
+    assert state.write((0, 3, ACKNOWLEDGED, 1), start=0, done=4, version=1) == NONE
+    assert state.summary(version=1) == (NONE, 1, 0, 0, 4)
+    assert state.summary(version=0) == (NONE, 1, 0, 0, -1)
+    assert state.write((4, 4, ACKNOWLEDGED, 1), start=0, done=5, version=0) == NONE
+    assert state.read().batches == [(0, 4, ACKNOWLEDGED, 1)]
+    assert state.summary(version=1) == (NONE, 1, 0, 0, -1)
+
+
+def test_fencing(outside: Outside) -> None:
+    """Smaller epochs than known are refused, larger ones pass, -1 is not looked at; only reads store leader epochs."""
+    state = outside.state
+    state.initialize(5, 0)
+    assert state.read(leader_epoch=7).error == NONE
+    assert state.read(leader_epoch=6).error == ErrorCode.FENCED_LEADER_EPOCH
+    for version in (0, 1):
+        written = (0, 0, ACKNOWLEDGED, 1)
+        assert state.write(written, leader_epoch=6, version=version) == ErrorCode.FENCED_LEADER_EPOCH
+        assert state.write(written, leader_epoch=7, state_epoch=4, version=version) == ErrorCode.FENCED_STATE_EPOCH
+        assert state.write(written, leader_epoch=8, state_epoch=6, version=version) == NONE
+        assert state.write(written, version=version) == NONE
+    assert state.summary()[1:3] == (5, 7)
+    assert state.initialize(4, 0) == ErrorCode.FENCED_STATE_EPOCH
+    assert state.read().batches == [(0, 0, ACKNOWLEDGED, 1)]
+    assert state.initialize(5, 3) == NONE
+    assert state.read(leader_epoch=-1) == (NONE, 5, 3, [])
+    assert state.initialize(-1, 3) == NONE
+    assert state.delete() == NONE, "fences nobody"
+
+
+def test_what_was_never_initialised(outside: Outside) -> None:
+    state = outside.state
+    refused = {name: INVALID_REQUEST if name in ("read", "write") else NONE for name in ALL}
+    assert state.errors() == refused
+    assert state.delete() == NONE
+    assert state.errors() == refused, "forgotten again"
+    assert state.delete() == NONE
+    assert state.summary() == (NONE, 0, 0, -1, -1)
+
+
+@pytest.mark.parametrize(
+    ("partition", "topic_id", "unknown"),
+    [
+        (-1, None, INVALID_REQUEST),
+        (2, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (0, UNKNOWN_ID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_what_does_not_exist(outside: Outside, partition: int, topic_id: bytes | None, unknown: ErrorCode) -> None:
+    """Reads and writes look for the state first, and there is none."""
+    errors = outside.state.errors(partition, topic_id)
+    assert errors == {name: INVALID_REQUEST if name in ("read", "write") else unknown for name in ALL}
+
+
+def test_a_topic_that_was_deleted_takes_its_states_with_it(outside: Outside) -> None:
+    state = outside.state
+    state.initialize(3, 100)
+    outside.world.broker.metadata.delete_topics(["t"])
+    errors = state.errors()
+    assert errors.pop("read") == errors.pop("write") == INVALID_REQUEST
+    assert set(errors.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+@pytest.mark.parametrize("batch", [(5, 4, ACKNOWLEDGED, 1), (-1, 4, ACKNOWLEDGED, 1), (0, 0, 1, 1), (0, 0, 2, -1)])
+def test_a_batch_that_means_nothing_is_refused(outside: Outside, batch: tuple[int, int, int, int]) -> None:
+    outside.state.initialize(1, 0)
+    assert outside.state.write(batch, start=0) == INVALID_REQUEST
+    assert outside.state.read() == (NONE, 1, 0, [])
+
+
+# The five at once: each with two topics, of which one does not exist, and a partition twice.
+
+
+def requests(topic_id: bytes) -> list[tuple[Message, type[Message], int]]:
+    """Each RPC in its newest version, for partitions 0, 9 and 0 of a topic and partition 0 of an unknown one."""
+    one, two, three = initialize_share_group_state, read_share_group_state, write_share_group_state
+    four, five = delete_share_group_state, read_share_group_state_summary
+    ids = (topic_id, (0, 9, 0)), (UNKNOWN_ID, (0,))
+    initialize = [one.InitializeStateData(id, [one.PartitionData(n, 1, 5) for n in wanted]) for id, wanted in ids]
+    write = [three.WriteStateData(id, [three.PartitionData(n, 1, 0, 5, 0, []) for n in wanted]) for id, wanted in ids]
+    read = [two.ReadStateData(id, [two.PartitionData(n, 0) for n in wanted]) for id, wanted in ids]
+    summary = [five.ReadStateSummaryData(id, [five.PartitionData(n, 0) for n in wanted]) for id, wanted in ids]
+    delete = [four.DeleteStateData(id, [four.PartitionData(n) for n in wanted]) for id, wanted in ids]
+    return [
+        (one.InitializeShareGroupStateRequest("g", initialize), one.InitializeShareGroupStateResponse, 0),
+        (three.WriteShareGroupStateRequest("g", write), three.WriteShareGroupStateResponse, 1),
+        (two.ReadShareGroupStateRequest("g", read), two.ReadShareGroupStateResponse, 0),
+        (five.ReadShareGroupStateSummaryRequest("g", summary), five.ReadShareGroupStateSummaryResponse, 1),
+        (four.DeleteShareGroupStateRequest("g", delete), four.DeleteShareGroupStateResponse, 0),
+    ]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_each_partition_has_its_own_row(outside: Outside, number: int) -> None:
+    """Named twice, it is answered once."""
+    for request, response, version in requests(outside.topic_id)[: number + 1]:
+        answer = outside.state.client.call(request, version, response)
+    rows = {
+        (topic.topic_id, row.partition): row.error_code
+        for topic in answer.results  # type: ignore[attr-defined]
+        for row in topic.partitions
+    }
+    assert len([row for topic in answer.results for row in topic.partitions]) == 3  # type: ignore[attr-defined]
+    assert rows.pop((outside.topic_id, 0)) == NONE
+    unknown = {INVALID_REQUEST, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert rows.keys() == {(outside.topic_id, 9), (UNKNOWN_ID, 0)}
+    assert unknown.issuperset(rows.values())
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_nothing_asked_is_nothing_answered(outside: Outside, number: int) -> None:
+    request, response, version = requests(outside.topic_id)[number]
+    for nothing in ("no group", "no topics", "a topic without partitions"):
+        if nothing == "no group":
+            request.group_id = ""  # type: ignore[attr-defined]
+        elif nothing == "no topics":
+            request.group_id, request.topics = "g", []  # type: ignore[attr-defined]
+        else:
+            request, _, _ = requests(outside.topic_id)[number]
+            request.topics[1].partitions = []  # type: ignore[attr-defined]
+        assert outside.state.client.call(request, version, response).results == []  # type: ignore[attr-defined]
+
+
+# Coordinators that cannot answer
+
+
+def test_before_there_is_a_coordinator() -> None:
+    assert set(Outside().state.errors().values()) == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
+
+
+def test_a_coordinator_that_cannot_be_had() -> None:
+    """More replicas than brokers: the topic cannot be created, by FindCoordinator neither."""
+    outside = Outside(share_coordinator_state_topic_replication_factor="3")
+    assert outside.find() == ErrorCode.INVALID_REPLICATION_FACTOR
+    assert set(outside.state.errors().values()) == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
+
+
+def test_a_coordinator_elsewhere(outside: Outside) -> None:
+    """Led by another broker, its partition of the state topic is not answered for here; the others are."""
+    key = SharePartitionKey("g", outside.topic_id, 0)
+    at = [partition_for(key._replace(partition=partition), 50) for partition in (0, 1)]
+    assert at[0] != at[1]
+    outside.state.initialize(1, 0)
+    outside.world.broker.leaders.move(SHARE_GROUP_STATE, at[0], Leader(Endpoint(2, "elsewhere", 9092), 1))
+    assert set(outside.state.errors().values()) == {ErrorCode.NOT_COORDINATOR}
+    assert outside.state.initialize(1, 0, partition=1) == NONE
+    outside.world.broker.leaders.move(SHARE_GROUP_STATE, at[0], None)
+    assert outside.state.read() == (NONE, 1, 0, [])
+
+
+def test_a_log_that_cannot_be_written(outside: Outside) -> None:
+    outside.state.initialize(1, 0)
+
+    def full(kind: str, path: str) -> OSError | None:
+        return OSError(errno.ENOSPC, "full") if kind == "write" and SHARE_GROUP_STATE in path else None
+
+    outside.world.fs.fail = full
+    assert outside.state.write((0, 0, ACKNOWLEDGED, 1), start=0) == ErrorCode.NOT_COORDINATOR
+    assert outside.state.read(leader_epoch=3).error == ErrorCode.NOT_COORDINATOR
+    assert outside.state.initialize(2, 5) == ErrorCode.NOT_COORDINATOR
+    assert outside.state.delete() == ErrorCode.NOT_COORDINATOR
+    assert outside.state.read() == (NONE, 1, 0, []), "reading alone needs no room"
+    outside.world.fs.fail = None
+    assert outside.state.write((0, 0, ACKNOWLEDGED, 1), start=0) == NONE
+    assert outside.state.read() == (NONE, 1, 0, [(0, 0, ACKNOWLEDGED, 1)])

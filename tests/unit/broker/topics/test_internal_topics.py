@@ -1,0 +1,121 @@
+"""The coordinators' topics: their properties, when they cannot be made, and that they are made once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.metadata.changes import MetaChange
+from shareq.broker.topics import internal as internal_topics
+from shareq.protocol.errors import ErrorCode
+from tests.support.admin_world import World
+from tests.support.mock_transport import BrokerWorld
+
+NAMES = ["__consumer_offsets", "__share_group_state", "__transaction_state"]
+
+
+def ensure(world: World, name: str) -> ErrorCode:
+    return internal_topics.ensure(world.metadata, world.configs.broker, name).code
+
+
+def test_their_properties() -> None:
+    world = World()
+    for name in NAMES:
+        assert ensure(world, name) == ErrorCode.NONE
+        topic = world.metadata.topic(name)
+        assert topic is not None
+        assert (topic.partitions, topic.internal) == (50, True)
+        assert world.admin.check_new_topic(name, world.metadata.configs("topic", name)).code == ErrorCode.NONE
+    assert world.metadata.configs("topic", "__consumer_offsets") == {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "segment.bytes": "104857600",
+    }
+    assert world.metadata.configs("topic", "__share_group_state") == {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "min.insync.replicas": "1",
+        "retention.ms": "-1",
+        "segment.bytes": "104857600",
+    }
+    assert world.metadata.configs("topic", "__transaction_state") == {
+        "cleanup.policy": "compact",
+        "compression.type": "uncompressed",
+        "min.insync.replicas": "1",
+        "segment.bytes": "104857600",
+        "unclean.leader.election.enable": "false",
+    }
+
+
+def test_their_broker_properties() -> None:
+    world = World({"offsets.topic.num.partitions": "3", "offsets.topic.segment.bytes": "1000"})
+    assert internal_topics.partition_count(world.metadata, world.config, "__consumer_offsets") == 3
+    assert ensure(world, "__consumer_offsets") == ErrorCode.NONE
+    assert world.configs.log_settings("__consumer_offsets").segment_bytes == 1000
+    again = World({"offsets.topic.num.partitions": "4"}, db=world.db)
+    assert internal_topics.partition_count(again.metadata, again.config, "__consumer_offsets") == 3
+
+
+def test_a_partition_count_that_is_not_the_existing_topics_is_told_at_the_start(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = BrokerWorld()
+    for name in NAMES:
+        internal_topics.ensure(world.broker.metadata, world.config, name)
+    world.restart()
+    counts = {
+        "offsets.topic.num.partitions": "3",
+        "share.coordinator.state.topic.num.partitions": "4",
+        "transaction.state.log.num.partitions": "50",
+    }
+    world.config = BrokerConfig.load({**world.config.originals, **counts})
+    world.restart()
+    assert [record.message for record in caplog.records if "num.partitions" in record.message] == [
+        "Property offsets.topic.num.partitions (3) is ignored: __consumer_offsets exists, and its 50 partitions count",
+        "Property share.coordinator.state.topic.num.partitions (4) is ignored: __share_group_state exists, and its 50 "
+        "partitions count",
+    ]
+
+
+def test_they_are_created_once() -> None:
+    world = World()
+    assert ensure(world, "__consumer_offsets") == ErrorCode.NONE
+    commits, topic = world.db.commits, world.metadata.topic("__consumer_offsets")
+    assert ensure(world, "__consumer_offsets") == ErrorCode.NONE
+    assert (world.db.commits, world.metadata.topic("__consumer_offsets")) == (commits, topic)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "code"),
+    [
+        ("__consumer_offsets", "offsets.topic.replication.factor", ErrorCode.INVALID_REPLICATION_FACTOR),
+        ("__transaction_state", "transaction.state.log.replication.factor", ErrorCode.INVALID_REPLICATION_FACTOR),
+        ("__transaction_state", "transaction.state.log.min.isr", ErrorCode.INVALID_CONFIG),
+        (
+            "__share_group_state",
+            "share.coordinator.state.topic.replication.factor",
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+        ),
+        ("__share_group_state", "share.coordinator.state.topic.min.isr", ErrorCode.INVALID_CONFIG),
+    ],
+)
+def test_more_replicas_than_brokers_create_nothing_and_name_the_property(name: str, key: str, code: ErrorCode) -> None:
+    world = World({key: "3"})
+    error = internal_topics.ensure(world.metadata, world.configs.broker, name)
+    assert error.code == code
+    assert error.message == f"Topic {name} cannot be created: {key}=3, and there is one broker"
+    assert world.metadata.topics() == []
+
+
+def test_a_full_disk() -> None:
+    world = World()
+
+    def no_space(_changes: Sequence[MetaChange]) -> None:
+        raise OSError(28, "No space left on device")
+
+    world.db.before_commit = no_space
+    assert ensure(world, "__consumer_offsets") == ErrorCode.KAFKA_STORAGE_ERROR
+    world.db.before_commit = None
+    assert ensure(world, "__consumer_offsets") == ErrorCode.NONE

@@ -1,0 +1,637 @@
+"""Transactions over frames: every version of every RPC, fencing, timeouts, crashes in every phase."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from shareq.broker.transactions.markers import RETRY_MS
+from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.transaction.metadata import TransactionState
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.add_partitions_to_txn import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from shareq.protocol.generated.end_txn import EndTxnRequest
+from shareq.protocol.generated.offset_commit import OffsetCommitRequestPartition
+from shareq.protocol.generated.produce import ProduceRequest, ProduceResponse
+from shareq.protocol.records.control import ControlType
+from tests.support.broken_disk import broken, second_write_broken
+from tests.support.mock_transport import BrokerWorld
+from tests.support.offsets_client import OffsetsClient, Row
+from tests.support.requests import batch, fetch, fetch_request, produce
+from tests.support.transactions import batches_of
+from tests.support.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor, Versions
+
+NONE = ErrorCode.NONE
+ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT
+PROFILES = [
+    pytest.param(LIBRDKAFKA, id="librdkafka"),
+    pytest.param(JAVA_TV1, id="java-tv1"),
+    pytest.param(JAVA_TV2, id="java-tv2"),
+]
+ABORT_INTERVAL_MS = 10_000
+
+
+class World:
+    """A broker with topics `a` (2 partitions) and `b`, one connection."""
+
+    def __init__(self, properties: Mapping[str, str] | None = None) -> None:
+        self.world = BrokerWorld(properties)
+        self.ids = {name: self.world.create_topic(name, count).topic_id for name, count in (("a", 2), ("b", 1))}
+        self.client = self.world.connect()
+
+    def producer(self, versions: Versions = JAVA_TV2, transactional_id: str = "t") -> Transactor:
+        """One that has initialized."""
+        producer = Transactor(self.client, versions, transactional_id)
+        assert producer.init() is NONE
+        return producer
+
+    def offsets(self) -> OffsetsClient:
+        return OffsetsClient(self.client, self.ids)
+
+    def markers(self, topic: str = "a", partition: int = 0) -> list[ControlType | None]:
+        log = self.world.broker.logs.get(topic, partition)
+        return [marker for header, marker in batches_of(log) if header.is_control]
+
+    def stable(self, topic: str = "a", partition: int = 0) -> bool:
+        log = self.world.broker.logs.get(topic, partition)
+        return log.last_stable_offset == log.high_watermark
+
+    def state(self, transactional_id: str = "t") -> TransactionState:
+        coordinator = self.world.broker.transaction_coordinator
+        at = group_partition_for(transactional_id, coordinator.partitions.count)
+        found = coordinator.partitions.get(at).shard.get(transactional_id)
+        assert found is not None
+        return found.state
+
+    def crash(self) -> None:
+        self.world.crash()
+        self.client = self.world.connect()
+
+    def restart(self) -> None:
+        self.world.restart()
+        self.client = self.world.connect()
+
+
+# The whole way
+
+
+@pytest.mark.parametrize("versions", PROFILES)
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_transaction_over_several_partitions(versions: Versions, commit: bool) -> None:
+    world = World()
+    producer = world.producer(versions)
+    for topic, partition in (("a", 0), ("a", 1), ("b", 0)):
+        assert producer.write(topic, b"x", b"y", partition=partition) is NONE
+        assert producer.write(topic, b"z", partition=partition) is NONE
+        assert not world.stable(topic, partition)
+    assert producer.end(commit=commit) is NONE
+    for topic, partition in (("a", 0), ("a", 1), ("b", 0)):
+        assert world.markers(topic, partition) == [COMMIT if commit else ABORT]
+        assert world.stable(topic, partition), "the end is answered when the markers are there"
+        told = fetch(world.client, fetch_request(topic, partition=partition, isolation_level=1))
+        assert told.last_stable_offset == told.high_watermark == 4
+        assert len(told.aborted_transactions or ()) == (0 if commit else 1)
+    assert world.state() is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT)
+
+
+@pytest.mark.parametrize("versions", PROFILES)
+def test_one_transaction_after_the_other(versions: Versions) -> None:
+    world = World()
+    producer = world.producer(versions)
+    for commit in (True, False, True):
+        assert producer.write("a", b"x") is NONE
+        assert producer.end(commit=commit) is NONE
+    assert world.markers() == [COMMIT, ABORT, COMMIT]
+    assert producer.epoch == (3 if producer.bumps else 0)
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_init_producer_id_in_every_version(version: int) -> None:
+    world = World()
+    producer = Transactor(world.client, replace(JAVA_TV2, init=version))
+    assert [producer.init(), producer.epoch] == [NONE, 0]
+    assert [producer.init(), producer.epoch] == [NONE, 1]
+    if version < 3:
+        return
+    assert [producer.init(goes_on=True), producer.epoch] == [NONE, 2]
+    producer.epoch = 1
+    assert producer.init(goes_on=True) is NONE, "the same request again"
+    producer.epoch = 0
+    fenced = ErrorCode.PRODUCER_FENCED if version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH
+    assert producer.init(goes_on=True) is fenced
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_add_partitions_in_every_version(version: int) -> None:
+    world = World()
+    producer = world.producer(replace(JAVA_TV1, add=version))
+    assert producer.add("a", 0, 1) == [NONE, NONE]
+    assert producer.add("a", 0, 5) == [ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    producer.epoch -= 1
+    fenced = ErrorCode.PRODUCER_FENCED if version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
+    assert producer.add("a", 0) == [fenced]
+    producer.producer_id += 1
+    assert producer.add("a", 0) == [ErrorCode.INVALID_PRODUCER_ID_MAPPING]
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_end_txn_in_every_version(version: int) -> None:
+    world = World()
+    producer = world.producer(replace(JAVA_TV1, end=version))
+    assert producer.add("a", 0) == [NONE]
+    assert producer.produce("a", b"x") is NONE
+    assert producer.commit() is NONE
+    assert producer.epoch == (1 if version >= 5 else 0)
+    producer.epoch += 1
+    fenced = ErrorCode.PRODUCER_FENCED if version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
+    assert producer.commit() is fenced
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_add_offsets_in_every_version(version: int) -> None:
+    world = World()
+    producer = world.producer(replace(JAVA_TV1, add_offsets=version))
+    assert producer.add_offsets("g") is NONE
+    assert world.state() is TransactionState.ONGOING
+    producer.epoch -= 1
+    fenced = ErrorCode.PRODUCER_FENCED if version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
+    assert producer.add_offsets("g") is fenced
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_brokers_among_themselves_add_and_ask_about_partitions(version: int) -> None:
+    """KIP-890: several transactions at a time, some of them only verified."""
+    world = World()
+    producer = world.producer(JAVA_TV1)
+    who = (producer.transactional_id, producer.producer_id, producer.epoch)
+
+    def asked(*transactions: AddPartitionsToTxnTransaction) -> list[tuple[str, list[int]]]:
+        request = AddPartitionsToTxnRequest(list(transactions))
+        answer = world.client.call(request, version, AddPartitionsToTxnResponse)
+        assert (answer.error_code, answer.results_by_topic_v3_and_below) == (NONE, [])
+        return [
+            (
+                each.transactional_id,
+                [row.partition_error_code for topic in each.topic_results for row in topic.results_by_partition],
+            )
+            for each in answer.results_by_transaction
+        ]
+
+    def transaction(*partitions: int, verify_only: bool, epoch: int = 0) -> AddPartitionsToTxnTransaction:
+        topics = [AddPartitionsToTxnTopic("a", list(partitions))]
+        return AddPartitionsToTxnTransaction(who[0], who[1], who[2] + epoch, verify_only, topics)
+
+    assert asked(transaction(0, verify_only=True)) == [(who[0], [ErrorCode.TRANSACTION_ABORTABLE])]
+    assert asked(transaction(0, verify_only=False)) == [(who[0], [NONE])]
+    assert asked(transaction(0, 1, verify_only=True)) == [(who[0], [NONE, ErrorCode.TRANSACTION_ABORTABLE])]
+    assert asked(transaction(0, 9, verify_only=False)) == [
+        (who[0], [ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
+    ]
+    assert asked(
+        AddPartitionsToTxnTransaction("nobody", 77, 0, True, [AddPartitionsToTxnTopic("a", [0])]),
+        transaction(0, verify_only=True, epoch=-1),
+    ) == [("nobody", [ErrorCode.INVALID_PRODUCER_ID_MAPPING]), (who[0], [ErrorCode.PRODUCER_FENCED])]
+    assert asked() == []
+    assert producer.produce("a", b"x") is NONE
+    assert producer.commit() is NONE
+
+
+def test_what_is_not_served() -> None:
+    """Two-phase commit (KIP-939) is not in Apache Kafka 4.3.1's released versions either."""
+    assert HANDLERS[ApiKey.INIT_PRODUCER_ID].served.last == 5
+
+
+# Producing
+
+
+@pytest.mark.parametrize("version", range(3, 13))
+def test_a_batch_outside_the_transaction(version: int) -> None:
+    """KIP-890: until version 10 as INVALID_TXN_STATE; from 12 on it joins the transaction."""
+    world = World()
+    producer = world.producer(replace(JAVA_TV1, produce=version))
+    error = producer.produce("a", b"x")
+    if version >= 12:
+        assert error is NONE
+        assert world.state() is TransactionState.ONGOING
+    else:
+        assert error is (ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE)
+        assert world.world.broker.logs.get("a", 0).log_end_offset == 0
+
+
+def test_a_batch_after_the_end_of_its_transaction() -> None:
+    """A late one cannot open it again: what verification is for."""
+    world = World()
+    producer = world.producer(JAVA_TV1)
+    producer.write("a", b"x")
+    late = producer.produce_request("a", b"late")
+    assert producer.commit() is NONE
+    answer = world.client.call(late, 11, ProduceResponse).responses[0].partition_responses[0]
+    assert answer.error_code == ErrorCode.TRANSACTION_ABORTABLE
+    assert world.stable()
+
+
+def test_a_late_batch_of_the_transaction_before() -> None:
+    """With version 2 the epoch tells it from those of the next one."""
+    world = World()
+    producer = world.producer(JAVA_TV2)
+    producer.write("a", b"x")
+    late = producer.produce_request("a", b"late")
+    assert producer.commit() is NONE
+    answer = world.client.call(late, 12, ProduceResponse).responses[0].partition_responses[0]
+    assert answer.error_code == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert world.stable()
+
+
+def test_without_verification() -> None:
+    world = World({"transaction.partition.verification.enable": "false"})
+    assert world.producer(JAVA_TV1).produce("a", b"x") is NONE
+
+
+@pytest.mark.parametrize("versions", PROFILES)
+def test_a_fenced_producer(versions: Versions) -> None:
+    world = World()
+    zombie = world.producer(versions)
+    assert zombie.write("b", b"x") is NONE
+    assert zombie.commit() is NONE
+    assert world.producer(versions).write("a", b"x") is NONE
+    assert zombie.produce("a", b"zombie") is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert zombie.produce("b", b"zombie") is ErrorCode.INVALID_PRODUCER_EPOCH, "where the log does not know it yet"
+    fenced = ErrorCode.PRODUCER_FENCED if versions.end >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
+    assert zombie.commit() is fenced
+
+
+def test_the_first_batch_of_version_2_has_sequence_0() -> None:
+    world = World()
+    producer = world.producer()
+    producer.sequences["a", 0] = 5
+    assert producer.produce("a", b"x") is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert world.world.broker.logs.get("a", 0).log_end_offset == 0
+
+
+@pytest.mark.parametrize("versions", PROFILES)
+def test_the_short_way_asks_again_when_the_transaction_has_ended(versions: Versions) -> None:
+    """Requests that are like earlier ones are not parsed; a transactional batch only while its log has it open."""
+    world = World()
+    producer = world.producer(versions)
+    for _ in range(3):
+        assert producer.write("a", b"x") is NONE
+    answers = [producer.produce("a", b"x") for _ in range(3)]
+    assert answers == [NONE] * 3
+    late = producer.produce_request("a", b"late")
+    assert producer.commit() is NONE
+    rows = world.client.call(late, versions.produce, ProduceResponse).responses[0].partition_responses
+    refused = {
+        10: ErrorCode.INVALID_TXN_STATE,
+        11: ErrorCode.TRANSACTION_ABORTABLE,
+        12: ErrorCode.INVALID_PRODUCER_EPOCH,
+    }
+    assert rows[0].error_code == refused[versions.produce]
+    assert world.stable()
+    assert producer.write("a", b"x") is NONE
+    zombie = producer.produce_request("a", b"zombie")
+    assert Transactor(world.client, versions).init() is ErrorCode.CONCURRENT_TRANSACTIONS
+    rows = world.client.call(zombie, versions.produce, ProduceResponse).responses[0].partition_responses
+    assert rows[0].error_code == ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_two_producers_in_one_request() -> None:
+    world = World()
+    one, other = world.producer(), world.producer(transactional_id="u")
+    both = one.produce_request("a", b"x")
+    both.topic_data += other.produce_request("b", b"y").topic_data
+    rows = world.client.call(both, 12, ProduceResponse).responses
+    assert {row.partition_responses[0].error_code for row in rows} == {ErrorCode.INVALID_PRODUCER_ID_MAPPING}
+
+
+def test_somebody_elses_transactional_id() -> None:
+    world = World()
+    producer = world.producer()
+    world.producer(transactional_id="u")
+    producer.transactional_id = "u"
+    assert producer.produce("a", b"x") is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+def test_topics_that_are_not_there_do_not_hold_up_the_others() -> None:
+    world = World()
+    producer = world.producer()
+    request = producer.produce_request("a", b"x")
+    request.topic_data += producer.produce_request("nowhere", b"x").topic_data
+    codes = [row.partition_responses[0].error_code for row in world.client.call(request, 12, ProduceResponse).responses]
+    assert codes == [NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_requests_behind_the_first_batch_wait_for_it() -> None:
+    """The first has to make the partition part of the transaction; the second must not overtake it."""
+    world = World()
+    producer = world.producer()
+    for value in (b"x", b"y", b"z"):
+        world.client.send(producer.produce_request("a", value), 12)
+        producer.sequences["a", 0] = producer.sequences.get(("a", 0), 0) + 1
+    offsets = [world.client.receive(ProduceResponse).responses[0].partition_responses[0].base_offset for _ in range(3)]
+    assert offsets == [0, 1, 2]
+
+
+def test_acks_0_closes_the_connection() -> None:
+    world = World()
+    request: ProduceRequest = world.producer().produce_request("a", b"x")
+    request.acks = 0
+    world.client.send(request, 12)
+    world.world.clock.run_until_idle()
+    assert world.client.closed
+
+
+def test_plain_producers_beside_a_transaction() -> None:
+    world = World()
+    producer = world.producer()
+    producer.write("a", b"x")
+    assert produce(world.client, "a", batch(b"plain")).error_code == NONE
+    assert not world.stable()
+    producer.abort()
+    assert world.stable()
+
+
+# Empty transactions
+
+
+def test_ending_nothing() -> None:
+    world = World()
+    producer = world.producer(JAVA_TV2)
+    assert producer.commit() is ErrorCode.INVALID_TXN_STATE
+    assert [producer.abort(), producer.epoch] == [NONE, 1]
+    assert [producer.abort(), producer.epoch] == [NONE, 2]
+    producer = world.producer(JAVA_TV1)
+    assert producer.abort() is ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_partition_without_records_gets_its_marker_all_the_same() -> None:
+    """As in Apache Kafka: whether there are any the coordinator does not know."""
+    world = World()
+    producer = world.producer(JAVA_TV1)
+    producer.add("a", 0)
+    producer.commit()
+    assert world.markers() == [COMMIT]
+
+
+# Offsets
+
+
+@pytest.mark.parametrize("versions", PROFILES)
+@pytest.mark.parametrize("commit", [True, False])
+def test_offsets_count_when_the_transaction_is_committed(versions: Versions, commit: bool) -> None:
+    world = World()
+    offsets = world.offsets()
+    offsets.committed({("a", 0): 1})
+    producer = world.producer(versions)
+    if not producer.bumps:
+        assert producer.add_offsets("g") is NONE
+    assert producer.commit_offsets("g", {("a", 0): 7, ("b", 0): 8, ("b", 3): 9}) == [
+        NONE,
+        NONE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ]
+    at = [("a", 0), ("b", 0)]
+    assert offsets.fetch(at) == (NONE, {("a", 0): Row(1), ("b", 0): Row(-1)})
+    unstable = Row(-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    assert offsets.fetch(at, stable=True) == (NONE, {("a", 0): unstable, ("b", 0): unstable})
+    world.crash()
+    offsets = world.offsets()
+    producer.client = world.client
+    assert offsets.fetch(at, stable=True) == (NONE, {("a", 0): unstable, ("b", 0): unstable})
+    assert producer.end(commit=commit) is NONE
+    for _ in range(2):
+        found = {("a", 0): Row(7), ("b", 0): Row(8)} if commit else {("a", 0): Row(1), ("b", 0): Row(-1)}
+        assert offsets.fetch(at, stable=True) == (NONE, found)
+        world.crash()
+        offsets = world.offsets()
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_offsets_outside_the_transaction_in_every_version(version: int) -> None:
+    world = World()
+    producer = world.producer(replace(JAVA_TV1, commit=version))
+    (error,) = producer.commit_offsets("g", {("a", 0): 7})
+    if version >= 5:
+        assert error is NONE
+    else:
+        assert error is (ErrorCode.TRANSACTION_ABORTABLE if version == 4 else ErrorCode.INVALID_TXN_STATE)
+
+
+@pytest.mark.parametrize("versions", PROFILES)
+def test_offsets_of_a_fenced_producer(versions: Versions) -> None:
+    world = World()
+    zombie = world.producer(versions)
+    world.producer(versions)
+    assert zombie.commit_offsets("g", {("a", 0): 7}) == [ErrorCode.INVALID_PRODUCER_EPOCH]
+
+
+def test_many_offsets_in_one_request_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a request of 10,000 offsets stops the broker for a minute."""
+
+    def compared(one: object, other: object) -> bool:
+        raise AssertionError(f"{one} == {other}")
+
+    world = World()
+    producer = world.producer()
+    monkeypatch.setattr(OffsetCommitRequestPartition, "__eq__", compared)
+    offsets = {("a", 0): 5, ("a", 1): 6, ("a", 7): 7}
+    assert producer.commit_offsets("g", offsets) == [NONE, NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
+def test_offsets_of_a_member_that_is_none() -> None:
+    world = World()
+    producer = world.producer()
+    assert producer.commit_offsets("g", {("a", 0): 7}, generation=3, member="m") == [ErrorCode.ILLEGAL_GENERATION]
+    assert producer.commit_offsets("", {("a", 0): 7}) == [ErrorCode.INVALID_GROUP_ID]
+
+
+# Fencing an open transaction, and timeouts
+
+
+@pytest.mark.parametrize("versions", PROFILES)
+def test_initializing_aborts_what_is_under_way(versions: Versions) -> None:
+    world = World()
+    first = world.producer(versions)
+    assert first.write("a", b"x") is NONE
+    second = Transactor(world.client, versions)
+    assert second.init() is ErrorCode.CONCURRENT_TRANSACTIONS
+    assert world.markers() == [ABORT]
+    assert [second.init(), second.epoch] == [NONE, 2]
+    assert first.produce("a", b"y") is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert second.write("a", b"z") is NONE
+    assert second.commit() is NONE
+    assert world.markers() == [ABORT, COMMIT]
+
+
+@pytest.mark.parametrize("versions", PROFILES)
+def test_a_transaction_past_its_timeout_is_aborted(versions: Versions) -> None:
+    world = World()
+    producer = Transactor(world.client, versions)
+    assert producer.init(timeout_ms=25_000) is NONE
+    world.world.clock.advance(7 * ABORT_INTERVAL_MS)
+    assert producer.write("a", b"x") is NONE
+    world.world.clock.advance(25_000)
+    assert world.markers() == []
+    world.world.clock.advance(ABORT_INTERVAL_MS)
+    assert world.markers() == [ABORT]
+    assert world.stable()
+    assert producer.produce("a", b"y") is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_timeouts_are_looked_after_again_after_a_restart() -> None:
+    world = World()
+    producer = world.producer()
+    producer.write("a", b"x")
+    world.restart()
+    assert not world.stable()
+    world.world.clock.advance(60_000 + 2 * ABORT_INTERVAL_MS)
+    assert world.markers() == [ABORT]
+
+
+def test_ids_that_nobody_uses_are_forgotten() -> None:
+    world = World({"transactional.id.expiration.ms": "3600000"})
+    producer = world.producer()
+    world.world.clock.advance(3 * 3_600_000)
+    assert producer.abort() is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    world.restart()
+    producer.client = world.client
+    assert producer.abort() is ErrorCode.INVALID_PRODUCER_ID_MAPPING
+
+
+# Crashes and disks
+
+
+def test_an_open_transaction_outlives_a_crash() -> None:
+    world = World()
+    producer = world.producer()
+    producer.write("a", b"x")
+    world.crash()
+    producer.client = world.client
+    assert producer.write("a", b"y") is NONE
+    assert producer.commit() is NONE
+    assert (world.markers(), world.world.broker.logs.get("a", 0).log_end_offset) == ([COMMIT], 3)
+
+
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("ticks", range(8))
+def test_a_crash_at_every_step_of_the_end(commit: bool, ticks: int) -> None:
+    """Before the decision is in the log nothing has happened; from then on every partition gets one marker, once."""
+    world = World()
+    producer = world.producer()
+    for topic, partition in (("a", 0), ("a", 1), ("b", 0)):
+        assert producer.write(topic, b"x", partition=partition) is NONE
+    assert producer.commit_offsets("g", {("a", 0): 1}) == [NONE]
+    world.client.send(end_request(producer, commit=commit), 5)
+    for _ in range(ticks):
+        world.world.clock.run_tick()
+    world.crash()
+    world.world.clock.run_until_idle()
+    marks = [world.markers(*at) for at in (("a", 0), ("a", 1), ("b", 0))]
+    in_offsets = world.markers(CONSUMER_OFFSETS, group_partition_for("g", 50))
+    assert [*marks, in_offsets] in ([[]] * 4, [[COMMIT if commit else ABORT]] * 4)
+    if marks[0]:
+        assert world.state() is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT)
+        found = Row(1) if commit else Row(-1)
+        assert world.offsets().fetch([("a", 0)], stable=True) == (NONE, {("a", 0): found})
+    else:
+        assert world.state() is TransactionState.ONGOING
+
+
+def test_a_marker_that_cannot_be_written_is_tried_again() -> None:
+    world = World()
+    producer = world.producer()
+    producer.write("a", b"x")
+    producer.write("b", b"x")
+    world.world.fs.fail = broken("/b-0/")
+    assert producer.commit() is NONE, "it is decided"
+    assert (world.markers("a"), world.markers("b")) == ([COMMIT], [])
+    assert world.state() is TransactionState.PREPARE_COMMIT
+    assert Transactor(world.client, JAVA_TV1).add("a", 0) == [ErrorCode.CONCURRENT_TRANSACTIONS]
+    assert Transactor(world.client).init() is ErrorCode.CONCURRENT_TRANSACTIONS
+    world.world.clock.advance(3 * RETRY_MS)
+    assert world.markers("b") == []
+    world.world.fs.fail = None
+    world.world.clock.advance(RETRY_MS)
+    assert (world.markers("a"), world.markers("b")) == ([COMMIT], [COMMIT])
+    assert producer.write("a", b"y") is NONE
+
+
+def test_a_batch_waits_a_little_for_markers_that_are_being_written() -> None:
+    """As Apache Kafka's leader does, so that a producer need not send it again."""
+    world = World()
+    producer = world.producer()
+    producer.write("a", b"x")
+    producer.write("b", b"x")
+    world.world.fs.fail = broken("/b-0/")
+    world.world.clock.advance(1)
+    assert producer.commit() is NONE
+    world.world.fs.fail = None
+    world.world.clock.advance(RETRY_MS - 50)
+    world.client.send(producer.produce_request("a", b"y"), 12)
+    world.world.clock.advance(100)
+    answer = world.client.receive(ProduceResponse).responses[0].partition_responses[0]
+    assert answer.error_code == NONE
+    assert world.markers("b") == [COMMIT]
+
+
+@pytest.mark.parametrize("versions", PROFILES)
+def test_an_older_producer_is_told_to_try_again(versions: Versions) -> None:
+    world = World()
+    producer = world.producer(versions)
+    producer.write("a", b"x")
+    producer.write("b", b"x")
+    world.world.fs.fail = broken("/b-0/")
+    assert producer.commit() is NONE
+    expected = ErrorCode.CONCURRENT_TRANSACTIONS if producer.bumps else ErrorCode.NOT_ENOUGH_REPLICAS
+    world.client.send(producer.produce_request("a", b"y"), versions.produce)
+    world.world.clock.advance(200)
+    answer = world.client.receive(ProduceResponse).responses[0].partition_responses[0]
+    assert answer.error_code == expected
+
+
+def test_a_coordinator_that_cannot_write() -> None:
+    world = World()
+    producer = world.producer()
+    producer.write("a", b"x")
+    world.world.fs.fail = broken(TRANSACTION_STATE)
+    assert producer.commit() is ErrorCode.NOT_COORDINATOR
+    assert producer.write("b", b"x") is ErrorCode.NOT_ENOUGH_REPLICAS
+    assert (world.markers("a"), world.state()) == ([], TransactionState.ONGOING)
+    world.world.fs.fail = None
+    assert producer.write("b", b"x") is NONE
+    assert producer.commit() is NONE
+
+
+def test_an_end_that_cannot_be_noted_is_noted_later() -> None:
+    world = World()
+    producer = world.producer()
+    producer.write("a", b"x")
+    world.world.fs.fail = second_write_broken(TRANSACTION_STATE)
+    assert producer.commit() is NONE
+    world.world.fs.fail = None
+    assert (world.markers("a"), world.state()) == ([COMMIT], TransactionState.PREPARE_COMMIT)
+    world.world.clock.advance(RETRY_MS)
+    assert (world.markers("a"), world.state()) == ([COMMIT], TransactionState.COMPLETE_COMMIT)
+
+
+def test_a_topic_that_is_gone_needs_no_marker() -> None:
+    world = World()
+    producer = world.producer()
+    producer.write("a", b"x")
+    producer.write("b", b"x")
+    world.world.broker.metadata.delete_topics(["b"])
+    assert producer.commit() is NONE
+    assert (world.markers("a"), world.state()) == ([COMMIT], TransactionState.COMPLETE_COMMIT)
+
+
+def end_request(producer: Transactor, *, commit: bool) -> EndTxnRequest:
+    return EndTxnRequest(producer.transactional_id, producer.producer_id, producer.epoch, commit)
