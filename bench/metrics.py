@@ -15,8 +15,8 @@ import time
 
 from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
-from shareq.broker.metrics.counters import Requests
 from shareq.broker.metrics.exposition import scrape
+from shareq.broker.network.counters import Requests
 from shareq.broker.share.core.values import BatchSpan
 from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.broker.topics.internal import ensure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLogSettings, LogBatchRoom
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
-from shareq.broker.metrics.counters import Durations, Longest
+from shareq.broker.foundation.durations import Durations, Longest
 from shareq.coordinator.shard import CoordinatorShard, RecordSerde
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.checked_text import content_of, with_checksum
+from shareq.broker.metadata.format_version import FORMAT_VERSION
 
-__all__ = ["FORMAT_VERSION", "MARKER_FILE", "Marker", "format_marker", "parse_marker"]
+__all__ = ["MARKER_FILE", "Marker", "format_marker", "parse_marker"]
 
 MARKER_FILE: Final = "shareq.data"
-FORMAT_VERSION: Final = 2
 
 _TITLE: Final = "shareq data folder"
 

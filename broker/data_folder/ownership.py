@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from shareq.broker.data_folder.journal_format import JOURNAL_FILE, parse_journal
-from shareq.broker.data_folder.marker import FORMAT_VERSION, MARKER_FILE, Marker, parse_marker
+from shareq.broker.data_folder.marker import MARKER_FILE, Marker, parse_marker
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
 from shareq.broker.foundation.environment import Fs
 from shareq.broker.foundation.repair_command import ADOPT_ALL, repair_command
+from shareq.broker.metadata.format_version import FORMAT_VERSION
 
 __all__ = ["DataFolderError", "Occupant", "look_at_folder", "repair_hint"]
 

@@ -19,8 +19,8 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.metrics.counters import Requests
 from shareq.broker.network.connection import NOT_ALIKE, AnswerSlot, CloseConnection, Connection, NotAlike, Reply
+from shareq.broker.network.counters import Requests
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.headers import decode_request_header, response_header

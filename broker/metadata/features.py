@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from shareq.broker.config.keys.definition import ConfigError
-
 METADATA_VERSION: Final = "metadata.version"
 SHARE_VERSION: Final = "share.version"
 GROUP_VERSION: Final = "group.version"
@@ -34,13 +32,20 @@ FEATURES: Final[Mapping[str, Feature]] = {
 }
 
 
+class FeatureError(ValueError):
+    """A feature that there is not, or a level that it does not have. `allowed` says what would be right."""
+
+    def __init__(self, name: str, level: int, allowed: str) -> None:
+        super().__init__(f"Invalid value {level} for feature {name}: {allowed}")
+
+
 def check_level(name: str, level: int) -> None:
-    """ConfigError unless the feature exists and has that level."""
+    """FeatureError unless the feature exists and has that level."""
     feature = FEATURES.get(name)
     if feature is None:
-        raise ConfigError(f"feature {name}", level, f"there are only the features {', '.join(FEATURES)}")
+        raise FeatureError(name, level, f"there are only the features {', '.join(FEATURES)}")
     if not feature.lowest <= level <= feature.highest:
-        raise ConfigError(f"feature {name}", level, f"must be between {feature.lowest} and {feature.highest}")
+        raise FeatureError(name, level, f"must be between {feature.lowest} and {feature.highest}")
 
 
 class UpdateKind(IntEnum):
@@ -56,7 +61,7 @@ def update_problem(name: str, now: int, level: int, kind: int) -> str | None:
     try:
         check_level(name, level)
         kind = UpdateKind(kind)
-    except ConfigError as error:
+    except FeatureError as error:
         return str(error)
     except ValueError:
         return f"there is no kind of update {kind}"

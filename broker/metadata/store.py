@@ -26,7 +26,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from shareq.broker.data_folder.marker import FORMAT_VERSION
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.metadata.changes import (
     DropAcl,
@@ -44,6 +43,7 @@ from shareq.broker.metadata.changes import (
     TopicRow,
 )
 from shareq.broker.metadata.features import FEATURES, GROUP_VERSION, SHARE_VERSION, check_level
+from shareq.broker.metadata.format_version import FORMAT_VERSION
 from shareq.broker.metadata.topic_names import collision_key, name_error
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
@@ -244,7 +244,7 @@ class MetadataStore:
             _tell(f"{resource.kind} {resource.name}", self._config_changed, resource)
 
     def set_features(self, levels: Mapping[str, int]) -> None:
-        """Finalize feature levels in one commit. ConfigError for an unknown feature or level; OSError as above."""
+        """Finalize feature levels in one commit. FeatureError for an unknown feature or level; OSError as above."""
         changes = self._feature_changes(levels)
         if changes:
             self._commit(changes)

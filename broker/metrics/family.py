@@ -8,7 +8,7 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
-from shareq.broker.metrics.counters import BOUNDS_NS
+from shareq.broker.foundation.durations import BOUNDS_NS
 from shareq.broker.metrics.rows import Snapshot, Timings
 
 NS_PER_S: Final = 1_000_000_000

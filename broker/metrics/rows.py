@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from shareq import __version__
-from shareq.broker.metrics.counters import Durations
+from shareq.broker.foundation.durations import Durations
 from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.transaction.metadata import TransactionState

@@ -23,7 +23,7 @@ from shareq.protocol.primitives import Gathered
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.dispatcher import BoundRoute
-    from shareq.broker.metrics.counters import Requests
+    from shareq.broker.network.counters import Requests
     from shareq.broker.network.sasl_gate import SaslGate
 
 logger = logging.getLogger(__name__)

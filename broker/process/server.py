@@ -34,6 +34,7 @@ from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
+from shareq.broker.metadata.features import FeatureError
 from shareq.broker.network.connection import Connection, ConnectionLimits
 from shareq.broker.network.listener import Listener, ListenerLimits
 from shareq.broker.process.allocator import keep_freed_memory
@@ -222,7 +223,7 @@ class Server:
                 undo.callback(broker.close, clean=False)
                 broker.start()
                 _add_users(broker, self._new_users)
-            except ConfigError as error:
+            except (ConfigError, FeatureError) as error:
                 raise ServeError(str(error), usage=True) from error
             except REFUSALS as error:
                 raise ServeError(str(error)) from error

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.batches import MAX_BATCH_BYTES, CoordinatorLogSettings
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+from shareq.broker.foundation.durations import Durations, Longest
 from shareq.broker.foundation.pending import Pending, completed, join
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
-from shareq.broker.metrics.counters import Durations, Longest
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.core.window.record_state import RecordState
 from shareq.broker.share.persister import PersistedState

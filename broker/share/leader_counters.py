@@ -4,9 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shareq.broker.metrics.counters import Durations, GroupShareFetches, TopicShareRequests
+from shareq.broker.foundation.durations import Durations
 from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.coordinator.share.keys import SharePartitionKey
+
+
+class TopicShareRequests:
+    """What share consumers asked of one topic: requests that named it, and those that failed for it."""
+
+    __slots__ = ("acknowledgements", "failed_acknowledgements", "failed_fetches", "fetches")
+
+    def __init__(self) -> None:
+        self.fetches = 0
+        self.failed_fetches = 0
+        self.acknowledgements = 0
+        self.failed_acknowledgements = 0
+
+
+class GroupShareFetches:
+    """The share fetches of one group that were answered.
+
+    A partition is open to a fetch when it is loaded and has something to deliver again, or room below its limit of
+    record locks. `ratio_sum`: which part of the partitions asked for was open at the end, added up over the fetches.
+    `waited_ns`: until one of them was, at most until the time was up, added up as well.
+    """
+
+    __slots__ = ("answered", "ratio_sum", "waited_ns")
+
+    def __init__(self) -> None:
+        self.answered = 0
+        self.ratio_sum = 0.0
+        self.waited_ns = 0
 
 
 class ShareCounters:

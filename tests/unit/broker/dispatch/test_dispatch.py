@@ -15,7 +15,7 @@ import shareq.broker.handlers as handlers
 from shareq.broker.dispatch.dispatcher import Route
 from shareq.broker.dispatch.table import HANDLERS, HandlerRow, VersionRange
 from shareq.broker.metadata.changes import MetaChange
-from shareq.broker.metrics.counters import Requests
+from shareq.broker.network.counters import Requests
 from shareq.protocol.api_keys import ApiKey, codec, versions
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame

@@ -6,7 +6,8 @@ import pytest
 
 from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.dispatch.table import HANDLERS
-from shareq.broker.metrics.counters import BOUNDS_NS, MS, Durations, Longest, Requests
+from shareq.broker.foundation.durations import BOUNDS_NS, MS, Durations, Longest
+from shareq.broker.network.counters import Requests
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse

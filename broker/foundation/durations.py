@@ -1,6 +1,6 @@
-"""Counters as plain integers, each owned by the object whose doings it counts; read by `snapshot` on the loop.
+"""Durations as plain integers, each owned by the object whose doings are measured; the metrics read them on the loop.
 
-Nothing here knows Prometheus. A counter never goes down; times are nanoseconds of the monotonic clock.
+A counter never goes down; times are nanoseconds of the monotonic clock.
 """
 
 from __future__ import annotations
@@ -59,49 +59,3 @@ class Longest:
         if window != self._window:
             self._before = self._longest if window == self._window + 1 else 0
             self._window, self._longest = window, 0
-
-
-class Requests:
-    """The requests of one RPC. `durations` are those of answered requests, `unanswered` wanted no answer.
-
-    `errors` are counted by code: every error in an answer counts, so one answer can bring several.
-    """
-
-    __slots__ = ("durations", "errors", "unanswered")
-
-    def __init__(self) -> None:
-        self.durations = Durations()
-        self.errors: dict[int, int] = {}
-        self.unanswered = 0
-
-    def failed(self, error_code: int) -> None:
-        """An answer has this error in it."""
-        self.errors[error_code] = self.errors.get(error_code, 0) + 1
-
-
-class TopicShareRequests:
-    """What share consumers asked of one topic: requests that named it, and those that failed for it."""
-
-    __slots__ = ("acknowledgements", "failed_acknowledgements", "failed_fetches", "fetches")
-
-    def __init__(self) -> None:
-        self.fetches = 0
-        self.failed_fetches = 0
-        self.acknowledgements = 0
-        self.failed_acknowledgements = 0
-
-
-class GroupShareFetches:
-    """The share fetches of one group that were answered.
-
-    A partition is open to a fetch when it is loaded and has something to deliver again, or room below its limit of
-    record locks. `ratio_sum`: which part of the partitions asked for was open at the end, added up over the fetches.
-    `waited_ns`: until one of them was, at most until the time was up, added up as well.
-    """
-
-    __slots__ = ("answered", "ratio_sum", "waited_ns")
-
-    def __init__(self) -> None:
-        self.answered = 0
-        self.ratio_sum = 0.0
-        self.waited_ns = 0

@@ -1,0 +1,23 @@
+"""What is counted of requests: plain integers, which never go down; the metrics read them on the loop."""
+
+from __future__ import annotations
+
+from shareq.broker.foundation.durations import Durations
+
+
+class Requests:
+    """The requests of one RPC. `durations` are those of answered requests, `unanswered` wanted no answer.
+
+    `errors` are counted by code: every error in an answer counts, so one answer can bring several.
+    """
+
+    __slots__ = ("durations", "errors", "unanswered")
+
+    def __init__(self) -> None:
+        self.durations = Durations()
+        self.errors: dict[int, int] = {}
+        self.unanswered = 0
+
+    def failed(self, error_code: int) -> None:
+        """An answer has this error in it."""
+        self.errors[error_code] = self.errors.get(error_code, 0) + 1
