@@ -59,6 +59,10 @@ FAULTS: Final[dict[Fault, Sequence[str]]] = {
     what_is_archived_in_memory_alone_is_passed: (DELIVERED_AFTER_ANSWER, "is finished and passed"),
     members_that_never_come_back_stay: ("was silent, and is a member still",),
     emptied_segment_stays_in_the_log: ("replayed", "cannot be read"),
-    unrecorded_state_is_wiped_at_a_later_epoch: (DELIVERED_AFTER_ANSWER, "persisted start of slot"),
+    unrecorded_state_is_wiped_at_a_later_epoch: (
+        DELIVERED_AFTER_ANSWER,
+        "persisted start of slot",
+        "the offset was altered",
+    ),
     start_does_not_finish_deletions: (LEFT, "deleted topics"),
 }

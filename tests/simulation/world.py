@@ -15,6 +15,7 @@ from typing import Final
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.manager import DamagedFolderError
@@ -27,6 +28,7 @@ from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.group.share_group import ShareGroup
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, partition_for
 from shareq.coordinator.share.state_batches import combine
+from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import Message
 from tests.simulation.admin import Administrator
@@ -233,9 +235,9 @@ class World:
         self.connections += 1
         return SimConnection(self.connections)
 
-    def call(self, module: str, request: Message, version: int, connection: SimConnection) -> Pending[Message]:
-        """Hand a request to its handler."""
-        handler = import_module(f"shareq.broker.handlers.{module}")
+    def call(self, api: str, request: Message, version: int, connection: SimConnection) -> Pending[Message]:
+        """Hand a request to the handler of that API, named in lower case."""
+        handler = import_module(f"shareq.broker.handlers.{HANDLERS[ApiKey[api.upper()]].module}")
         context = RequestContext(self.broker, connection, version, "sim")  # type: ignore[arg-type]
         answer = handler.handle(context, request)
         if isinstance(answer, Pending):

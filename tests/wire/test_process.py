@@ -100,7 +100,9 @@ def serving(data: Path, redirections: str = "", before: str = "") -> Iterator[tu
     port, log = free_port(), data.with_suffix(".log")
     serve = shlex.join([sys.executable, "-m", "shareq.broker", "serve", "--data-dir", str(data)])
     line = f"{before} exec {serve} --listen 127.0.0.1:{port} 2>{shlex.quote(str(log))} {redirections}"
+    before_it = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
     process = subprocess.Popen(["/bin/sh", "-c", line], env=child_environment(), stdout=subprocess.DEVNULL)
+    signal.signal(signal.SIGHUP, before_it)
     try:
         deadline = time.monotonic() + 30
         while not answers(("127.0.0.1", port)):
