@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-clients-table",
         action="store_true",
-        help="with tests/interop/test_every_client.py: write what each client can do into docs/clients.md",
+        help="with tests/interop/test_every_client.py: write what each client can do into docs/evidence/clients.md",
     )
 
 

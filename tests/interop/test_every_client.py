@@ -1,4 +1,4 @@
-"""Every client, feature by feature: the table of `docs/clients.md`, which `--update-clients-table` writes.
+"""Every client, feature by feature: the table of `docs/evidence/clients.md`, which `--update-clients-table` writes.
 
 Another client (librdkafka) looks at what the client under test has done, and has done what it shall find. Restarts,
 rebalances and rights are the business of the modules beside this one.

@@ -1,4 +1,4 @@
-"""`docs/clients.md` says what the suite of all clients tests, no more and no less."""
+"""`docs/evidence/clients.md` says what the suite of all clients tests, no more and no less."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/kip-932.md, docs/kip-88.md: every promise stands there once, in a known state, with tests or a reason."""
+"""kip-932.md, kip-88.md: every promise stands there once, in a known state, with tests or a reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-DOCUMENTS = (ROOT / "docs" / "kip-932.md", ROOT / "docs" / "kip-88.md")
+DOCUMENTS = (ROOT / "docs" / "evidence" / "kip-932.md", ROOT / "docs" / "evidence" / "kip-88.md")
 IDS = [f"M-{number:03}" for number in range(1, 283)]
 KIP_88 = IDS[244:270]
 SHOWN_BY_TESTS = {"done", "client", "several brokers"}

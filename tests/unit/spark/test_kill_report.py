@@ -12,7 +12,7 @@ from tests.spark.kills.report import Facts, Outcome, markdown, remarks
 FACTS = Facts("shareq", 7, "abc1234", "two cores", "2026-01-02", 125.0)
 CELL = Cell(Victim.RUNNER, Step.ACQUIRED, Ack.COMMIT, True)
 PASSED = Verdict([], [], [3], [], [], [(0, 1), (0, 2)], [], [], 300, 200, 102, 0)
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "spark-kill-matrix.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "evidence" / "spark-kill-matrix.md"
 
 
 def test_a_cell_is_a_line() -> None:

@@ -1,4 +1,4 @@
-"""What a client of the table in `docs/clients.md` is asked to do, which clients there are, and what they cannot do.
+"""What a client of the table in `docs/evidence/clients.md` is asked to do, which clients there are, what they lack.
 
 The table is made of this and of what the suite saw (`--update-clients-table`): `test_every_client.py`.
 """
@@ -15,7 +15,7 @@ from typing import Final
 from tests.support.apache_kafka import KAFKA_VERSION
 
 HERE: Final = Path(__file__).parents[2]
-DOCUMENT: Final = HERE.parents[1] / "docs" / "clients.md"
+DOCUMENT: Final = HERE.parents[1] / "docs" / "evidence" / "clients.md"
 BEGIN: Final = "<!-- made by: pytest tests/interop/test_every_client.py --update-clients-table -->"
 END: Final = "<!-- end of what is made -->"
 
