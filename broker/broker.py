@@ -21,7 +21,7 @@ from shareq.broker.metadata.changes import MetaDb, ResourceName
 from shareq.broker.metadata.producer_ids import ProducerIds
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, SHARE_GROUP_STATE, TRANSACTION_STATE
-from shareq.broker.network.answer_budget import ReplyRoom
+from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
 from shareq.broker.topics.internal import cleaner_rule_for, warn_of_counts_without_effect
 from shareq.broker.topics.leaders import LeaderMap
@@ -97,7 +97,7 @@ class Broker:
         self.leaders = LeaderMap()
         self._persister = persister
         self.fetch_waits = FetchWaits(env.clock)
-        self.reply_room = ReplyRoom(env.clock.call_soon)
+        self.answer_budget = AnswerBudget(env.clock.call_soon)
         self.dispatcher = Dispatcher(self)
         self.handle_frame = self.dispatcher.handle_frame
 

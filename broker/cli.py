@@ -36,7 +36,7 @@ Examples:
   shareq serve --config server.properties --set group.share.record.lock.duration.ms=60000
       Kafka's own property file; options win over it.
   shareq serve --metrics 127.0.0.1:9464
-      Prometheus finds the metrics at http://127.0.0.1:9464/metrics, whoever watches /-/healthy that it is up.
+      Prometheus finds the metrics at http://127.0.0.1:9464/metrics; /-/healthy answers 200 while the broker is up.
 
 \b
 Then point any Kafka client at the address, for example:

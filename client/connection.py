@@ -90,7 +90,7 @@ class Connection:
             try:
                 self._socket.settimeout(0)
                 data = self._socket.recv(1)
-                self.close("sent what nobody asked for" if data else "closed the connection")
+                self.close("sent bytes that were not requested" if data else "closed the connection")
             except (BlockingIOError, ssl.SSLWantReadError):
                 pass
             except OSError as error:

@@ -155,7 +155,7 @@ class ConnectionProtocol:
         `version` only where it is not the request's.
         """
         if not self._sent:
-            raise MalformedMessage(f"{len(frame)} bytes that nobody asked for")
+            raise MalformedMessage(f"{len(frame)} bytes that were not requested")
         sent = self._sent.popleft()
         version = sent.version if version is None else version
         header = decode_response_header(frame, sent.codec.api_key, version)

@@ -29,7 +29,7 @@ class Verdict(Enum):
     STEADY = auto()
     """Nothing until the next heartbeat is due."""
     AGAIN = auto()
-    """Send another heartbeat at once (to join anew)."""
+    """Send another heartbeat at once (to join again)."""
     LATER = auto()
     """Try again after a pause."""
     MOVED = auto()

@@ -45,7 +45,7 @@ class KafkaShareSource(DataSource):
 
     def reader(self, schema: StructType) -> NoReturn:
         raise NoBatchReader(
-            "kafka-share: there is no spark.read of a share group: Spark tells a batch source nothing after its job "
-            "succeeded, so it could only acknowledge too early or never. Use spark.readStream with "
+            "kafka-share: there is no spark.read of a share group: Spark notifies a batch source of nothing after its "
+            "job succeeded, so it could only acknowledge too early or never. Use spark.readStream with "
             ".trigger(availableNow=True), which reads what is there now and ends"
         )

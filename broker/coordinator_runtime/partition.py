@@ -177,7 +177,7 @@ class CoordinatorPartition(Generic[ShardT]):
         return pending
 
     def refuse_parked(self) -> None:
-        """Whatever waits for others, or for time, is answered NOT_COORDINATOR."""
+        """Fail every parked request with NOT_COORDINATOR."""
         self._refuse(list(self._parked), ErrorCode.NOT_COORDINATOR)
 
     def _answer_late(self, answers: Iterable[LateAnswer]) -> None:
@@ -276,7 +276,7 @@ class CoordinatorPartition(Generic[ShardT]):
         return True
 
     def _replay(self, records: Sequence[CoordinatorRecord], producer: ProducerEpoch | None) -> bool:
-        """Replay decided records. False: the state machine could not take them, and was loaded anew."""
+        """Replay decided records. False: the state machine could not take them, and was reloaded."""
         offset = self._log.log_end_offset + len(self._records)
         producer_id = producer.producer_id if producer is not None else NO_PRODUCER_ID
         try:

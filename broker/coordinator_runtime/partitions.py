@@ -58,7 +58,7 @@ class CoordinatorPartitions(Generic[ShardT]):
         if found is None:
             broker = self._broker
             log = broker.logs.get(self._topic, partition)
-            leads = broker.leaders.elsewhere(self._topic, partition) is None
+            leads = broker.leaders.other_leader(self._topic, partition) is None
             began_ns = broker.env.clock.now_ns()
             found = CoordinatorPartition(
                 broker.env, broker.logs, log, self._new_shard, self._serde, self._settings, leads=leads
@@ -85,7 +85,7 @@ class CoordinatorPartitions(Generic[ShardT]):
                 found.resign()
 
     def refuse_parked(self) -> None:
-        """Whatever waits for others, or for time, is answered NOT_COORDINATOR: its clients ask again elsewhere."""
+        """Fail every parked request with NOT_COORDINATOR: its clients ask another broker."""
         for partition in self:
             partition.refuse_parked()
 

@@ -1,7 +1,7 @@
 """Metadata in two independent records: a database, and a journal beside it. Either brings back the other.
 
 A commit goes to the database first, then to the journal; both say its number and a digest of the whole state after it.
-A process that dies in between leaves the database one commit ahead, and the next start writes the journal anew.
+A process that dies in between leaves the database one commit ahead, and the next start rewrites the journal.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _tell_of_the_journal(journal: JournalFile, records: Records) -> None:
         else "it is missing"
     )
     lost = "" if records.journal.sound else "; a change that only it had is lost"
-    logger.warning("%s: written anew from the database: %s%s", journal.path, why, lost)
+    logger.warning("%s: rewritten from the database: %s%s", journal.path, why, lost)
 
 
 def _rebuild(database: FirstRecord, journal: JournalFile, records: Records) -> MetaDb:
@@ -167,7 +167,7 @@ class TwiceKeptMetaDb:
     """A `MetaDb` whose commits go to a database and to a journal.
 
     When the journal cannot be written, the commit counts all the same, because the database has it: one log line, and
-    the next commit writes the journal anew. `on_first_commit` is called when both have a state, after each commit
+    the next commit rewrites the journal. `on_first_commit` is called when both have a state, after each commit
     until it returns True. It must not raise.
     """
 

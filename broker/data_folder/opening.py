@@ -113,7 +113,7 @@ def _settled_marker(
     if records.verdict is not Verdict.NOTHING_THERE:
         used = Marker(next(iter(records.cluster_ids().values())), used=True)
         if occupant.damage:
-            logger.warning("%s/%s: written anew, it was damaged: %s", data_dir, MARKER_FILE, occupant.damage)
+            logger.warning("%s/%s: rewritten, it was damaged: %s", data_dir, MARKER_FILE, occupant.damage)
         write_marker(fs, data_dir, used)
         return used
     assert marker is not None

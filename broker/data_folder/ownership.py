@@ -51,7 +51,7 @@ class Occupant:
 
 def repair_hint(data_dir: str, options: str) -> str:
     """The end of a refusal: the command that makes a start possible again, and what it does of its own accord."""
-    what = ", makes topics of the folders that are there, with the ids in them" if ADOPT_ALL in options else ""
+    what = ", makes topics of the folders it finds, with the ids in them" if ADOPT_ALL in options else ""
     return f"{repair_command(data_dir, options)} repairs it{what}, and keeps a copy of what it changes"
 
 

@@ -91,7 +91,7 @@ class DiskWatch:
         try:
             return self._fs.disk_space(self._data_dir)
         except OSError as error:
-            logger.debug("%s: the room on its file system is not known: %s", self._data_dir, error)
+            logger.debug("%s: cannot read the free space of its file system: %s", self._data_dir, error)
             return None
 
     def writing(self) -> None:

@@ -31,7 +31,7 @@ class RequestContext:
         connection = self.connection
         return authorizer.allows(connection.principal, connection.client_host, right.operation, right.kind, name)
 
-    def without(self, right: Right, names: Iterable[str]) -> set[str]:
+    def lacking(self, right: Right, names: Iterable[str]) -> set[str]:
         """Those of the names on which who asks does not have the right."""
         if self.broker.authorizer is None:
             return set()

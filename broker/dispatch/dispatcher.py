@@ -19,7 +19,7 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.network.connection import NOT_ALIKE, AnswerSlot, CloseConnection, Connection, NotAlike, Reply
+from shareq.broker.network.connection import FALL_BACK, AnswerSlot, CloseConnection, Connection, FallBack, Reply
 from shareq.broker.network.counters import Requests
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode, MalformedMessage
@@ -44,11 +44,11 @@ RefusalBySize = Callable[[RequestContext, int], "Message | None"]
 """The answer to a request of so many bytes, if it cannot be accepted whatever is in it: it is not read then."""
 
 
-class QuickWay(Protocol):
-    """A handler's `Quick`: a shorter way for requests that are like earlier ones of their connection."""
+class FastPath(Protocol):
+    """A handler's `ProduceFastPath`: a shorter way for requests that are like earlier ones of their connection."""
 
-    def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | NotAlike | None:
-        """The reply, or NOT_ALIKE when the request has to go the ordinary way; nothing has happened then."""
+    def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
+        """The reply, or FALL_BACK when the request has to go the ordinary way; nothing has happened then."""
 
     def learn(self, frame: bytes, request: Any) -> None:
         """A request that went the ordinary way. Any: the handler's own request class."""
@@ -62,9 +62,9 @@ class Route:
         "decode",
         "errors_in",
         "failed",
+        "fast_path",
         "handle",
         "prefix",
-        "quick",
         "refusal_by_size",
         "requests",
         "version",
@@ -83,7 +83,7 @@ class Route:
         self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = module.handle
         self.failed: Failed | None = getattr(module, "failed", None) or _top_level_failure(messages.response_class)
         self.refusal_by_size: RefusalBySize | None = getattr(module, "refusal_by_size", None)
-        self.quick: Callable[[BoundRoute], QuickWay] | None = getattr(module, "Quick", None)
+        self.fast_path: Callable[[BoundRoute], FastPath] | None = getattr(module, "ProduceFastPath", None)
         self.prefix = bytes(4) + response_header(api_key, version, 0)
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class BoundRoute:
     connection repeats them in every request, so that the header is parsed once and compared from then on.
     """
 
-    __slots__ = ("body", "context", "quick", "refusal_by_size", "requests", "route", "tail")
+    __slots__ = ("body", "context", "fast_path", "refusal_by_size", "requests", "route", "tail")
 
     def __init__(self, route: Route, context: RequestContext, tail: bytes, body: int) -> None:
         self.route = route
@@ -115,7 +115,7 @@ class BoundRoute:
         self.context = context
         self.tail = tail
         self.body = body
-        self.quick = route.quick(self) if route.quick is not None else None
+        self.fast_path = route.fast_path(self) if route.fast_path is not None else None
 
 
 class Dispatcher:
@@ -132,9 +132,9 @@ class Dispatcher:
             raise CloseConnection(f"request header of {len(frame)} bytes")
         api, correlation_id = _FIXED.unpack_from(frame)
         bound = connection.routes.get(api)
-        if bound is not None and bound.quick is not None:
-            reply = bound.quick.handle(frame, correlation_id)
-            if reply is not NOT_ALIKE:
+        if bound is not None and bound.fast_path is not None:
+            reply = bound.fast_path.handle(frame, correlation_id)
+            if reply is not FALL_BACK:
                 return reply
         if bound is None or frame[_FIXED.size : bound.body] != bound.tail:
             api_key, version = _API.unpack_from(frame)
@@ -216,8 +216,8 @@ def _answer(connection: Connection, bound: BoundRoute, frame: bytes, request: Me
     route = bound.route
     try:
         answer = route.handle(bound.context, request)
-        if bound.quick is not None:
-            bound.quick.learn(frame, request)
+        if bound.fast_path is not None:
+            bound.fast_path.learn(frame, request)
         if answer is None:
             route.requests.unanswered += 1
             return None

@@ -35,7 +35,7 @@ class FetchRead:
         self.bytes_read = 0
         self.has_error = False
         self._reads: list[tuple[PartitionLog, int]] = []
-        self._max_bytes = min(limits.max_bytes, broker.reply_room.largest())
+        self._max_bytes = min(limits.max_bytes, broker.answer_budget.grant())
         for partition in partitions:
             refused = refuse(partition) if refuse is not None else ErrorCode.NONE
             log = refused or find_log(broker, partition.topic, partition.partition, partition.current_leader_epoch)
@@ -44,7 +44,7 @@ class FetchRead:
             else:
                 self.logs[log] = partition
                 self._read(partition, log, limits)
-        broker.reply_room.read(self.bytes_read)
+        broker.answer_budget.note_read(self.bytes_read)
 
     def is_enough(self, limits: FetchLimits) -> bool:
         """Whether the answer may go out before the time is up."""

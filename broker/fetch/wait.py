@@ -65,7 +65,7 @@ class FetchWaits:
                 fetch.look_at(log)
 
     def on_log_start(self, log: PartitionLog) -> None:
-        """The log begins later: who waits for what is gone is told."""
+        """The log start moved: answer the fetches that wait below it."""
         self.on_high_watermark(log)
 
     def topic_deleted(self, topic_id: bytes) -> None:

@@ -23,7 +23,7 @@ class LoopClock:
     def now_ms(self) -> int:
         return int(self._loop.time() * 1000)
 
-    now_ns = staticmethod(time.monotonic_ns)  # asked for each request: without a function around it
+    now_ns = staticmethod(time.monotonic_ns)  # called once per request, so not wrapped
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         self._loop.call_soon(callback)

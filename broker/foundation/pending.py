@@ -1,4 +1,4 @@
-"""An answer that is not there yet: a state write, an append, a long poll. No coroutine, no task."""
+"""A result that will arrive later: a state write, an append, a long poll. No coroutine, no task."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ class PartitionFolders:
         elif claim.claim is Claim.DELETED and claim.topic is not None:
             self._retire(claim.name, claim.topic.topic_id)
         elif claim.claim is Claim.UNNAMED and claim.topic is not None:
-            logger.warning("%s/%s: %s, written anew", path, PARTITION_METADATA_FILE, claim.problem)
+            logger.warning("%s/%s: %s, rewritten", path, PARTITION_METADATA_FILE, claim.problem)
             content = format_partition_metadata(claim.topic.topic_id)
             self._fs.write_atomic(f"{path}/{PARTITION_METADATA_FILE}", content, sync=True)
 

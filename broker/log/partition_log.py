@@ -583,7 +583,7 @@ class PartitionLog:
         return self._segments.unreadable_range(offset)
 
     def _map_was_wrong(self) -> bool:
-        """Make the active segment's map anew if it came from index files; True if a second try makes sense."""
+        """Make the active segment's map again if it came from index files; True if a second try makes sense."""
         active = self._active
         if active is None or active.map_proven or self._position != active.size:
             return False

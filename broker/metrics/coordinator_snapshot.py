@@ -85,7 +85,7 @@ def _lag(broker: Broker, logs: Logs, topic: str, partition: int, offset: int) ->
     """As kafka-consumer-groups.sh counts: to the end that readers of uncommitted records see. Never below 0, which an
     offset beyond the end would be.
     """
-    if offset < 0 or broker.leaders.elsewhere(topic, partition) is not None:
+    if offset < 0 or broker.leaders.other_leader(topic, partition) is not None:
         return None
     log = logs.get((topic, partition))
     if log is not None:

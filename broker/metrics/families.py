@@ -40,7 +40,7 @@ _BROKER: Final = (
         GAUGE,
         "shareq_build_info",
         ("version",),
-        "Always 1; the label tells the version.",
+        "Always 1; the version is in the label.",
         lambda snapshot: [((snapshot.version,), 1)],
     ),
     single(

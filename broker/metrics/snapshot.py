@@ -41,7 +41,7 @@ LATE_MS: Final = 300_000
 def take(into: Snapshot, broker: Broker, listeners: Sequence[Listener], started_ns: int) -> Steps:
     """Fill the snapshot. Other things may be done on the loop at each pause. `started_ns`: of the clock's `now_ns`."""
     into.uptime_ns = broker.env.clock.now_ns() - started_ns
-    into.held_bytes = broker.reply_room.held
+    into.held_bytes = broker.answer_budget.held
     space = broker.disk.space()
     if space is not None:
         into.disk_total_bytes, into.disk_usable_bytes = space

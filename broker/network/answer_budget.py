@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Final
 
 TOTAL_BYTES: Final = 256 * 1024 * 1024
-LEAST_BYTES: Final = 64 * 1024  # what is always granted: whoever does take answers must get on
+LEAST_BYTES: Final = 64 * 1024  # what is always granted, so that clients that read keep making progress
 
 
-class ReplyRoom:
+class AnswerBudget:
     """The count of bytes that were read for clients and are not taken. Owned by the broker, on the loop's thread."""
 
     __slots__ = ("_call_soon", "_read", "_total", "_untaken")
@@ -30,18 +30,18 @@ class ReplyRoom:
         """Bytes that are held for clients which do not take them."""
         return self._untaken + self._read
 
-    def largest(self) -> int:
+    def grant(self) -> int:
         """Bytes of records the next answer may have. A first batch comes whatever its size."""
         return max(LEAST_BYTES, (self._total - self._untaken - self._read) // 2)
 
-    def read(self, size: int) -> None:
+    def note_read(self, size: int) -> None:
         """That many bytes were read for an answer. They count until its socket tells how much of them it took."""
         if size > LEAST_BYTES:
             if not self._read:
                 self._call_soon(self._forget_read)
             self._read += size
 
-    def hold(self, change: int) -> None:
+    def note_unsent(self, change: int) -> None:
         """A socket has that many bytes more that its client does not take; fewer if negative."""
         self._untaken += change
 

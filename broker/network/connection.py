@@ -94,13 +94,13 @@ class AnswerSlot:
         self._connection.on_filled()
 
 
-class NotAlike(Enum):
+class FallBack(Enum):
     """Instead of a reply, from a short way: the request has to go the ordinary one."""
 
-    NOT_ALIKE = 0
+    FALL_BACK = 0
 
 
-NOT_ALIKE: Final = NotAlike.NOT_ALIKE
+FALL_BACK: Final = FallBack.FALL_BACK
 
 Reply = Buffer | AnswerSlot | None
 FrameHandler = Callable[["Connection", bytes], Reply]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from shareq.broker.foundation.environment import Clock
-from shareq.broker.network.answer_budget import ReplyRoom
+from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.connection import Buffer, Connection, ConnectionLimits, FrameHandler
 
 logger = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ class SocketConnection(asyncio.Protocol):
     def _hold(self, size: int) -> None:
         """Tell the room how much is held here now; nothing is while the client keeps up."""
         if size != self._held:
-            self._listener.room.hold(size - self._held)
+            self._listener.room.note_unsent(size - self._held)
             self._held = size
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class Listener:
         clock: Clock,
         handle: FrameHandler,
         limits: ListenerLimits,
-        room: ReplyRoom,
+        room: AnswerBudget,
         next_id: Callable[[], int],
         guard: Callable[[Connection], None] | None = None,
     ) -> None:

@@ -242,7 +242,7 @@ class Server:
                 clock=broker.env.clock,
                 handle=broker.handle_frame,
                 limits=limits,
-                room=broker.reply_room,
+                room=broker.answer_budget,
                 next_id=lambda: next(self._ids),
                 guard=_guard(broker, self._config.security[name]),
             )
@@ -289,7 +289,7 @@ class Server:
         try:
             await asyncio.wait_for(self._finished.wait(), ANSWER_IN_FLIGHT_S)
         except TimeoutError:
-            logger.warning("%d connections did not take their answers", sum(map(len, self._listeners)))
+            logger.warning("closed %d connections with unsent responses", sum(map(len, self._listeners)))
         for listener in self._listeners:
             listener.on_forget = None
             listener.abort()
@@ -398,7 +398,7 @@ def _bind(wanted: Address, purpose: str) -> socket.socket:
 
 
 def _begin_to_listen(bound: socket.socket, backlog: int, purpose: str) -> None:
-    """Two may be bound to a port; that somebody else has it is noticed by listening, and uvloop would not tell."""
+    """Two sockets may bind one port; the conflict shows only at `listen`, and uvloop would hide it."""
     address = _address_text(bound.getsockname())
     try:
         bound.listen(backlog)

@@ -75,14 +75,14 @@ def request_error(ctx: RequestContext, group_id: str | None, member_id: str | No
 
 
 def needs_leader(error: int) -> bool:
-    """Whether the response tells who leads the partition beside this error."""
+    """Whether the response must name the current leader beside this error."""
     return error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 def leader_of(ctx: RequestContext, topic_id: bytes, partition: int) -> Leader:
     """Who leads the partition, as this request's listener reaches them."""
     topic = ctx.broker.metadata.topic_by_id(topic_id)
-    elsewhere = None if topic is None else ctx.broker.leaders.elsewhere(topic.name, partition)
+    elsewhere = None if topic is None else ctx.broker.leaders.other_leader(topic.name, partition)
     return elsewhere or Leader(ctx.broker.endpoint_for(ctx.connection.listener), 0)
 
 

@@ -91,7 +91,7 @@ class ShareCoordinatorService:
         again: bool = False,
     ) -> Pending[StateResult]:
         """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
-        `replaced` is told at once if there was not, before anything else is done with the new state.
+        `replaced` is called at once if a state was created, before anything else is done with it.
         """
 
         def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[StateResult]:

@@ -197,7 +197,7 @@ class ShareFetch:
             return False  # a moment, also when time is up: then all partitions are answered together
         if not ready:
             return self._complete(self._errors()) if last else False
-        max_bytes = min(self._params.max_bytes, self._broker.reply_room.largest())
+        max_bytes = min(self._params.max_bytes, self._broker.answer_budget.grant())
         budgets = split_bytes(max_bytes, len(ready), self._broker.env.rng)
         if not last and not self._enough_bytes(ready, budgets):
             return False
@@ -302,7 +302,7 @@ class ShareFetch:
         if not acquired:
             self._passed_over = self._passed_over or core.next_fetch_offset() != offset
             return None
-        self._broker.reply_room.read(len(read.records))
+        self._broker.answer_budget.note_read(len(read.records))
         start, end = slice_bounds(read.batches, acquired)
         log.traffic.bytes_out += end - start
         return FetchedPartition(

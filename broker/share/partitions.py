@@ -89,7 +89,7 @@ class SharePartitionLeader:
 
     @property
     def is_gone(self) -> bool:
-        """Waiting for it is in vain: its topic was deleted, or another broker leads it. `error` says so."""
+        """Waiters must be failed: its topic was deleted, or another broker leads it. `error` says which."""
         return self.state is LeaderState.FENCED and self.error is not ErrorCode.NONE
 
 
@@ -287,7 +287,7 @@ class SharePartitionManager:
             self._drop(leader, LeaderState.FENCED)
 
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
-        """Their states are being written anew or deleted, by somebody else: forget what was read of them.
+        """Their states are being rewritten or deleted, by somebody else: forget what was read of them.
 
         Called together with the share coordinator's operation, it leaves no gap: a write that is under way comes
         before that operation, a dropped share partition begins none, and whoever loads it again reads what comes after.
@@ -320,7 +320,7 @@ class SharePartitionManager:
 
     def leader_moved(self, topic: str, partition: int) -> None:
         """Drop the share partitions of a partition that another broker leads."""
-        if self._broker.leaders.elsewhere(topic, partition) is None:
+        if self._broker.leaders.other_leader(topic, partition) is None:
             return
         for leader in list(self._leaders.values()):
             if leader.topic == topic and leader.key.partition == partition:
@@ -363,7 +363,7 @@ class SharePartitionManager:
 
     def start_is_durable(self, leader: SharePartitionLeader) -> bool:
         """Whether records may be acquired: the resolved start offset is durable, so that a crash before the first
-        acknowledgement cannot resolve it anew and skip records. Begins the write when it is not; waiters are woken.
+        acknowledgement cannot resolve it again and skip records. Begins the write when it is not; waiters are woken.
         """
         write = leader.core.pending_start_write()
         if write is None:

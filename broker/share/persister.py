@@ -44,7 +44,7 @@ class Persister(Protocol):
         again: bool = False,
     ) -> Pending[StateResult]:
         """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
-        `replaced` is told at once if there was not, before anything else is done with the new state.
+        `replaced` is called at once if a state was created, before anything else is done with it.
         """
 
     def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
@@ -77,7 +77,7 @@ _SURFACED = {
     ErrorCode.FENCED_STATE_EPOCH: ErrorCode.NOT_LEADER_OR_FOLLOWER,
 }
 
-# Errors after which a share partition is dropped and read anew at the next fetch.
+# Errors after which a share partition is dropped and read again at the next fetch.
 FENCING = frozenset(
     {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 )

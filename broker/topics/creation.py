@@ -1,4 +1,4 @@
-"""Whether a topic can be created as asked, and creating topics that somebody merely asked about.
+"""Whether a topic can be created as asked, and auto-creating topics named in a Metadata request.
 
 The order of the checks is Apache Kafka's: name, existence, properties, then partitions and replicas.
 """

@@ -1,4 +1,4 @@
-"""The coordinators' topics: how they are made, and that they are there before anybody is told of a coordinator.
+"""The coordinators' topics: how they are made, before FindCoordinator names a coordinator.
 
 Their definitions follow Apache Kafka 4.3.1 but for `__share_group_state`, which is compacted here, with a policy of its
 own (its update records are deltas). There is one broker, so more than one replica cannot be had: such a configuration

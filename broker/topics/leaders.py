@@ -1,4 +1,4 @@
-"""Which partitions are led by other brokers: none, unless somebody says so.
+"""Which partitions are led by other brokers: none by default; set by tests that simulate a cluster.
 
 One process leads everything it has. What clients are to be told when it does not (KIP-932: NOT_LEADER_OR_FOLLOWER with
 the leader's address, NOT_COORDINATOR, FindCoordinator's answer) is decided here and there by this map, so that it can
@@ -27,7 +27,7 @@ class LeaderMap:
         self._elsewhere: dict[tuple[str, int], Leader] = {}
         self._moved: list[Callable[[str, int], None]] = []
 
-    def elsewhere(self, topic: str, partition: int) -> Leader | None:
+    def other_leader(self, topic: str, partition: int) -> Leader | None:
         """Who else leads the partition; None: this broker does."""
         return self._elsewhere.get((topic, partition)) if self._elsewhere else None
 

@@ -59,7 +59,7 @@ def admit_batches(ctx: RequestContext, request: ProduceRequest) -> Pending[Produ
     admitted = admit(ctx.broker, Writer(transactional_id, producer, version >= ADDS_FROM), batches.logs)
 
     def told(refused: Refusals) -> ProduceRefusals:
-        return {(at.topic, at.partition): _as_told(version, error) for at, error in (gaps | dict(refused)).items()}
+        return {(at.topic, at.partition): _client_error(version, error) for at, error in (gaps | dict(refused)).items()}
 
     return admitted.then(told)
 
@@ -91,7 +91,7 @@ def _gaps(batches: _Batches, producer: ProducerEpoch) -> dict[TopicPartition, Er
     }
 
 
-def _as_told(version: int, error: ErrorCode) -> ErrorCode:
+def _client_error(version: int, error: ErrorCode) -> ErrorCode:
     if error in _TRY_AGAIN or (error is ErrorCode.CONCURRENT_TRANSACTIONS and version < ADDS_FROM):
         return ErrorCode.NOT_ENOUGH_REPLICAS
     if error is ErrorCode.TRANSACTION_ABORTABLE and version < ABORTABLE_FROM:

@@ -42,7 +42,7 @@ class DeleteGroupPlan:
 
 @dataclass(frozen=True, slots=True)
 class AlterOffsetsPlan:
-    """The share states to initialise anew, and the partitions that cannot be."""
+    """The share states to initialise again, and the partitions that cannot be."""
 
     outcome: Outcome
     initialize: tuple[StateInitialization, ...] = ()

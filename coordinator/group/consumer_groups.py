@@ -11,9 +11,9 @@ from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.consumer import heartbeat, requests
 from shareq.coordinator.group.consumer.describe import described, not_described
-from shareq.coordinator.group.consumer.draft import Surroundings
+from shareq.coordinator.group.consumer.draft import HeartbeatInputs
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup
-from shareq.coordinator.group.consumer.heartbeat import Beat
+from shareq.coordinator.group.consumer.heartbeat import HeartbeatOutcome
 from shareq.coordinator.group.consumer.leaving import left_for_a_while, member_of
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH, LEAVE_STATIC_EPOCH, ConsumerMember, MemberState
 from shareq.coordinator.group.consumer.requests import Refused
@@ -133,7 +133,7 @@ class ConsumerGroups:
         self.counters.consumer_rebalances += beat.bumped
         return CoordinatorResult(beat.response, converted + beat.records, answers)
 
-    def _set_timers(self, group_id: str, beat: Beat, session_timeout_ms: int, now_ms: int) -> None:
+    def _set_timers(self, group_id: str, beat: HeartbeatOutcome, session_timeout_ms: int, now_ms: int) -> None:
         timers, member_id = self.timers, beat.member.member_id
         if beat.replaces is not None:
             timers.forget(group_id, beat.replaces)
@@ -269,9 +269,9 @@ class ConsumerGroups:
         """How long a member may be silent that speaks KIP-848's protocol."""
         return self._settings_of.consumer_group(group_id).session_timeout_ms
 
-    def surroundings(self, group_id: str, is_visible: Callable[[str], bool] | None) -> Surroundings:
+    def surroundings(self, group_id: str, is_visible: Callable[[str], bool] | None) -> HeartbeatInputs:
         """What a request looks at beside its group; for `is_visible` see there."""
-        return Surroundings(
+        return HeartbeatInputs(
             metadata=self._metadata,
             settings=self._settings_of.consumer_group(group_id),
             max_size=self.settings.max_size,

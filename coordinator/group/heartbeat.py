@@ -62,7 +62,7 @@ LEAVE_EPOCH: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class HeartbeatInputs:
     """What a heartbeat looks at beside its group. `now_ms` is monotonic, `wall_ms` the time of day."""
 
     metadata: MetadataImage
@@ -129,7 +129,7 @@ def begin(
     activity: Activity,
     request: ShareGroupHeartbeatRequest,
     client: Client,
-    around: Surroundings,
+    around: HeartbeatInputs,
 ) -> CoordinatorResult[HeartbeatPlan]:
     """First phase of a heartbeat that passed `request_error` and does not leave."""
     refused = _member_error(group, request, around.max_group_size)
@@ -165,7 +165,7 @@ def begin(
 
 
 def finish(
-    group: ShareGroup, activity: Activity, plan: HeartbeatPlan, initialized: bool | None, around: Surroundings
+    group: ShareGroup, activity: Activity, plan: HeartbeatPlan, initialized: bool | None, around: HeartbeatInputs
 ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
     """Second phase. `initialized`: whether all of `plan.initialize` succeeded; None: not known, or nothing to know."""
     records: list[CoordinatorRecord] = []
@@ -215,7 +215,7 @@ class _Draft:
         self,
         group: ShareGroup,
         member: ShareMember,
-        around: Surroundings,
+        around: HeartbeatInputs,
         records: list[CoordinatorRecord] | None = None,
     ) -> None:
         self.group = group

@@ -10,7 +10,7 @@ from shareq.coordinator.group.administration import AlterOffsetsPlan, DeleteGrou
 from shareq.coordinator.group.deadlines import Deadlines, take_due
 from shareq.coordinator.group.describe import described, not_described
 from shareq.coordinator.group.groups import Client, Group, GroupKind
-from shareq.coordinator.group.heartbeat import HeartbeatPlan, Surroundings, refusal
+from shareq.coordinator.group.heartbeat import HeartbeatInputs, HeartbeatPlan, refusal
 from shareq.coordinator.group.records import state_partitions_record
 from shareq.coordinator.group.share_group import Activity, ShareGroup, StatePartitions, TopicsById
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
@@ -76,7 +76,7 @@ class ShareGroups:
           this group with something to initialise, then schedule `finish_heartbeat(plan, None, now)`. To do so at once
           is allowed: the member then learns of the partitions by a later heartbeat.
 
-        Other operations on the group may come between the phases, also on a shard that was loaded anew. The member's
+        Other operations on the group may come between the phases, also on a shard that was reloaded. The member's
         session runs from here on. Errors are in the response: INVALID_REQUEST,
         GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH. Raises RecordsTooLarge.
         """
@@ -248,7 +248,7 @@ class ShareGroups:
         return tuple(records)
 
     def states_lost(self) -> CoordinatorResult[None]:
-        """There is no share state any more, of anything: groups begin anew with their next heartbeats."""
+        """There is no share state any more, of anything: groups start over with their next heartbeats."""
         gone = [
             group.group_id
             for group in self._groups.values()
@@ -321,8 +321,8 @@ class ShareGroups:
         plan = HeartbeatPlan(request.group_id, request.member_id, response)
         return CoordinatorResult(plan, heartbeat.fence(group, (request.member_id,), self._metadata))
 
-    def _surroundings(self, group_id: str, now_ms: int) -> Surroundings:
-        return Surroundings(
+    def _surroundings(self, group_id: str, now_ms: int) -> HeartbeatInputs:
+        return HeartbeatInputs(
             metadata=self._metadata,
             settings=self._share_settings.share_group(group_id),
             max_group_size=self.settings.max_size,

@@ -55,7 +55,7 @@ class InitializeStateData(Structure):
 class PartitionData(Structure):
     """An element of InitializeStateData.Partitions.
 
-    * `state_epoch`: Rises whenever the state is set anew by the group coordinator; a lower one is fenced.
+    * `state_epoch`: Rises whenever the state is set again by the group coordinator; a lower one is fenced.
     * `start_offset`: -1 leaves it to the group's reset strategy.
     """
 

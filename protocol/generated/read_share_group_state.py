@@ -214,7 +214,7 @@ class ReadStateResult(Structure):
 class PartitionResult(Structure):
     """An element of ReadStateResult.Partitions.
 
-    * `state_epoch`: Rises whenever the state is set anew by the group coordinator; a lower one is fenced.
+    * `state_epoch`: Rises whenever the state is set again by the group coordinator; a lower one is fenced.
     * `start_offset`: -1 if it is still to be resolved by the group's reset strategy.
     * `state_batches`: Ranges of offsets in one state, ascending, without overlap; records outside count as never handed
     out.

@@ -213,7 +213,7 @@ class ReadStateSummaryResult(Structure):
 class PartitionResult(Structure):
     """An element of ReadStateSummaryResult.Partitions.
 
-    * `state_epoch`: Rises whenever the state is set anew by the group coordinator; a lower one is fenced.
+    * `state_epoch`: Rises whenever the state is set again by the group coordinator; a lower one is fenced.
     * `delivery_complete_count`: Records from the start offset on that are acknowledged or archived; -1 if unknown.
     """
 

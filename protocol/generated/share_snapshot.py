@@ -210,7 +210,7 @@ class ShareSnapshotValue(Message):
 
     * `snapshot_epoch`: Counts the snapshots of the share partition; an update belongs to the snapshot of the same
     epoch.
-    * `state_epoch`: Rises whenever the state is set anew by the group coordinator; a lower one is fenced.
+    * `state_epoch`: Rises whenever the state is set again by the group coordinator; a lower one is fenced.
     * `leader_epoch`: The highest leader epoch that has read the state; lower ones are fenced.
     * `start_offset`: Offsets below it are done with; -1 if it is still to be resolved by the group's reset strategy.
     * `delivery_complete_count`: Records from the start offset on that are acknowledged or archived; -1 if unknown.

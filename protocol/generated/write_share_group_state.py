@@ -59,7 +59,7 @@ class WriteStateData(Structure):
 class PartitionData(Structure):
     """An element of WriteStateData.Partitions.
 
-    * `state_epoch`: Rises whenever the state is set anew by the group coordinator; a lower one is fenced.
+    * `state_epoch`: Rises whenever the state is set again by the group coordinator; a lower one is fenced.
     * `start_offset`: Offsets below it are done with; -1 if unchanged.
     * `delivery_complete_count`: Records from the start offset on that are acknowledged or archived; -1 if unknown.
     * `state_batches`: Ranges of offsets in one state, ascending, without overlap; records outside count as never handed

@@ -86,7 +86,7 @@ def _flags(query: QueryEvents, marks: Sequence[Mark], span: Span) -> list[Flag]:
 def _runs(query: QueryEvents) -> str:
     runs = len(query.restarts) + 1
     told = f", {runs} runs from one checkpoint" if runs > 1 else ""
-    return f"{told}; micro-batches of which a killed driver told nothing: {query.untold}" if query.untold else told
+    return f"{told}; micro-batches of which a killed driver reported nothing: {query.untold}" if query.untold else told
 
 
 def _tiles(query: QueryEvents) -> str:

@@ -96,7 +96,7 @@ IGNORED: Final[Mapping[str, str]] = {
     "AlterShareGroupOffsetsResponse.error_message": _WORDS,
     "IncrementalAlterConfigsResponse.responses.error_message": _WORDS,
     f"{_HEARTBEAT}.member_epoch": (
-        "how often a group has been assigned anew while its members joined: here the first heartbeat already assigns, "
+        "how often a group has been reassigned while its members joined: here the first heartbeat already assigns, "
         "there a later one"
     ),
     f"{_HEARTBEAT}.assignment": (

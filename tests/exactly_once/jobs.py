@@ -32,7 +32,7 @@ class Work(NamedTuple):
 
 
 class Client(NamedTuple):
-    """`run` comes back when the work is done, and tells how often it had to begin anew with new clients."""
+    """`run` comes back when the work is done, and tells how often it had to start over with new clients."""
 
     name: str
     why_not_here: Callable[[], str | None]
@@ -40,7 +40,7 @@ class Client(NamedTuple):
 
 
 def run_java(work: Work) -> int:
-    """Apache Kafka's own clients, in transaction version 2; made anew after each exception."""
+    """Apache Kafka's own clients, in transaction version 2; rebuilt after each exception."""
     clients = {"bootstrap.servers": work.bootstrap, "reconnect.backoff.max.ms": "200", "request.timeout.ms": "5000"}
     config = {**clients, "transactional.id": work.name, "max.block.ms": "20000", "delivery.timeout.ms": "20000"}
     consumer = {**clients, "group.id": work.name, "auto.offset.reset": "earliest", "enable.auto.commit": "false"}

@@ -43,7 +43,7 @@ class Report:
             ("kills during an end", lambda one: f"{one.at(*ENDING)}"),
             ("transactions committed", lambda one: f"{one.commits:,}"),
             ("transactions aborted", lambda one: f"{one.aborts}"),
-            ("clients made anew", lambda one: f"{one.restarts}"),
+            ("clients rebuilt", lambda one: f"{one.restarts}"),
             ("broker's start, median, longest", lambda one: _median_and_longest([k.start_s for k in one.kills])),
             ("kill to the next end, median, longest", _back),
             ("duration", lambda one: f"{one.took_s:.0f} s"),

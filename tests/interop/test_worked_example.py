@@ -160,7 +160,7 @@ def test_every_step(example: Example) -> None:
 
 @pytest.mark.crash
 def test_crash_after_fetching_110_and_120(example: Example) -> None:
-    """Persisted are 110 available once delivered and 119 done; 111-118 and 120 were never written: they begin anew."""
+    """Persisted are 110 available once delivered and 119 done; 111-118 and 120 were never written: they start over."""
     up_to_fetching_110_and_120(example)
     example.broker.restart(kill=True)
     example.connect()

@@ -221,7 +221,7 @@ class Administrator:
                 operation.before.clear()  # locks run out meanwhile
 
     def _is_taken_over(self, group: Group, index: int) -> bool:
-        """Whether the group has begun with the slot again: anew, if nothing has happened in it yet."""
+        """Whether the group has started over with the slot: it has, if nothing has happened in it yet."""
         world, slot = self._world, self._world.topics.slots[index]
         if not world.topics.is_live(index):
             return True

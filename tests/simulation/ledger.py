@@ -3,7 +3,7 @@
 The invariants: one owner per acquired record; the start offset never moves back; the delivery count grows and stays
 within the limit while that is not lowered; an answered ACCEPT or REJECT is never delivered again; what was acquired
 once is delivered until it is terminal; what was answered to producers is in the log, once, and is what is delivered.
-An answered alteration of offsets starts a partition anew, from the offset it says.
+An answered alteration of offsets starts a partition again, from the offset it says.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class GroupLedger:
     start_offsets: dict[int, int] = field(default_factory=dict)
     persisted: dict[int, int] = field(default_factory=dict)
     begins: dict[int, Begin] = field(default_factory=dict)
-    generations: Counter[int] = field(default_factory=Counter)  # how often each slot was begun anew
+    generations: Counter[int] = field(default_factory=Counter)  # how often each slot was started over
     seen: Counter[str] = field(default_factory=Counter)
 
     # -- delivery
@@ -252,7 +252,7 @@ class GroupLedger:
             self.maybe_finished[place] -= 1
 
     def on_renewed(self, place: Place, member_id: str, deadline_ms: int) -> None:
-        """The lock runs anew."""
+        """The lock runs again."""
         self.seen["renewals"] += 1
         hold = self.holds.get(place)
         if hold is not None and hold.member_id == member_id:
@@ -308,7 +308,7 @@ class GroupLedger:
             self.begins[slot] = begin
 
     def on_left_over(self, slot: int) -> None:
-        """The slot's state was to be deleted, and is still there: who joins next begins anew, or goes on with it."""
+        """The slot's state was to be deleted, and is still there: who joins next starts over, or goes on with it."""
         places = {*self.finished, *self.maybe_finished, *self.at_limit, *self.perhaps_over}
         over = {place for place in places if place[0] == slot and self._may_be_over(place)}
         begin = self.begins.get(slot)
@@ -320,7 +320,7 @@ class GroupLedger:
         self.counts, self.over_limit = counts, over_limit
 
     def on_left_over_gone(self, slot: int) -> None:
-        """It did begin anew."""
+        """It did start over."""
         self.perhaps_over = {place for place in self.perhaps_over if place[0] != slot}
 
     def forget(self, slot: int) -> None:

@@ -68,7 +68,7 @@ class MetadataDisk:
         if look_at_records(MemoryRecord(self._db), JournalFile(self._fs, DATA)).verdict is not Verdict.AGREE:
             self._seen["starts with the journal behind"] += 1
             return None
-        if look_at_folder(self._fs, DATA).marker is None:  # lost with the power; the start makes it anew
+        if look_at_folder(self._fs, DATA).marker is None:  # lost with the power; the start rebuilds it
             return None
         before = self._db.load()
         what = self._rng.choice(("nothing", "database", "journal", "marker"))

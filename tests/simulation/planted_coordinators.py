@@ -39,7 +39,7 @@ def a_refused_operation_is_replayed() -> AbstractContextManager[object]:
 
 
 def a_refused_operation_fails_those_beside_it() -> AbstractContextManager[object]:
-    """As a failed append does: the shard is loaded anew."""
+    """As a failed append does: the shard is reloaded."""
 
     def refuse(self: CoordinatorPartition[Any], waiting: Any) -> None:
         waiting.fail(ErrorCode.UNKNOWN_SERVER_ERROR)

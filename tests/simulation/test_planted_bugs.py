@@ -9,12 +9,12 @@ import pytest
 
 from tests.simulation import (
     planted,
-    planted_again,
     planted_coordinators,
     planted_deletions,
     planted_groups,
     planted_jobs,
     planted_logs,
+    regressed_faults,
 )
 from tests.simulation.planted import Fault
 from tests.simulation.runner import run_seed
@@ -26,7 +26,7 @@ SHARE_FAULTS: Final = {
     **planted_coordinators.FAULTS,
     **planted_groups.FAULTS,
     **planted_logs.FAULTS,
-    **planted_again.FAULTS,
+    **regressed_faults.FAULTS,
 }
 JOB_FAULTS: Final = {**planted_jobs.FAULTS, **planted_deletions.FAULTS}
 FAULTS: Final = {**SHARE_FAULTS, **JOB_FAULTS}

@@ -10,7 +10,7 @@ from tests.simulation.fixed import FixedSeeds
 from tests.simulation.runner import run_seed
 
 # Seeds that failed once, each with the fault of the broker that it found. What a seed lives through changes with the
-# simulation: the faults themselves are unit tests now, and the shorter ones are planted again (`planted_again`).
+# simulation: the faults themselves are unit tests now, and the shorter ones are planted again (`regressed_faults`).
 FOUND: Final = {
     20285: "a renewed lock took the timer with it: another share partition's lock outlived its deadline",
     20213: "a failed lock-expiry write let the start offset pass what an ACCEPT was then answered for, as if durable",

@@ -473,7 +473,7 @@ class Image:
     LEFT_OUT: ClassVar = ("-shm",)
 
     def write(self, root: Path) -> None:
-        """Make the folder. SQLite's shared memory is not in it: that is mapped, and made anew from the WAL."""
+        """Make the folder. SQLite's shared memory is not in it: that is mapped, and rebuilt from the WAL."""
         root.mkdir(parents=True)
         for path, content in self.files:
             if content is None:

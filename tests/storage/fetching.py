@@ -45,7 +45,7 @@ class Reader:
     positions: dict[Place, int] = field(default_factory=dict)
 
     def read(self, place: Place, max_bytes: int, max_wait_ms: int = 0) -> Read | None:
-        """The next records; None when the position had to be sought anew, or the topic is gone. Raises Unreadable."""
+        """The next records; None when the position had to be sought again, or the topic is gone. Raises Unreadable."""
         position = self.positions.get(place)
         if position is None:
             position = self.offset(place, EARLIEST)

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.support.made_once import made_once
+from tests.support.build_once import build_once
 
 KAFKA_VERSION = "4.3.1"
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +53,7 @@ def why_unavailable() -> str | None:
 
 def class_path() -> str:
     """The class path of broker and tools, fetched by Maven on the first call. RuntimeError with Maven's output."""
-    made_once(_stamp().exists, _fetch, JARS / "lock")
+    build_once(_stamp().exists, _fetch, JARS / "lock")
     return f"{JARS}/*"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.support.apache_kafka import CACHE
-from tests.support.made_once import folder_made_once
+from tests.support.build_once import folder_made_once
 
 POM: Final = Path(__file__).with_name("spark_kafka.pom.xml")
 CONNECTOR: Final = "4.2.0"

@@ -159,6 +159,6 @@ class Transactor:
         return self.end(commit=False)
 
     def _now(self, producer_id: int, epoch: int) -> None:
-        """A new epoch begins its sequences anew."""
+        """A new epoch begins its sequences again."""
         self.producer_id, self.epoch = producer_id, epoch
         self.sequences.clear()

@@ -19,7 +19,7 @@ from tests.interop.test_every_client import CHECKS
 
 
 def test_the_table_is_what_the_suite_makes_when_everything_passes() -> None:
-    """Clients, their pinned versions, features, and what a client lacks: a change of any needs the table made anew."""
+    """Clients, their pinned versions, features, and what a client lacks: a change of any needs the table rebuilt."""
     text = DOCUMENT.read_text()
     assert text[text.index(BEGIN) : text.index(END) + len(END)] == table(everything_passes())
 

@@ -50,7 +50,7 @@ _GROUP_KEYS: Final = (
         Type.INT,
         5_000,
         _POSITIVE,
-        "How often members are told to send heartbeats; less than the session timeout.",
+        "How often members are asked to send heartbeats; less than the session timeout.",
     ),
     ConfigKey("group.share.min.heartbeat.interval.ms", Type.INT, 5_000, _POSITIVE, LEAST),
     ConfigKey("group.share.max.heartbeat.interval.ms", Type.INT, 15_000, _POSITIVE, GREATEST),

@@ -39,7 +39,7 @@ def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogD
     try:
         space = broker.env.fs.disk_space(folder)
     except OSError as error:
-        logger.error("%s: the room on its file system is not known: %s", path, error)
+        logger.error("%s: cannot read the free space of its file system: %s", path, error)
         return DescribeLogDirsResponse(results=[DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, path)])
     sizes = {(log.topic, log.partition): log.size_bytes for log in broker.logs.logs()}
     topics = []

@@ -59,7 +59,7 @@ def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
         error = internal_topics.ensure(ctx.broker.metadata, ctx.broker.configs.broker, _TOPICS[key_type])
     if error:
         return _row(key, error)
-    leader = ctx.broker.leaders.elsewhere(*_place(ctx, key_type, key))
+    leader = ctx.broker.leaders.other_leader(*_place(ctx, key_type, key))
     endpoint = ctx.broker.endpoint_for(ctx.connection.listener) if leader is None else leader.endpoint
     return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port)
 

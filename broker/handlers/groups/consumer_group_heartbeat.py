@@ -42,7 +42,7 @@ def handle(
         return refusal(ErrorCode.UNSUPPORTED_VERSION, "Consumer groups are switched off (feature group.version is 0).")
     if not ctx.may(READ_GROUP, request.group_id):
         return ConsumerGroupHeartbeatResponse(error_code=READ_GROUP.error)
-    if ctx.without(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
+    if ctx.lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
         return ConsumerGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error)
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
     return ctx.broker.consumer_groups.heartbeat(

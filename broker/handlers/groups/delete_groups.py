@@ -20,7 +20,7 @@ VERSIONS = VersionRange(0, 2)
 
 def handle(ctx: RequestContext, request: DeleteGroupsRequest) -> Pending[DeleteGroupsResponse]:
     group_ids = list(dict.fromkeys(request.groups_names))
-    refused = ctx.without(DELETE_GROUP, group_ids)
+    refused = ctx.lacking(DELETE_GROUP, group_ids)
     group_ids = [group_id for group_id in group_ids if group_id not in refused]
     outcomes = gather([ctx.broker.group_administration.delete_group(group_id) for group_id in group_ids])
 

@@ -20,13 +20,13 @@ VERSIONS = VersionRange(0, 6)
 
 
 def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> Pending[DescribeGroupsResponse]:
-    hidden = ctx.without(DESCRIBE_GROUP, request.groups)
+    hidden = ctx.lacking(DESCRIBE_GROUP, request.groups)
     refused = [not_described(group_id, DESCRIBE_GROUP.error) for group_id in request.groups if group_id in hidden]
     asked = [group_id for group_id in request.groups if group_id not in hidden]
 
     def respond(groups: list[DescribedGroup]) -> DescribeGroupsResponse:
         if request.include_authorized_operations:
-            authorized_operations.tell_of_groups(ctx, groups)
+            authorized_operations.fill_in_group_operations(ctx, groups)
         return DescribeGroupsResponse(groups=refused + groups)
 
     return ctx.broker.classic_groups.describe(asked, ctx.api_version).then(respond)

@@ -25,7 +25,7 @@ VERSIONS = VersionRange(0, 0)
 def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse | Pending[OffsetDeleteResponse]:
     if not ctx.may(DELETE_GROUP, request.group_id):
         return OffsetDeleteResponse(error_code=DELETE_GROUP.error)
-    hidden = ctx.without(READ_TOPIC, (topic.name for topic in request.topics))
+    hidden = ctx.lacking(READ_TOPIC, (topic.name for topic in request.topics))
     rows = [
         OffsetDeleteResponseTopic(
             topic.name,

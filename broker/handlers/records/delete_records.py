@@ -30,7 +30,7 @@ _NO_LOW_WATERMARK = -1
 
 def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     offsets = _offsets(request)
-    hidden = ctx.without(DELETE_TOPIC, offsets)
+    hidden = ctx.lacking(DELETE_TOPIC, offsets)
     found = {
         (topic, partition): DELETE_TOPIC.error if topic in hidden else _deletable(ctx, topic, partition)
         for topic, partitions in offsets.items()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.handlers.records.produce_fast_path import ATTRIBUTES_AT, ZSTD_FROM, Quick
+from shareq.broker.handlers.records.produce_fast_path import ATTRIBUTES_AT, ZSTD_FROM, ProduceFastPath
 from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.network.connection import CloseConnection
 from shareq.broker.security.rights import WRITE_TOPIC
@@ -35,7 +35,7 @@ from shareq.protocol.generated.produce import (
 )
 from shareq.protocol.records.batch import CODEC_MASK, TRANSACTIONAL, Compression
 
-__all__ = ["ADVERTISED", "VERSIONS", "Quick", "failed", "handle"]
+__all__ = ["ADVERTISED", "VERSIONS", "ProduceFastPath", "failed", "handle"]
 
 VERSIONS = VersionRange(3, 13)
 ADVERTISED = VersionRange(0, 13)
@@ -68,7 +68,7 @@ def _admit(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pe
     if admitted.done:
         return _append(ctx, request, admitted.value)
     if request.acks == 0:
-        raise CloseConnection("a transactional Produce request with acks=0 could not be told that it failed")
+        raise CloseConnection("a transactional Produce request with acks=0 has no response that could carry an error")
     return admitted.chain(lambda refusals: _as_pending(_append(ctx, request, refusals)))
 
 
@@ -79,7 +79,9 @@ def _append(
     responses = [produce.topic(topic) for topic in request.topic_data]
     if request.acks == 0:
         if produce.failed:
-            raise CloseConnection("a Produce request with acks=0 failed, and can be told so in no other way")
+            raise CloseConnection(
+                "a Produce request with acks=0 failed, and has no response that could carry the error"
+            )
         return None
     response = ProduceResponse(responses=responses)
     if not produce.missing:
@@ -97,7 +99,7 @@ def _as_pending(answer: ProduceResponse | Pending[ProduceResponse] | None) -> Pe
 def _refuse_all(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
     if request.acks == 0:
         raise CloseConnection(
-            f"a Produce request with acks=0 failed ({error.name}), and can be told so in no other way"
+            f"a Produce request with acks=0 failed ({error.name}), and has no response that could carry the error"
         )
     return failed(request, error)
 

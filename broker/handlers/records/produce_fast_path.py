@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
-from shareq.broker.network.connection import NOT_ALIKE, AnswerSlot, NotAlike
+from shareq.broker.network.connection import FALL_BACK, AnswerSlot, FallBack
 from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION
 from shareq.broker.topics.lookup import PRODUCE_IDS_FROM, find_log
 from shareq.protocol.errors import ErrorCode, text_of
@@ -52,7 +52,7 @@ _producer: Final = Struct(">qh").unpack_from  # of a batch: producer id and epoc
 _PRODUCER_AT: Final = 43
 
 
-class Quick:
+class ProduceFastPath:
     """What the Produce requests of one version and connection have taught. Belongs to a `BoundRoute`."""
 
     __slots__ = ("_authorizer", "_bound", "_generation", "_head_end", "_known", "_learned", "_wall_ms")
@@ -66,27 +66,27 @@ class Quick:
         self._authorizer = bound.context.broker.authorizer
         self._generation = 0  # of the access control lists that what is known was learned under
 
-    def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | NotAlike | None:
+    def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
         """Append the frame's batch if the request is like an earlier one. None: no answer (acks=0)."""
         if self._authorizer is not None and self._authorizer.generation != self._generation:
             self._known.clear()
-            return NOT_ALIKE
+            return FALL_BACK
         head_end = self._head_end
         known = self._known.get(frame[_HEAD_AT:head_end])
         if known is None:
-            return NOT_ALIKE
+            return FALL_BACK
         records = known.cut(frame, head_end)
         if len(records) <= ATTRIBUTES_AT:
-            return NOT_ALIKE
+            return FALL_BACK
         unusual = records[ATTRIBUTES_AT] & known.refused_attributes
         if unusual and not (unusual == TRANSACTIONAL and known.goes_on(records)):
-            return NOT_ALIKE
+            return FALL_BACK
         slot = _Slot(self._bound, known) if known.acks else None
         on_durable = None if slot is None else slot.on_durable
         outcome = known.log.append(records, origin=Origin.CLIENT, now_wall_ms=self._wall_ms(), on_durable=on_durable)
         if isinstance(outcome, ErrorCode):
             self._known.clear()  # the topic may be gone
-            return NOT_ALIKE  # nothing was appended: the ordinary way finds the same error, and words it
+            return FALL_BACK  # nothing was appended: the ordinary way finds the same error, and words it
         if slot is not None:
             slot.frame = known.answer(correlation_id, outcome)
         else:

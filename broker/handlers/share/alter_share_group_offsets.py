@@ -40,7 +40,7 @@ def handle(
     if not ctx.may(READ_GROUP, request.group_id):
         error = READ_GROUP.error
         return AlterShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
-    refused = ctx.without(READ_TOPIC, (topic.topic_name for topic in request.topics))
+    refused = ctx.lacking(READ_TOPIC, (topic.topic_name for topic in request.topics))
     offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:
         if topic.topic_name in refused:

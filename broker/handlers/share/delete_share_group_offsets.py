@@ -38,7 +38,7 @@ def handle(
         error = DELETE_GROUP.error
         return DeleteShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
     names = list(dict.fromkeys(topic.topic_name for topic in request.topics))
-    forbidden = ctx.without(READ_TOPIC, names)
+    forbidden = ctx.lacking(READ_TOPIC, names)
     names = [name for name in names if name not in forbidden]
     topic_ids = {name: image.topic_id for name in names if (image := ctx.broker.metadata.topic(name)) is not None}
 

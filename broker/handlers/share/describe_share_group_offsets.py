@@ -69,7 +69,7 @@ def _describe(
 
 
 def _visible(ctx: RequestContext, topics: Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
-    hidden = ctx.without(DESCRIBE_TOPIC, topics)
+    hidden = ctx.lacking(DESCRIBE_TOPIC, topics)
     return {name: topics[name] for name in topics if name not in hidden} if hidden else topics
 
 

@@ -174,7 +174,7 @@ def _wanted(ctx: RequestContext, context: ShareFetchContext) -> list[WantedParti
         topic = metadata.topic_by_id(each.topic_id)
         known = topic is not None and 0 <= each.partition < topic.partitions
         error = ErrorCode.NONE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if known and ctx.broker.leaders.elsewhere(each.topic, each.partition) is not None:
+        if known and ctx.broker.leaders.other_leader(each.topic, each.partition) is not None:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
         served = each.topic if error is ErrorCode.NONE else None
         wanted.append(WantedPartition(each.topic_id, each.partition, served, error))

@@ -29,14 +29,14 @@ def handle(
         return ShareGroupDescribeResponse(
             groups=[not_described(group, ErrorCode.UNSUPPORTED_VERSION, None) for group in request.group_ids]
         )
-    hidden = ctx.without(DESCRIBE_GROUP, request.group_ids)
+    hidden = ctx.lacking(DESCRIBE_GROUP, request.group_ids)
     refused = [not_described(group, DESCRIBE_GROUP.error) for group in request.group_ids if group in hidden]
     asked = [group for group in request.group_ids if group not in hidden]
     described = gather([ctx.broker.group_coordinator.describe_share_group(group) for group in asked])
 
     def respond(groups: list[DescribedGroup]) -> ShareGroupDescribeResponse:
         if request.include_authorized_operations:
-            authorized_operations.tell_of_groups(ctx, groups)
+            authorized_operations.fill_in_group_operations(ctx, groups)
         if ctx.broker.authorizer is not None:
             groups = [_visible(ctx, group) for group in groups]
         return ShareGroupDescribeResponse(groups=refused + groups)
@@ -46,6 +46,6 @@ def handle(
 
 def _visible(ctx: RequestContext, group: DescribedGroup) -> DescribedGroup:
     topics = {part.topic_name for member in group.members for part in member.assignment.topic_partitions}
-    if not ctx.without(DESCRIBE_TOPIC, topics):
+    if not ctx.lacking(DESCRIBE_TOPIC, topics):
         return group
     return not_described(group.group_id, DESCRIBE_TOPIC.error, HIDDEN_TOPICS)

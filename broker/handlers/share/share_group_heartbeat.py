@@ -33,7 +33,7 @@ def handle(
         return refusal(ErrorCode.UNSUPPORTED_VERSION, "Share groups are switched off (feature share.version is 0).")
     if not ctx.may(READ_GROUP, request.group_id):
         return ShareGroupHeartbeatResponse(error_code=READ_GROUP.error)
-    if ctx.without(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
+    if ctx.lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
         return ShareGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error)
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
     return ctx.broker.group_coordinator.share_group_heartbeat(request, client)

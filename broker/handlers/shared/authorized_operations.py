@@ -34,8 +34,8 @@ def on_group(ctx: RequestContext, group_id: str) -> int:
     return _bits(ctx, ResourceKind.GROUP, group_id)
 
 
-def tell_of_groups(ctx: RequestContext, groups: Iterable[DescribedGroup]) -> None:
-    """Fill in the field of each group that is there."""
+def fill_in_group_operations(ctx: RequestContext, groups: Iterable[DescribedGroup]) -> None:
+    """Set `authorized_operations` on each group that was found."""
     for group in groups:
         if group.error_code == ErrorCode.NONE:
             group.authorized_operations = on_group(ctx, group.group_id)

@@ -40,7 +40,7 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
     wanted = sorted(names) if names else [topic.name for topic in ctx.broker.metadata.topics()]
     first_name = cursor.topic_name if cursor is not None else ""
     wanted = [name for name in wanted if name >= first_name]
-    hidden = ctx.without(DESCRIBE_TOPIC, wanted)
+    hidden = ctx.lacking(DESCRIBE_TOPIC, wanted)
     response = _page(
         ctx,
         [name for name in wanted if name not in hidden],

@@ -47,7 +47,7 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
         return failed(request, WRITE_TRANSACTION.error)
     topics = request.v3_and_below_topics
     partitions = _partitions(topics)
-    refused = ctx.without(WRITE_TOPIC, {at.topic for at in partitions})
+    refused = ctx.lacking(WRITE_TOPIC, {at.topic for at in partitions})
     problems = _problems(ctx, partitions, refused | INTERNAL_TOPICS)  # nobody may, as in Apache Kafka
     if problems:
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(topics, problems))

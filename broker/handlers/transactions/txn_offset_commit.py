@@ -60,7 +60,7 @@ def failed(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommit
 
 def _take_out_unknown(ctx: RequestContext, offsets: OffsetCommitRequest) -> _Errors:
     """Leave in the request what the client may read and what exists, with its id; the errors of the rest."""
-    refused = ctx.without(READ_TOPIC, [topic.name for topic in offsets.topics])
+    refused = ctx.lacking(READ_TOPIC, [topic.name for topic in offsets.topics])
     errors: _Errors = {}
     left: list[OffsetCommitRequestTopic] = []
     for topic in offsets.topics:

@@ -141,7 +141,7 @@ class ManifestFile:
 
     def _sync(self) -> None:
         """Have what was written on stable storage, off the loop. What a sync could not write, no later one writes:
-        then the file is written anew, until that goes well.
+        then the file is rewritten, until that goes well.
         """
         self._timer = None
         if self._file is None:

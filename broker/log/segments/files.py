@@ -282,7 +282,7 @@ class Segment:
 
     @property
     def map(self) -> SegmentMap:
-        """Where its batches are; loaded at first use, made anew from the log when the index files are no good."""
+        """Where its batches are; loaded at first use, rebuilt from the log when the index files are corrupt."""
         if self._map is None:
             self._map = self._load_map()
             self.map_proven = False
@@ -390,7 +390,7 @@ class Segment:
             known.update({suffix: crc32c(content) for suffix, content in contents.items()})
             self._write_checksums(known, sync=sync)
         except OSError as error:
-            logger.warning("%s: indexes not written, they will be made anew: %s", self.log_path, error)
+            logger.warning("%s: indexes not written, they will be rebuilt: %s", self.log_path, error)
 
     def write_aborted(self, entries: Sequence[AbortedTransaction]) -> None:
         """Write the `.txnindex` durably, or have none without entries. OSError: nothing may rely on it being there."""
@@ -417,7 +417,7 @@ class Segment:
         return TXN_INDEX_SUFFIX in self._checksums()
 
     def load_aborted(self, end_offset: int) -> list[AbortedTransaction] | None:
-        """What the `.txnindex` says of a segment that ends at `end_offset` (exclusive); None when it is no good."""
+        """What the `.txnindex` says of a segment that ends at `end_offset` (exclusive); None when it is corrupt."""
         try:
             content = self._read_index(TXN_INDEX_SUFFIX, self._checksums())
         except FileNotFoundError:

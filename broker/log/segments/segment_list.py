@@ -81,7 +81,7 @@ class SegmentList:
     ) -> ReadResult | ErrorCode:
         """As `read_segment`, of the first segment that has a batch at `offset` or after it. OSError as the files'.
 
-        Damage found where an index file pointed to may be the index file's: then its map is made anew from the log.
+        Damage found where an index file pointed to may be the index file's: then its map is rebuilt from the log.
         """
         if self.missing and covering(self.missing, offset) is not None:
             return ErrorCode.CORRUPT_MESSAGE

@@ -11,7 +11,7 @@
 
 A read that ends below an entry's last stable offset need not look at later entries: their transactions began after it.
 Nothing in the file tells that entries are missing at its end, so a lost file makes aborted records look committed. So
-it is written durably before anything relies on it, and made anew from the log wherever the log is read again.
+it is written durably before anything relies on it, and rebuilt from the log wherever the log is read again.
 """
 
 from __future__ import annotations

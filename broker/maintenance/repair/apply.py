@@ -181,7 +181,7 @@ class Repair:
             self._sync_log(f"{topic}-{partition}")
         self._copies.keep(MANIFEST_FILE)
         self._fs.write_atomic(self._path(MANIFEST_FILE), snapshot("", manifest.rows), sync=True)
-        self.done.append(f"{MANIFEST_FILE}: written anew, of {len(manifest.rows)} logs as they are")
+        self.done.append(f"{MANIFEST_FILE}: rewritten, of {len(manifest.rows)} logs as they are")
 
     def _sync_log(self, name: str) -> None:
         folder = self._path(name)
@@ -240,7 +240,7 @@ class Repair:
         metadata = open_records(database, journal, look_at_records(database, journal))
         metadata.commit([PutMeta(CLUSTER_ID, cluster_id), PutMeta(NEXT_PRODUCER_ID, str(unused_producer_id))])
         metadata.close()
-        self.done.append("metadata: made anew, because both records are lost; lost: all properties, ACLs and users")
+        self.done.append("metadata: rebuilt, because both records are lost; lost: all properties, ACLs and users")
 
     def _trust(self, database: FirstRecord, journal: JournalFile, records: Records) -> None:
         """Have everything say what the named record says."""
@@ -349,7 +349,7 @@ def _new_topic(row: TopicRow, changes: Sequence[MetaChange]) -> str:
     if not changes:
         return ""
     if row.internal:
-        return f", made anew with {row.partitions} partitions"
+        return f", rebuilt with {row.partitions} partitions"
     return "; lost: its properties, so it keeps everything until retention.ms and cleanup.policy are set again"
 
 
@@ -376,9 +376,9 @@ def _deed(finding: Finding) -> str:
         case MissingOffsets():
             return "an empty segment takes the place of the missing one"
         case MissingFolder():
-            return "made anew, with an empty segment"
+            return "rebuilt, with an empty segment"
         case RewriteFile():
-            return "written anew"
+            return "rewritten"
         case RemoveFile(path) if path == LOG_START_FILE:
             return f"removed; every log begins with its first segment; lost: {DELETIONS}"
         case _:

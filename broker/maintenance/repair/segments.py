@@ -1,4 +1,4 @@
-"""A `.log` file written anew: with healed headers, and empty batches in the place of what is lost."""
+"""A `.log` file rewritten: with healed headers, and empty batches in the place of what is lost."""
 
 from __future__ import annotations
 

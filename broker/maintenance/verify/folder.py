@@ -98,7 +98,7 @@ def _check_claim(fs: Fs, data_dir: str, claim: FolderClaim, report: Report) -> N
     match claim.claim:
         case Claim.UNNAMED if claim.topic is not None:
             content = format_partition_metadata(claim.topic.topic_id)
-            consequence = "a start writes it anew from metadata; nothing is lost"
+            consequence = "a start rewrites it from metadata; nothing is lost"
             report.add(Finding(path, claim.problem, consequence, remedy=RewriteFile(path, content)))
         case Claim.UNKNOWN:
             topic, partition = claim.partition

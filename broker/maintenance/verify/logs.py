@@ -283,7 +283,7 @@ class _LogCheck:
         start, promised = self._expected.start or 0, self._expected.promised_end or 0
         end = max(promised, self._expected.active or 0)
         if end > start:
-            self._missing(start, end, f"no segment is there, and the log was promised to end at {end} or later")
+            self._missing(start, end, f"no segment exists, and the log was promised to end at {end} or later")
         self._facts.end_offset = max(start, end)
 
     def _tell_of_tail(
@@ -355,9 +355,7 @@ class _LogCheck:
         }
         for suffix, problem_in in checks.items():
             if file_name(base, suffix) in self._names and not damaged:
-                self._check_derived(
-                    self._path(base, suffix), problem_in, "reads are slower, until a start makes it anew"
-                )
+                self._check_derived(self._path(base, suffix), problem_in, "reads are slower, until a start rebuilds it")
         if not damaged:
             self._check_txn_index(base, end, first)
         self._check_checksums(base, end, first)
@@ -382,7 +380,7 @@ class _LogCheck:
                 remedy: RemoveFile | RewriteFile = RemoveFile(f"{self._name}/{name}")
                 if suffix == TXN_INDEX_SUFFIX:
                     remedy = RewriteFile(f"{self._name}/{name}", self._txn_index(base, end, first, content or b""))
-                self._derived(f"{self._name}/{name}", problem, "a start makes it anew from the log", remedy)
+                self._derived(f"{self._name}/{name}", problem, "a start rebuilds it from the log", remedy)
 
     def _check_txn_index(self, base: int, end: int, first: int) -> None:
         """Against the aborted transactions of the log; a sealed segment that has some needs the file."""

@@ -122,7 +122,7 @@ def _check_records(report: Report, records: Records, marker: Marker | None) -> N
             old = database.number == 0 and journal.state is None and not journal.problem
             cut_off = journal.sound and journal.number == database.number
             level = Level.NOTE if behind or old or cut_off else Level.DAMAGE
-            _add(report, JOURNAL_FILE, _what(journal, database), "a start writes it anew from meta.db", level)
+            _add(report, JOURNAL_FILE, _what(journal, database), "a start rewrites it from meta.db", level)
         case Verdict.REBUILD_DATABASE:
             consequence = "a start rebuilds it from metadata.journal; nothing is lost"
             _add(report, META_DB_FILE, _what(database, journal), consequence, Level.DAMAGE)

@@ -119,7 +119,9 @@ def missing_folders(
             continue
         if fs.exists(f"{data_dir}/{name}"):
             consequence = f"{_lost(start, end)}, and the partition takes no records while that is in its place"
-            report.add(Finding(name, "the folder of a partition is missing, and something else is there", consequence))
+            report.add(
+                Finding(name, "the folder of a partition is missing, and something else has its name", consequence)
+            )
             continue
         remedy = MissingFolder(name, topic.topic_id, start, end)
         option = SKIP_DAMAGE if end > start else ""

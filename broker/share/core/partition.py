@@ -156,7 +156,7 @@ class SharePartition:
         """The write of the resolved start offset that must be durable before anything can be acquired; None: it is.
 
         The same write while it is under way. After a failed one, a new one. A crash before the first acknowledgement
-        would otherwise resolve the start offset anew and skip records.
+        would otherwise resolve the start offset again and skip records.
         """
         if self._start_is_durable:
             return None

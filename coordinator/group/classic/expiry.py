@@ -27,7 +27,7 @@ def _member_was_silent(group: ClassicGroup, member_id: str, turn: Turn) -> None:
         return
     waits = member_id in group.joining or member_id in group.syncing
     if member is not None and waits and not member.is_new:
-        return  # it waits for us; its session begins anew with the answer
+        return  # it waits for us; its session starts over with the answer
     logger.info("classic group %s: member %s was not heard of in time", group.group_id, member_id)
     turn.remove_member(group, member_id)
     if member is not None and group.has_generation:

@@ -246,7 +246,7 @@ class ClassicGroup:
     def update(
         self, member: ClassicMember, protocols: Protocols, rebalance_timeout_ms: int, session_timeout_ms: int
     ) -> None:
-        """What a member says anew of itself."""
+        """What a member says again of itself."""
         self._count(member, -1)
         member.protocols = protocols
         self._count(member, 1)

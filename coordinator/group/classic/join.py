@@ -21,9 +21,9 @@ from shareq.coordinator.group.classic.turn import (
     ClassicGroupSettings,
     Turn,
     join_refusal,
+    loggable_reason,
     member_error,
     sync_refusal,
-    told_reason,
 )
 from shareq.coordinator.group.groups import Client
 from shareq.protocol.errors import ErrorCode
@@ -58,7 +58,7 @@ class Joining:
 
     @property
     def reason(self) -> str:
-        return told_reason(self.request.reason)
+        return loggable_reason(self.request.reason)
 
     @property
     def rebalance_timeout_ms(self) -> int:
@@ -129,7 +129,7 @@ def _join_known(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
         turn.answer(joining.token, rebalance.joined(group, member.member_id))
     elif group.state is ClassicState.STABLE and unchanged and group.leader_id != member.member_id:
         turn.answer(joining.token, rebalance.joined(group, member.member_id))
-    else:  # the leader joins again to have an assignment made anew, for topics that have changed
+    else:  # the leader joins again to have an assignment rebuilt, for topics that have changed
         check_room(group, _member(joining, member.member_id), turn.room)
         _update(group, member, joining, turn)
         what = "the leader" if group.leader_id == member.member_id else "member"
@@ -179,7 +179,7 @@ def _update(group: ClassicGroup, member: ClassicMember, joining: Joining, turn: 
 
 
 def _replace(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
-    """A static member that has started anew: its old id is fenced."""
+    """A static member that has started over: its old id is fenced."""
     instance_id = joining.request.group_instance_id or ""
     old_id, leader_before = group.static_members[instance_id], group.leader_id
     comer = _member(joining, joining.new_member_id)

@@ -6,7 +6,7 @@ import logging
 
 from shareq.coordinator.group.classic import rebalance
 from shareq.coordinator.group.classic.group import ClassicGroup
-from shareq.coordinator.group.classic.turn import Turn, member_error, told_reason
+from shareq.coordinator.group.classic.turn import Turn, loggable_reason, member_error
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.leave_group import LeaveGroupResponse, MemberIdentity, MemberResponse
 
@@ -33,7 +33,7 @@ def _leave(group: ClassicGroup, member: MemberIdentity, turn: Turn) -> MemberRes
             "classic group %s: member %s leaves, client's reason: %s",
             group.group_id,
             member_id,
-            told_reason(member.reason),
+            loggable_reason(member.reason),
         )
         turn.remove_member(group, member_id)
     return MemberResponse(member.member_id, member.group_instance_id, error)

@@ -107,7 +107,7 @@ class Turn:
     # Members
 
     def remove_member(self, group: ClassicGroup, member_id: str) -> None:
-        """Take a member out. What it waits for is UNKNOWN_MEMBER_ID, so that it joins anew if it still lives."""
+        """Take a member out. What it waits for is UNKNOWN_MEMBER_ID, so that it joins again if it still lives."""
         self.answer_join(group, member_id, join_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
         self.answer_sync(group, member_id, sync_refusal(ErrorCode.UNKNOWN_MEMBER_ID))
         self.forget_heartbeat(group, member_id)
@@ -124,7 +124,7 @@ def sync_refusal(error: ErrorCode) -> SyncGroupResponse:
     return SyncGroupResponse(error_code=error)
 
 
-def told_reason(reason: str | None) -> str:
+def loggable_reason(reason: str | None) -> str:
     """A client's reason for the log: one line, and a short one, whatever it sends (KIP-800)."""
     return repr(reason[:_REASON_LENGTH]) if reason else "not provided"
 

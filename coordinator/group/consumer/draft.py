@@ -34,7 +34,7 @@ from shareq.protocol.errors import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class HeartbeatInputs:
     """What a request looks at beside its group. `wall_ms` is the time of day. `assignors`: the names that may be
     asked for, the default first. `is_visible`: whether the sender may know of a topic; None: patterns are left as they
     are.
@@ -64,7 +64,7 @@ class Draft:
         group: ConsumerGroup,
         sender: Sender,
         member: ConsumerMember,
-        around: Surroundings,
+        around: HeartbeatInputs,
     ) -> None:
         self.group = group
         self.sender = sender
@@ -198,7 +198,7 @@ class Draft:
     # Targets
 
     def retarget(self) -> tuple[int, Assignment]:
-        """The assignment epoch, and the member's target in it; both anew when that is due."""
+        """The assignment epoch, and the member's target in it; both again when that is due."""
         group = self.group
         if group.assignment_epoch >= self.epoch or not self.around.may_assign(group):
             return group.assignment_epoch, self.sender.target

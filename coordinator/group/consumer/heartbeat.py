@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shareq.coordinator.group.consumer.draft import Draft, Surroundings
+from shareq.coordinator.group.consumer.draft import Draft, HeartbeatInputs
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup
 from shareq.coordinator.group.consumer.joining import owned_by, sender_of
 from shareq.coordinator.group.consumer.member import JOIN_EPOCH, ConsumerMember, CurrentAssignment, PartitionEpochs
@@ -32,8 +32,8 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
-    """What a heartbeat came to. `current`: where the member stands then; `moved`: that was written anew. `bumped`: the
+class HeartbeatOutcome:
+    """What a heartbeat came to. `current`: where the member stands then; `moved`: that was rewritten. `bumped`: the
     group has a new epoch. `replaces`: the id of the member that is gone by it.
     """
 
@@ -51,8 +51,8 @@ def heartbeat(
     activity: Activity,
     request: ConsumerGroupHeartbeatRequest,
     client: Client,
-    around: Surroundings,
-) -> Beat:
+    around: HeartbeatInputs,
+) -> HeartbeatOutcome:
     """One heartbeat that passed `requests.check` and does not leave. Raises Refused: see `joining.sender_of`, and
     INVALID_REGULAR_EXPRESSION.
     """
@@ -68,7 +68,9 @@ def heartbeat(
     )
     if request.member_epoch == JOIN_EPOCH or _is_full(request) or after.assigned != before.assigned:
         response.assignment = WireAssignment(_wire(after.assigned))
-    return Beat(response, tuple(draft.records), draft.member, after, after != before, draft.bumped, sender.replaces)
+    return HeartbeatOutcome(
+        response, tuple(draft.records), draft.member, after, after != before, draft.bumped, sender.replaces
+    )
 
 
 def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:

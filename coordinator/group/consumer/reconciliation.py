@@ -1,6 +1,6 @@
 """A member's next step towards its target (KIP-848, reconciliation of the group).
 
-    STABLE                 at its target                    a new target, a changed subscription: start anew
+    STABLE                 at its target                    a new target, a changed subscription: start over
     UNREVOKED_PARTITIONS   told to give partitions up       stays in its epoch until it does not own them any more
     UNRELEASED_PARTITIONS  at its target, but some of it    gets the rest as other members let go of it
                            is still with other members

@@ -8,8 +8,8 @@ from dataclasses import replace
 from shareq.coordinator.group.assignors import Assignment
 from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE
 from shareq.coordinator.group.classic.join import Joining
-from shareq.coordinator.group.classic.turn import join_refusal, sync_refusal, told_reason
-from shareq.coordinator.group.consumer.draft import Draft, Surroundings
+from shareq.coordinator.group.classic.turn import join_refusal, loggable_reason, sync_refusal
+from shareq.coordinator.group.consumer.draft import Draft, HeartbeatInputs
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.joining import static_member
 from shareq.coordinator.group.consumer.leaving import member_of
@@ -179,7 +179,7 @@ class ClassicMembers:
                 error = refused.error
             else:
                 gone[member.member_id] = None
-                reason = told_reason(each.reason)
+                reason = loggable_reason(each.reason)
                 logger.info("consumer group %s: %s leaves, reason: %s", group.group_id, member.member_id, reason)
             responses.append(MemberResponse(each.member_id, each.group_instance_id, error))
         records = self._consumer.without(group, tuple(gone), now_ms) if gone else ()
@@ -220,7 +220,7 @@ def _sync_error(
     return ErrorCode.NONE
 
 
-def _has_to_join(group: ConsumerGroup, member_id: str, around: Surroundings) -> bool:
+def _has_to_join(group: ConsumerGroup, member_id: str, around: HeartbeatInputs) -> bool:
     """There is a new target; or partitions to give up; or others have given up all that the member waits for.
 
     In a group whose members all speak the classic protocol, which there is only if it may not be a classic group, also

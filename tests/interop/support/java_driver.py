@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from tests.interop.support.json_process import JsonProcess, ProgramError
 from tests.support.apache_kafka import CACHE, class_path, why_unavailable
-from tests.support.made_once import folder_made_once
+from tests.support.build_once import folder_made_once
 
 SOURCE = Path(__file__).resolve().parents[1] / "java" / "src" / "Driver.java"
 

@@ -139,7 +139,7 @@ class ConsumerMembership:
         self._told = None
 
     def forget(self) -> None:
-        """It starts anew, as somebody else."""
+        """It starts over, as somebody else."""
         self.give_up()
         self.member_id = self._group.new_member_id()
 

@@ -96,7 +96,7 @@ class JobGroup:
         return live is not None and member_id in live.members
 
     def look(self) -> None:
-        """The group's epoch has not gone back. One without members that becomes one of another kind begins anew, and so
+        """The group's epoch has not gone back. One without members that becomes one of another kind starts over, and so
         does one that was deleted, or went because it had nothing left.
         """
         if self.shard() is None:

@@ -6,7 +6,7 @@ long as its end is not known it may come later than whatever was sent meanwhile.
 what transactions had pending there goes with it. One that has expired may be gone.
 
 The copies that readers of committed records see are those of the records below that offset, each one once. Whoever
-begins anew because the offset was deleted or has expired copies once more: that is another generation of copies.
+starts over because the offset was deleted or has expired copies once more: that is another generation of copies.
 """
 
 from __future__ import annotations

@@ -409,7 +409,7 @@ class Worker:
         self._unsure = None
 
     def _fail(self, producer: JobProducer, attempt: Attempt, error: ErrorCode) -> Script[None]:
-        """Abort, or begin anew in another epoch, which aborts it, too."""
+        """Abort, or start over in another epoch, which aborts it, too."""
         self._positions.clear()
         attempt.pending = False
         producer.ready = False

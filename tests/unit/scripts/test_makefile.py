@@ -1,4 +1,4 @@
-"""`make PYTHON=...` over an environment that is there: made anew for another Python, left alone for the same."""
+"""`make PYTHON=...` over an environment that is there: rebuilt for another Python, left alone for the same."""
 
 from __future__ import annotations
 

@@ -72,10 +72,10 @@ def test_a_batch_of_which_a_killed_driver_told_nothing() -> None:
     """Its rows are in the sink, and not in the report."""
     (query,), _ = read_events([event(0, 0), event(1, 1), event(3, 9, run="run-2")])
     assert query.untold == 1
-    assert "told nothing: 1" in page([query], title="t")
+    assert "reported nothing: 1" in page([query], title="t")
     (query,), _ = read_events([event(4, 0), event(5, 1)])
     assert query.untold == 0
-    assert "told nothing" not in page([query], title="t")
+    assert "reported nothing" not in page([query], title="t")
 
 
 def test_half_a_line_and_lines_of_others_are_counted_and_passed_over() -> None:

@@ -539,7 +539,7 @@ def test_by_duration_without_such_a_record_is_looked_up_again() -> None:
 
 
 def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched() -> None:
-    """A change after that, and before anything was acquired, is too late; not for whoever loads it anew."""
+    """A change after that, and before anything was acquired, is too late; not for whoever loads it again."""
     topic = Topic()
     topic.add(b"a")
     member = begin(topic, "latest")

@@ -322,7 +322,7 @@ def test_when_the_assignment_cannot_be_written_everybody_looks_for_the_coordinat
 
 
 def test_when_the_log_fails_whoever_waits_is_answered() -> None:
-    """The group is as it was written; members join again, or are unknown and begin anew."""
+    """The group is as it was written; members join again, or are unknown and start over."""
     world = BrokerWorld()
     one, two = ClassicClient(world), ClassicClient(world, instance="i")
     form([one, two])

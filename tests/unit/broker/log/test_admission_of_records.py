@@ -100,7 +100,7 @@ def test_more_records_than_any_batch_may_have() -> None:
 
 
 def test_a_batch_that_grows_when_it_is_stored_otherwise() -> None:
-    """Apache Kafka looks at the size again after it has compressed a batch anew."""
+    """Apache Kafka looks at the size again after it has compressed a batch again."""
     packed = bytes(build_batch([RecordData(None, bytes(5000))], timestamp_ms=NOW, compression=Compression.ZSTD))
     plain = rules(compression_type=Compression.NONE, max_message_bytes=1000)
     found = plain.check(packed, NOW)

@@ -187,7 +187,7 @@ def test_a_damaged_file_is_made_anew_from_the_log(damage: str) -> None:
 
 
 def test_without_snapshots_everything_is_read_again() -> None:
-    """An index file that has to be made anew needs to know what was open where its segment begins."""
+    """An index file that has to be rebuilt needs to know what was open where its segment begins."""
     traffic = Traffic(5)
     traffic.some(60)
     expected = checked(traffic.world.log)

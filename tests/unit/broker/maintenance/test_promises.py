@@ -65,7 +65,7 @@ def test_a_manifest_is_made_anew_of_what_the_logs_are(damaged: str) -> None:
     assert [finding.path for finding in report.damage] == ["log-manifest"]
     after, done = repair(folder, report, Choices())
     assert damage(after) == []
-    assert any("log-manifest: written anew, of 3 logs" in line for line in done)
+    assert any("log-manifest: rewritten, of 3 logs" in line for line in done)
     ends = {**folder.rows[KEY]._asdict(), "synced": 21}
     assert rows_of(folder)[KEY]._asdict() == ends
     assert folder.start() == RECORDS
@@ -117,7 +117,7 @@ def test_a_folder_that_is_missing_is_told_and_made_again(manifest: bool) -> None
     assert [finding.path for finding in unchanged.damage] == ["orders-0"]
     after, done = repair(folder, unchanged)
     assert damage(after) == []
-    assert any("orders-0: made anew, with an empty segment; lost: offsets 0 to 20" in line for line in done)
+    assert any("orders-0: rebuilt, with an empty segment; lost: offsets 0 to 20" in line for line in done)
     assert folder.start() == RECORDS - 21
     assert folder.end_of("orders") == 21
 

@@ -162,11 +162,11 @@ def test_listeners() -> None:
         clock=world.clock,
         handle=world.broker.handle_frame,
         limits=ListenerLimits(),
-        room=world.broker.reply_room,
+        room=world.broker.answer_budget,
         next_id=lambda: 1,
     )
     listener.bytes_in, listener.bytes_out, listener.accepted, listener.refused = 1, 2, 3, 4
-    world.broker.reply_room.hold(77)
+    world.broker.answer_budget.note_unsent(77)
     told = scraped(world, [listener])
     prefix = "kafka_server_socket_server_metrics"
     assert told.value(f"{prefix}_incoming_byte_total", listener="OUTSIDE") == 1

@@ -108,7 +108,7 @@ def test_rebalances_of_classic_groups_are_not_counted_again_when_they_are_loaded
 
 
 def test_a_consumer_group_from_its_first_member_to_its_last() -> None:
-    """Those who join or subscribe anew raise the epoch and count, those who leave only raise it."""
+    """Those who join or subscribe again raise the epoch and count, those who leave only raise it."""
     world = BrokerWorld()
     world.create_topic("t", 2)
     epoch = heartbeat(world, "one", topics=["t"]).member_epoch

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from shareq.broker.foundation.os_clock import LoopClock
-from shareq.broker.network.answer_budget import ReplyRoom
+from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.connection import Connection
 from shareq.broker.network.listener import Listener, ListenerLimits, SocketConnection
 
@@ -34,7 +34,7 @@ async def test_an_ipv4_client_is_one_on_a_socket_for_both_kinds_too(address: str
         clock=clock,
         handle=lambda _connection, _frame: None,
         limits=ListenerLimits(),
-        room=ReplyRoom(clock.call_soon),
+        room=AnswerBudget(clock.call_soon),
         next_id=lambda: 1,
         guard=guarded.append,
     )

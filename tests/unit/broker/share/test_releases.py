@@ -146,7 +146,7 @@ def test_a_known_record_in_an_unknown_version_is_skipped_and_told(topic: str, ca
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_the_state_topic_may_be_removed_when_share_groups_are_off(end: str) -> None:
-    """KIP-932: after a downgrade it is unused. What was in it is gone: the group begins anew."""
+    """KIP-932: after a downgrade it is unused. What was in it is gone: the group starts over."""
     world, member, place = half_done()
     restart_with(world, OFF)
     if end == "stop":
@@ -174,7 +174,7 @@ def delete_topic(world: BrokerWorld, name: str) -> ErrorCode:
 
 
 def test_a_state_topic_that_is_removed_at_work_is_made_anew() -> None:
-    """What was in it is gone, and what comes is kept: the group begins anew with its next heartbeat."""
+    """What was in it is gone, and what comes is kept: the group starts over with its next heartbeat."""
     world, member, place = half_done(ONE_SHARD)
     assert delete_topic(world, "__share_group_state") is ErrorCode.NONE
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # forgotten

@@ -89,7 +89,7 @@ def test_a_state_that_cannot_be_initialised_is_tried_again_by_the_next_heartbeat
 
 
 def test_a_group_whose_initialisation_failed_halfway_is_deleted_with_what_there_is() -> None:
-    """Else the state that was left would fence the next group of that name, whose epochs begin anew."""
+    """Else the state that was left would fence the next group of that name, whose epochs start over."""
     world = a_world()
     member = ShareClient(world)
     for _ in range(3):  # epochs rise
@@ -245,7 +245,7 @@ def test_a_crash_at_any_point_of_the_heartbeat_that_finds_new_partitions() -> No
 
 
 def test_a_crash_at_any_point_of_a_topics_deletion() -> None:
-    """Nothing of it is left, neither in the group nor at the share coordinator, and its successor begins anew."""
+    """Nothing of it is left, neither in the group nor at the share coordinator, and its successor starts over."""
 
     def delete(world: BrokerWorld, _member: ShareClient) -> None:
         world.broker.metadata.delete_topics(["t"])

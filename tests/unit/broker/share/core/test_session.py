@@ -122,7 +122,7 @@ def test_the_epoch_wraps_to_one() -> None:
 
 @pytest.mark.parametrize("epoch", [1, 5, FINAL_EPOCH, -7])
 def test_without_a_session_only_epoch_zero_works(epoch: int) -> None:
-    """Every client comes with its old epoch after a broker restart, and then opens anew."""
+    """Every client comes with its old epoch after a broker restart, and then opens again."""
     sessions = ShareSessions(10)
     assert request(sessions, epoch) is ErrorCode.SHARE_SESSION_NOT_FOUND
     assert sessions.update("g", "m1", epoch) is ErrorCode.SHARE_SESSION_NOT_FOUND

@@ -186,7 +186,7 @@ def unpersisted() -> SharePartition:
 
 
 def test_a_resolved_start_offset_is_durable_before_anything_is_acquired() -> None:
-    """Otherwise a crash before the first acknowledgement resolves `latest` anew and skips records."""
+    """Otherwise a crash before the first acknowledgement resolves `latest` again and skips records."""
     partition = unpersisted()
     assert fetch(partition, spans((100, 109))) == []
     write = partition.pending_start_write()

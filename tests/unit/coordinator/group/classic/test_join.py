@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shareq.coordinator.group.classic.group import ClassicState
-from shareq.coordinator.group.classic.turn import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicGroupSettings, told_reason
+from shareq.coordinator.group.classic.turn import NEW_MEMBER_JOIN_TIMEOUT_MS, ClassicGroupSettings, loggable_reason
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.errors import ErrorCode
@@ -326,6 +326,6 @@ def test_a_generation_counts_up_over_an_empty_group() -> None:
 
 
 def test_a_reason_is_one_short_line_in_the_log() -> None:
-    assert told_reason("rebalance\nERROR all is lost" + "!" * 1000).count("\n") == 0
-    assert len(told_reason("!" * 1000)) == 257
-    assert (told_reason(None), told_reason("")) == ("not provided", "not provided")
+    assert loggable_reason("rebalance\nERROR all is lost" + "!" * 1000).count("\n") == 0
+    assert len(loggable_reason("!" * 1000)) == 257
+    assert (loggable_reason(None), loggable_reason("")) == ("not provided", "not provided")

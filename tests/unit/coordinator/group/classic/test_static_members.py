@@ -1,4 +1,4 @@
-"""Static members (KIP-345): a member that starts anew goes on where it was."""
+"""Static members (KIP-345): a member that starts over goes on where it was."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule(name=NAMES, classic=st.booleans(), static=st.booleans(), goes=st.sampled_from(["leaves", "dies", "rolls"]))
     def start(self, name: str, classic: bool, static: bool, goes: str) -> None:
-        """The client of that name comes anew, with either protocol, when the one before has gone in one of the ways."""
+        """The client of that name comes again, with either protocol, when the one before has gone somehow."""
         before = self.clients.pop(name, None)
         if before is not None and goes == "leaves":
             before.leave()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.made_once import folder_made_once, made_once
+from tests.support.build_once import build_once, folder_made_once
 
 
 def test_who_comes_meanwhile_waits_and_does_not_make_it_again(tmp_path: Path) -> None:
@@ -23,9 +23,9 @@ def test_who_comes_meanwhile_waits_and_does_not_make_it_again(tmp_path: Path) ->
         thing.touch()
 
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(made_once, thing.exists, lambda: make("first"), lock)
+        first = pool.submit(build_once, thing.exists, lambda: make("first"), lock)
         assert making.wait(10)
-        second = pool.submit(made_once, thing.exists, lambda: make("second"), lock)
+        second = pool.submit(build_once, thing.exists, lambda: make("second"), lock)
         finish.set()
         first.result()
         second.result()
@@ -37,8 +37,8 @@ def test_after_a_failure_the_next_one_tries(tmp_path: Path) -> None:
         raise RuntimeError("no network")
 
     with pytest.raises(RuntimeError, match="no network"):
-        made_once((tmp_path / "thing").exists, fail, tmp_path / "lock")
-    made_once((tmp_path / "thing").exists, (tmp_path / "thing").touch, tmp_path / "lock")
+        build_once((tmp_path / "thing").exists, fail, tmp_path / "lock")
+    build_once((tmp_path / "thing").exists, (tmp_path / "thing").touch, tmp_path / "lock")
     assert (tmp_path / "thing").exists()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def made_once(there: Callable[[], bool], make: Callable[[], None], lock: Path) -> None:
+def build_once(there: Callable[[], bool], make: Callable[[], None], lock: Path) -> None:
     """Call `make` unless `there`. Whoever comes meanwhile waits, in other processes, too; `lock` is a file for that."""
     if there():
         return
@@ -28,5 +28,5 @@ def folder_made_once(folder: Path, fill: Callable[[Path], None]) -> Path:
         fill(fresh)
         fresh.rename(folder)
 
-    made_once(folder.exists, make, folder.with_suffix(".lock"))
+    build_once(folder.exists, make, folder.with_suffix(".lock"))
     return folder
