@@ -23,21 +23,26 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.disk.policy import DiskState
 from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.foundation.environment import Environment, Fs, TimerHandle
-from shareq.broker.foundation.repair_command import repair_command
-from shareq.broker.log.cleaner.schedule import CHECKPOINT_FILE as CLEANER_FILE
 from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, latest_value_rule
 from shareq.broker.log.flush import Flusher
 from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.progress import Progress
-from shareq.broker.log.promises.checkpoints import format_offsets, parse_offsets
-from shareq.broker.log.promises.clean_shutdown import CleanStop, LogEnd, format_clean_stop, parse_clean_stop
+from shareq.broker.log.promises.checkpoints import format_offsets
+from shareq.broker.log.promises.clean_shutdown import LogEnd, format_clean_stop
 from shareq.broker.log.promises.manifest import NO_SEGMENT, Manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE, ManifestFile
 from shareq.broker.log.promises.promise import Promise
 from shareq.broker.log.recovery.recover import open_as_stopped, recover_log, without_folder
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES, FilePool, Segment
 from shareq.broker.log.settings import LogSettings
+from shareq.broker.log.start_files import (
+    CLEAN_SHUTDOWN_FILE,
+    CLEANER_FILE,
+    LOG_START_FILE,
+    RECOVERY_POINT_FILE,
+    StartFiles,
+)
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 
@@ -49,9 +54,6 @@ __all__ = ["DamagedFolderError", "DataFolderInUseError", "LogManager", "lock_dat
 logger = logging.getLogger(__name__)
 
 LOCK_FILE: Final = ".lock"
-CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
-LOG_START_FILE: Final = "log-start-offset-checkpoint"
-RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
 MANY_FILES: Final = 64  # from here on one sync of the whole file system is sooner done than one for each
 DEFAULT_RETENTION_CHECK_MS: Final = 5 * 60 * 1000
 DEFAULT_PRODUCER_CHECK_MS: Final = 10 * 60 * 1000
@@ -155,20 +157,22 @@ class LogManager:
 
     def _open_folders(self, metadata: KnownTopics) -> None:
         self._metadata = metadata
-        stop = self._read_clean_stop()
         found = self._manifest.load()
-        self._log_starts = self._read_log_starts(found)
-        self._recovery_points = self._read_offsets(RECOVERY_POINT_FILE)
-        self._clean_until = self._read_offsets(CLEANER_FILE)
+        files = StartFiles(self.fs, self._data_dir, found, from_format_1=self._from_format_1)
+        self._log_starts = files.log_starts
+        self._recovery_points = files.recovery_points
+        self._clean_until = files.clean_until
+        if files.log_starts_damaged:
+            self.write_offsets(LOG_START_FILE, self._log_starts)
         claims = list(self._folders.claim(metadata))
         if claims:
-            self._tell_of_lost_starts(found)
+            files.report_lost_starts()
         progress = Progress("recovering logs", len(claims), self._env.clock.now_ns)
         for claim in claims:
             if claim.topic is not None:
-                promise = self._promise_of(claim.partition, claim.topic, found, stop is not None)
-                plain = stop.plain_end(claim.partition) if stop is not None and found is not None else None
-                self._open_log(claim.name, claim.topic, claim.partition[1], promise, plain)
+                compacts = self._settings_for(claim.topic.name).compact
+                promise = files.promise_of(claim.partition, claim.topic.topic_id, compacts=compacts)
+                self._open_log(claim.name, claim.topic, claim.partition[1], promise, files.plain_end(claim.partition))
             progress.step()
         if found is not None:
             self._miss_folders(found)
@@ -182,30 +186,6 @@ class LogManager:
             # Durably, and before anything is appended: from here on the files are no longer what the marker stands for.
             self.fs.remove(self._path(CLEAN_SHUTDOWN_FILE))
             self.fs.sync_dir(self._data_dir)
-
-    def _promise_of(self, key: TopicPartition, image: TopicImage, found: Manifest | None, clean: bool) -> Promise:
-        """What is known of a log, by the files beside it."""
-        row = found.rows.get(key) if found is not None else None
-        checked_below = self._recovery_points.get(key, 0)
-        gaps = self._settings_for(key[0]).compact or key in self._clean_until
-        if found is None or (not found.is_whole and row is None):
-            return Promise(clean=clean, checked_below=checked_below, gaps=gaps)
-        same_boot = found.boot_id != "" and found.boot_id == self.fs.boot_id()
-        if row is None or row.topic_id != image.topic_id:  # its first line is not on stable storage yet
-            return Promise(
-                clean=clean, same_boot=same_boot, synced=checked_below, checked_below=checked_below, gaps=gaps
-            )
-        return Promise(
-            clean=clean,
-            same_boot=same_boot,
-            synced=max(row.synced, checked_below),
-            end=row.synced if clean else None,
-            active=row.active,
-            checked_below=checked_below,
-            gaps=gaps,
-            start_is_known=True,
-            chain=row.chain,
-        )
 
     def _miss_folders(self, found: Manifest) -> None:
         """Logs without a folder that are known to have had one: what they promised is missing, the rest works."""
@@ -223,17 +203,6 @@ class LogManager:
             log.restore(without_folder(folder, start, end), 0, self._env.clock.wall_ms(), folder_exists=False)
             log.synced_offset = end
             self._logs[key] = log
-
-    def _read_clean_stop(self) -> CleanStop | None:
-        """What the last stop has left; None without a clean one."""
-        path = self._path(CLEAN_SHUTDOWN_FILE)
-        try:
-            return parse_clean_stop(self.fs.read_bytes(path), from_format_1=self._from_format_1)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            logger.error("%s: not believed, the logs are checked as after a crash: %s", path, error)
-            return None
 
     def _open_log(self, name: str, image: TopicImage, partition: int, promise: Promise, plain: LogEnd | None) -> None:
         topic, folder = image.name, self._path(name)
@@ -563,44 +532,6 @@ class LogManager:
 
     def _path(self, name: str) -> str:
         return f"{self._data_dir}/{name}"
-
-    def _read_log_starts(self, found: Manifest | None) -> dict[TopicPartition, int]:
-        """Where logs begin: kept twice. DamagedFolderError when neither can be believed."""
-        rows = found.rows if found is not None else {}
-        starts = {key: row.start for key, row in rows.items() if row.start > 0}
-        path = self._path(LOG_START_FILE)
-        try:
-            written = parse_offsets(self.fs.read_bytes(path))
-        except FileNotFoundError:
-            return starts
-        except ValueError as error:
-            if found is None or not found.is_whole:
-                raise DamagedFolderError(
-                    f"{path}: {error}; and {self._path(MANIFEST_FILE)} does not tell where all logs begin. Not "
-                    f"starting, because deleted records would be back. {repair_command(self._data_dir)} has every log "
-                    "begin with its first segment"
-                ) from error
-            logger.error("%s: %s; taken from %s", path, error, self._path(MANIFEST_FILE))
-            self.write_offsets(LOG_START_FILE, starts)
-            return starts
-        return {key: max(written.get(key, 0), starts.get(key, 0)) for key in {**written, **starts}}
-
-    def _tell_of_lost_starts(self, found: Manifest | None) -> None:
-        """Where logs begin may never have been written down by itself: the manifest says it, unless it is lost."""
-        if (found is None or not found.is_whole) and not self._from_format_1:
-            path = self._path(LOG_START_FILE)
-            if not self.fs.exists(path):
-                told = "%s is missing, and %s does not tell where all logs begin: deleted records may be back"
-                logger.error(told, path, self._path(MANIFEST_FILE))
-
-    def _read_offsets(self, name: str) -> dict[TopicPartition, int]:
-        try:
-            return parse_offsets(self.fs.read_bytes(self._path(name)))
-        except FileNotFoundError:
-            return {}
-        except ValueError as error:
-            logger.warning("%s: ignored: %s", self._path(name), error)
-            return {}
 
     def _without_strangers(self, name: str, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Only the offsets of logs there are: a topic of the same name that is made later must not get them."""

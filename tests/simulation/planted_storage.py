@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Final
 
 from shareq.broker.log.cleaner import cleaning
-from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.promise import Promise
 from shareq.broker.log.recovery.recover import _Opening
@@ -19,6 +18,7 @@ from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.found_damage import HeaderWalk
 from shareq.broker.log.segments.segment import BatchWalk
 from shareq.broker.log.segments.segment_list import SegmentList
+from shareq.broker.log.start_files import StartFiles
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC, BatchHeader
 from tests.simulation.planted import LOST, Fault, replaced
@@ -74,13 +74,13 @@ def log_ends_where_its_files_do() -> AbstractContextManager[object]:
 
 
 def logs_without_a_promise_have_damage_alone() -> AbstractContextManager[object]:
-    original = LogManager._promise_of
+    original = StartFiles.promise_of
 
-    def promise_of(self: LogManager, *arguments: Any) -> Promise:
-        promise = original(self, *arguments)
+    def promise_of(self: StartFiles, *arguments: Any, **options: Any) -> Promise:
+        promise = original(self, *arguments, **options)
         return promise if promise.synced else replace(promise, synced=None)
 
-    return replaced((LogManager, "_promise_of", promise_of))
+    return replaced((StartFiles, "promise_of", promise_of))
 
 
 def sequences_of_damaged_batches_count() -> AbstractContextManager[object]:

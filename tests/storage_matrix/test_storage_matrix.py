@@ -15,6 +15,7 @@ from shareq.broker.log.recovery import recover as recovery
 from shareq.broker.log.segments import segment_list
 from shareq.broker.log.segments.damage import DamagedRange
 from shareq.broker.log.segments.segment import BatchWalk
+from shareq.broker.log.start_files import StartFiles
 from tests.storage_matrix.cell import Verdict
 from tests.storage_matrix.document import document
 from tests.storage_matrix.judge import Allowed, Red, Waiver, judge
@@ -121,7 +122,7 @@ def break_with_a_traceback(patch: pytest.MonkeyPatch) -> None:
 
 def believe_in_an_end(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(segment_list, "miss_the_end", lambda _: False)
-    patch.setattr(LogManager, "_promise_of", lambda *_: NOTHING_KNOWN)
+    patch.setattr(StartFiles, "promise_of", lambda *_, **__: NOTHING_KNOWN)
 
 
 class _TimidWalk(BatchWalk):

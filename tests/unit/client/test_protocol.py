@@ -130,8 +130,8 @@ def test_an_answer_to_another_request_is_not_taken() -> None:
         dialogue.answer(answer(request, MetadataResponse(), correlation_id=99))
 
 
-def test_an_answer_that_nobody_asked_for() -> None:
-    with pytest.raises(MalformedMessage, match="nobody asked"):
+def test_an_answer_that_was_not_requested() -> None:
+    with pytest.raises(MalformedMessage, match="4 bytes that were not requested"):
         negotiated(KAFKA_4).answer(b"1234")
 
 

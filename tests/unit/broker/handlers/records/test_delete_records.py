@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from shareq.broker.log.manager import LOG_START_FILE
+from shareq.broker.log.start_files import LOG_START_FILE
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_records import (
