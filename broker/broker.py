@@ -150,7 +150,7 @@ class Broker:
 
     @cached_property
     def invented_credentials(self) -> InventedCredentials:
-        """What SCRAM users who do not exist are asked for. Whoever listens with SCRAM makes it before."""
+        """What SCRAM users who do not exist are asked for. Made before the first listener with SCRAM opens."""
         from shareq.broker.security.invented_credentials import InventedCredentials
 
         metadata = self.metadata

@@ -5,6 +5,7 @@ begin, and what was promised of each.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Final
 
 from shareq.broker.foundation.environment import Fs
@@ -17,13 +18,33 @@ from shareq.broker.log.promises.manifest import Manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.log.promises.promise import Promise
 
-__all__ = ["CLEANER_FILE", "CLEAN_SHUTDOWN_FILE", "LOG_START_FILE", "RECOVERY_POINT_FILE", "StartFiles"]
+__all__ = [
+    "CLEANER_FILE",
+    "CLEAN_SHUTDOWN_FILE",
+    "LOG_START_FILE",
+    "RECOVERY_POINT_FILE",
+    "StartFiles",
+    "later_starts",
+    "starts_in",
+]
 
 logger = logging.getLogger(__name__)
 
 CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
 LOG_START_FILE: Final = "log-start-offset-checkpoint"
 RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
+
+
+def starts_in(manifest: Manifest | None) -> dict[TopicPartition, int]:
+    """Where logs begin by the manifest; logs that begin at 0 are left out."""
+    return {key: row.start for key, row in manifest.rows.items() if row.start > 0} if manifest is not None else {}
+
+
+def later_starts(
+    written: Mapping[TopicPartition, int], known: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    """Where logs begin by both records, the checkpoint and the manifest: of each log the later one counts."""
+    return {key: max(written.get(key, 0), known.get(key, 0)) for key in {**written, **known}}
 
 
 class StartFiles:
@@ -97,8 +118,7 @@ class StartFiles:
 
     def _log_starts(self) -> dict[TopicPartition, int]:
         """Where logs begin: kept twice."""
-        rows = self.manifest.rows if self.manifest is not None else {}
-        starts = {key: row.start for key, row in rows.items() if row.start > 0}
+        starts = starts_in(self.manifest)
         path = self._path(LOG_START_FILE)
         try:
             written = parse_offsets(self._fs.read_bytes(path))
@@ -114,7 +134,7 @@ class StartFiles:
             logger.error("%s: %s; taken from %s", path, error, self._path(MANIFEST_FILE))
             self.log_starts_damaged = True
             return starts
-        return {key: max(written.get(key, 0), starts.get(key, 0)) for key in {**written, **starts}}
+        return later_starts(written, starts)
 
     def _offsets(self, name: str) -> dict[TopicPartition, int]:
         try:

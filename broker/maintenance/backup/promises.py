@@ -13,7 +13,7 @@ from typing import NamedTuple
 from shareq.broker.log.promises.checkpoints import parse_offsets
 from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, Manifest, chain_of, parse_manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
-from shareq.broker.log.start_files import LOG_START_FILE
+from shareq.broker.log.start_files import LOG_START_FILE, later_starts, starts_in
 from shareq.broker.maintenance.errors import MaintenanceError
 
 __all__ = ["CopiedLog", "copied_rows", "missed_rows", "read_log_starts", "read_manifest"]
@@ -46,8 +46,7 @@ def read_manifest(data_dir: str) -> Manifest | None:
 def read_log_starts(data_dir: str) -> dict[TopicPartition, int]:
     """Where logs start: kept twice, as a start reads it. MaintenanceError when neither can be believed; OSError."""
     manifest = read_manifest(data_dir)
-    rows = manifest.rows if manifest is not None else {}
-    starts = {key: row.start for key, row in rows.items() if row.start > 0}
+    starts = starts_in(manifest)
     path = f"{data_dir}/{LOG_START_FILE}"
     try:
         with open(path, "rb") as file:
@@ -58,7 +57,7 @@ def read_log_starts(data_dir: str) -> dict[TopicPartition, int]:
         if manifest is not None and manifest.is_whole:
             return starts
         raise MaintenanceError(f"{path}: {error}; repair the folder first: shareq verify --repair") from error
-    return {key: max(written.get(key, 0), starts.get(key, 0)) for key in {**written, **starts}}
+    return later_starts(written, starts)
 
 
 def copied_rows(

@@ -25,6 +25,7 @@ from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.log.segments.files import INDEX_SUFFIXES, PARTITION_METADATA_FILE
 from shareq.broker.log.segments.index_checksums import CHECKSUMS_SUFFIX
 from shareq.broker.log.segments.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_name
+from shareq.broker.log.start_files import CLEAN_SHUTDOWN_FILE, LOG_START_FILE
 from shareq.broker.maintenance.repair.coordinator_topics import coordinator_topic
 from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.repair.segments import Change, rewrite_segment, write_new
@@ -44,7 +45,6 @@ from shareq.broker.maintenance.verify.findings import (
     RewriteFile,
 )
 from shareq.broker.maintenance.verify.logs import CUT_TAILS, SKIP_DAMAGE
-from shareq.broker.maintenance.verify.promises import LOG_START_FILE
 from shareq.broker.maintenance.verify.segments import empty_batches
 from shareq.broker.metadata.changes import MetaChange, MetaDb, PutConfig, PutMeta, PutTopic, ResourceName, TopicRow
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
@@ -57,7 +57,6 @@ TRUST: Final = "--trust"
 DELETIONS: Final = "where deleted records ended, so that some may be back"
 KEEP_EVERYTHING: Final[Mapping[str, str]] = {"retention.ms": "-1", "retention.bytes": "-1"}
 
-CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
 NEXT_PRODUCER_ID: Final = "producer.id.next"
 _PRIVATE: Final = {META_DB_FILE, f"{META_DB_FILE}-wal", f"{META_DB_FILE}-shm", JOURNAL_FILE}
 

@@ -16,6 +16,7 @@ from shareq.broker.log.promises.checkpoints import format_offsets, parse_offsets
 from shareq.broker.log.promises.clean_shutdown import CleanStop, parse_clean_stop
 from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, Manifest, chain_of, parse_manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
+from shareq.broker.log.start_files import CLEAN_SHUTDOWN_FILE, LOG_START_FILE, RECOVERY_POINT_FILE, starts_in
 from shareq.broker.maintenance.verify.findings import (
     Finding,
     Level,
@@ -32,9 +33,6 @@ from shareq.coordinator.ports import TopicImage
 
 __all__ = ["KnownLog", "Promises", "check_manifest", "check_promises", "missing_folders"]
 
-LOG_START_FILE: Final = "log-start-offset-checkpoint"
-RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
-CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
 CLEANER_FILE: Final = "cleaner-offset-checkpoint"
 
 TopicPartition = tuple[str, int]
@@ -223,7 +221,7 @@ def _log_starts(
 ) -> dict[TopicPartition, int]:
     """Where logs begin: kept twice."""
     whole = manifest is not None and manifest.is_whole
-    known = {key: row.start for key, row in manifest.rows.items() if row.start > 0} if manifest is not None else {}
+    known = starts_in(manifest)
     consequence = f"a start takes them from {MANIFEST_FILE}; nothing is lost"
     remedy: Remedy = RewriteFile(LOG_START_FILE, format_offsets(known))
     if not whole:
