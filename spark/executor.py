@@ -53,7 +53,7 @@ def _read_run(
     columns: Sequence[str],
     fail_on_data_loss: bool,
 ) -> Iterator[pyarrow.RecordBatch]:
-    from shareq.spark.arrow import decode  # pyarrow and numpy, which the planner does not need
+    from shareq.spark.decode.arrow import decode  # pyarrow and numpy, which the planner does not need
 
     left = list(run)
     while left:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import pyarrow
 
-    from shareq.spark.driver import Driver
+    from shareq.spark.query.driver import Driver
 
 
 GRACE_S: Final = 10.0
@@ -95,7 +95,7 @@ class ShareGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 
     def _running(self) -> Driver:
         if self._driver is None:
-            from shareq.spark.driver import Driver
+            from shareq.spark.query.driver import Driver
 
             _end_on_sigterm()
             self._driver = Driver(self._options)

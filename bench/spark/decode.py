@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from bench.proc import machine
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
-from shareq.spark.arrow import decode
+from shareq.spark.decode.arrow import decode
 
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
 FIRST_TIME = 1_700_000_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from shareq.spark.progress import Counters
+from shareq.spark.query.progress import Counters
 
 COUNTERS: Final = tuple(row.name for row in fields(Counters))
 """In the order in which they are shown."""

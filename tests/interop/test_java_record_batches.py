@@ -11,7 +11,7 @@ from tests.interop.java_codecs_support import why_no_judge
 from tests.support.apache_kafka import class_path
 
 HERE = Path(__file__).parent
-KEPT = HERE.parent / "spark" / "java_batches.tsv"
+KEPT = HERE.parent / "spark" / "decode" / "java_batches.tsv"
 
 pytestmark = [
     pytest.mark.interop,

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit
 
-from shareq.client.share_session import AcknowledgeType, AckRange
+from shareq.client.share.session import AcknowledgeType, AckRange
 from shareq.protocol.errors import ErrorCode
 from shareq.spark.data_source import KafkaShareSource
-from shareq.spark.driver import Driver
 from shareq.spark.offsets import SourceOffset
 from shareq.spark.options import SourceOptions
+from shareq.spark.query.driver import Driver
 from shareq.spark.reader import ShareGroupStreamReader
 from tests.spark.kills.gate import tell
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shareq.spark.columns import KINDS
 from shareq.spark.options import KNOWN
-from shareq.spark.progress import Counters
+from shareq.spark.query.progress import Counters
 from tests.unit.docs.test_kip_932 import names_in
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from shareq.client.share_session import AckRange
+from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
-from shareq.spark.acquisition import Acquired, Acquisition, Result
 from shareq.spark.offsets import INITIAL, SharePartition, SourceOffset
-from shareq.spark.progress import Counters
+from shareq.spark.query.acquisition import Acquired, Acquisition, Result
+from shareq.spark.query.progress import Counters
 
 TOPIC_ID = bytes(range(16))
 KEY = SharePartition("flights", TOPIC_ID, 0)

@@ -14,7 +14,7 @@ import numpy as np
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.primitives import read_zigzag
 from shareq.protocol.records.record_codec import MIN_RECORD_BYTES
-from shareq.spark.record_scan import Array, Extents
+from shareq.spark.decode.record_scan import Array, Extents
 
 __all__ = ["WORTH_A_TRY", "WORTH_A_TRY_OF_FEW", "find_by_strides"]
 

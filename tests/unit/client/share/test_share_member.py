@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.client.share_member import EAGER_HEARTBEATS, ShareMember, Verdict
+from shareq.client.share.member import EAGER_HEARTBEATS, ShareMember, Verdict
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import (
     Assignment,

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from shareq.client.errors import ClientError, Unreachable, UnsupportedApi, name_of
-from shareq.client.share_consumer import AcquiredRange, ShareRangeConsumer
-from shareq.client.share_session import AcknowledgeType, AckRange
+from shareq.client.share.consumer import AcquiredRange, ShareRangeConsumer
+from shareq.client.share.session import AcknowledgeType, AckRange
 from shareq.protocol.errors import ErrorCode
-from shareq.spark.acquisition import Acquisition
-from shareq.spark.available_now import AvailableNow
-from shareq.spark.group_view import GroupView
 from shareq.spark.offsets import SourceOffset
 from shareq.spark.options import SourceOptions
-from shareq.spark.progress import Progress
+from shareq.spark.query.acquisition import Acquisition
+from shareq.spark.query.available_now import AvailableNow
+from shareq.spark.query.group_view import GroupView
+from shareq.spark.query.progress import Progress
 
 logger = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shareq.client.share_session import Place
-from shareq.spark.available_now import SETTLED_MS, AvailableNow
+from shareq.client.share.session import Place
+from shareq.spark.query.available_now import SETTLED_MS, AvailableNow
 
 ONE: Place = (b"1" * 16, 0)
 TWO: Place = (b"1" * 16, 1)

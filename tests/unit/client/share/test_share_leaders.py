@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shareq.client.share_leaders import ShareLeaders
+from shareq.client.share.leaders import ShareLeaders
 
 A, B, C = (b"t" * 16, 0), (b"t" * 16, 1), (b"u" * 16, 0)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.primitives import read_zigzag
-from shareq.spark.record_scan import Array, varints
+from shareq.spark.decode.record_scan import Array, varints
 
 __all__ = ["BadRecord", "Contents", "Field", "HeaderLists", "Stamps", "read_contents", "read_headers", "read_stamps"]
 

@@ -36,8 +36,8 @@ from shareq.protocol.records.batch import (
 from shareq.protocol.records.control import build_end_transaction_marker
 from shareq.protocol.records.record_codec import encode_record, record_extents
 from shareq.protocol.records.retain import emptied, open_batch, retained
-from shareq.spark import record_blocks, record_scan, record_strides
-from shareq.spark.arrow import Range, arrow_schema, decode
+from shareq.spark.decode import record_blocks, record_scan, record_strides
+from shareq.spark.decode.arrow import Range, arrow_schema, decode
 
 ALL = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers", "deliveryCount")
 EVERYTHING = [(0, 2**62, 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from shareq.client.share_session import Place, ShareSession
+from shareq.client.share.session import Place, ShareSession
 
 NO_CONNECTION: Final = -1
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Final
 
-from shareq.client.share_session import Place, code_of
+from shareq.client.share.session import Place, code_of
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 

@@ -13,12 +13,12 @@ from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError
 from shareq.client.network import Network
-from shareq.spark import available_now
-from shareq.spark import driver as driver_module
-from shareq.spark.available_now import AvailableNow
-from shareq.spark.driver import POLL_MS, Driver
 from shareq.spark.offsets import INITIAL, SourceOffset
 from shareq.spark.options import SourceOptions
+from shareq.spark.query import available_now
+from shareq.spark.query import driver as driver_module
+from shareq.spark.query.available_now import AvailableNow
+from shareq.spark.query.driver import POLL_MS, Driver
 from shareq.testing import Broker
 from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
 from tests.support.scripted_share_cluster import TOPIC, ShareCluster, place

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from shareq.client import share_consumer
-from shareq.client.share_consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.client.share import consumer as share_consumer
+from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from tests.support.scripted_share_cluster import TOPIC, TOPIC_ID, ShareCluster, place

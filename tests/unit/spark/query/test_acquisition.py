@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from shareq.client.offsets import OffsetRanges
-from shareq.client.share_session import AckRange
+from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
-from shareq.spark.acquisition import Acquired, Acquisition, Verdicts
 from shareq.spark.offsets import INITIAL, BatchRange, SharePartition, SourceOffset
-from shareq.spark.progress import Counters
+from shareq.spark.query.acquisition import Acquired, Acquisition, Verdicts
+from shareq.spark.query.progress import Counters
 
 ID = b"i" * 16
 KEY = SharePartition("flights", ID, 0)

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable
 from shareq.client.network import Exchange, Network
-from shareq.client.share_leaders import Leader, ShareLeaders
-from shareq.client.share_member import JOINING, ShareMember, Verdict
-from shareq.client.share_session import (
+from shareq.client.share.leaders import Leader, ShareLeaders
+from shareq.client.share.member import JOINING, ShareMember, Verdict
+from shareq.client.share.session import (
     AcknowledgeType,
     AckOutcome,
     AckRange,

@@ -19,10 +19,10 @@ from typing import Final, Self
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, may_pass
 from shareq.client.network import Network
-from shareq.client.share_driver import ShareDriver, now_ms
-from shareq.client.share_leaders import Leader, ShareLeaders
-from shareq.client.share_member import ShareMember
-from shareq.client.share_session import (
+from shareq.client.share.driver import ShareDriver, now_ms
+from shareq.client.share.leaders import Leader, ShareLeaders
+from shareq.client.share.member import ShareMember
+from shareq.client.share.session import (
     AcknowledgeType,
     AckRange,
     AcquiredRange,

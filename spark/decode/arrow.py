@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from shareq.spark.record_blocks import Range, blocks
-from shareq.spark.record_fields import Contents, Field
-from shareq.spark.record_rows import Rows
-from shareq.spark.record_scan import Array
+from shareq.spark.decode.record_blocks import Range, blocks
+from shareq.spark.decode.record_fields import Contents, Field
+from shareq.spark.decode.record_rows import Rows
+from shareq.spark.decode.record_scan import Array
 
 __all__ = ["Range", "arrow_schema", "decode"]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shareq.broker.share.core.session import ListedPartition, ShareSessions
-from shareq.client.share_session import (
+from shareq.client.share.session import (
     AcknowledgeType,
     AckRange,
     Acquisition,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from shareq.client.share_session import Place
+from shareq.client.share.session import Place
 
 ENOUGH: Final = 10
 """So much emptiness in a row ends a run: two polls in full, as one may have come while another member's fetch had its

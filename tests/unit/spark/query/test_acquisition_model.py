@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from tests.unit.spark.model import LOCK_MS, AckFate, Query, Record
+from tests.unit.spark.query.model import LOCK_MS, AckFate, Query, Record
 
 STEPS = {"batch": 8, "produce": 4, "wait": 4, "renew": 6, "connection": 1, "kill": 1, "other": 2}
 FATES = {"answered": 5, "refused": 1, "lost before": 1, "lost after": 1}

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shareq.client.offsets import OffsetRanges
-from shareq.client.share_session import AckRange
+from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
 from shareq.spark.offsets import BatchRange, SharePartition, SourceOffset
-from shareq.spark.progress import Counters
+from shareq.spark.query.progress import Counters
 
 Ranges = dict[SharePartition, OffsetRanges]
 Acquired = tuple[str, bytes, int, int, int, int]

@@ -25,8 +25,8 @@ from shareq.protocol.records.batch import (
     records_view,
 )
 from shareq.protocol.records.record_codec import MIN_RECORD_BYTES
-from shareq.spark.record_scan import FEW_LANES, Array, Extents, UnreadableBatch, find_records
-from shareq.spark.record_strides import WORTH_A_TRY, WORTH_A_TRY_OF_FEW, find_by_strides
+from shareq.spark.decode.record_scan import FEW_LANES, Array, Extents, UnreadableBatch, find_records
+from shareq.spark.decode.record_strides import WORTH_A_TRY, WORTH_A_TRY_OF_FEW, find_by_strides
 
 __all__ = ["Block", "Range", "blocks"]
 
@@ -104,7 +104,7 @@ class Block(NamedTuple):
 def blocks(data: memoryview, ranges: Sequence[Range], place: str) -> Iterator[Block]:
     """The data batches of `data` that have offsets in the ranges (ascending, disjoint), each checked.
 
-    Raises `MalformedMessage` as `shareq.spark.arrow.decode` tells.
+    Raises `MalformedMessage` as `shareq.spark.decode.arrow.decode` tells.
     """
     positions: list[int] = []
     decompressed: dict[int, bytes] = {}

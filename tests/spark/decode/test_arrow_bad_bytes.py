@@ -25,8 +25,8 @@ from shareq.protocol.records.batch import (
     stamp,
 )
 from shareq.protocol.records.compression import compress
-from shareq.spark.arrow import Range, decode
-from tests.spark.test_arrow import ALL, EVERYTHING, WAYS, Row, batches_of, expected, limits, rows_of
+from shareq.spark.decode.arrow import Range, decode
+from tests.spark.decode.test_arrow import ALL, EVERYTHING, WAYS, Row, batches_of, expected, limits, rows_of
 
 ONE = bytes(build_batch([RecordData(b"k", b"v", (("h", b"x"),))] * 3, timestamp_ms=5, base_offset=100))
 

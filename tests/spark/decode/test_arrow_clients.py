@@ -14,7 +14,7 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 from shareq.protocol.records.batch import Compression, read_header
 from tests.interop.support.admin import QUIET, create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.spark.test_arrow import EPOCH, Row, expected, rows_of
+from tests.spark.decode.test_arrow import EPOCH, Row, expected, rows_of
 
 NOW = 1_700_000_000_000
 JAVA = dict(line.split("\t") for line in Path(__file__).with_name("java_batches.tsv").read_text().splitlines())

@@ -10,7 +10,7 @@ from shareq.client.admin import Admin, LogRange, Partition, ShareOffset
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.network import Network
-from shareq.client.share_session import Place
+from shareq.client.share.session import Place
 from shareq.protocol.errors import ErrorCode
 from shareq.spark.offsets import SharePartition
 

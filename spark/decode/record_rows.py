@@ -10,9 +10,9 @@ from operator import itemgetter
 import numpy as np
 
 from shareq.protocol.errors import MalformedMessage
-from shareq.spark.record_blocks import Block, Range
-from shareq.spark.record_fields import BadRecord, Contents, HeaderLists, read_contents, read_headers, read_stamps
-from shareq.spark.record_scan import Array
+from shareq.spark.decode.record_blocks import Block, Range
+from shareq.spark.decode.record_fields import BadRecord, Contents, HeaderLists, read_contents, read_headers, read_stamps
+from shareq.spark.decode.record_scan import Array
 
 __all__ = ["Rows"]
 

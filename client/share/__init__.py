@@ -1,0 +1,1 @@
+"""A share group's member as a blocking client: it is handed ranges of records and acknowledges ranges."""

@@ -1,0 +1,1 @@
+"""Record batches become Arrow batches, column by column: needs numpy and pyarrow."""
