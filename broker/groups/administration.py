@@ -1,6 +1,6 @@
 """Administration of groups: each operation goes through the group coordinator, the share coordinator, and back.
 
-The two steps at the group coordinator, and why there are two, are in `shareq.coordinator.group.administration`.
+The two steps at the group coordinator, and why there are two, are in `shareq.coordinator.group.share.administration`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.broker.topics.internal import ensure
 from shareq.broker.topics.lookup import find_log
-from shareq.coordinator.group.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.group.shard import GroupCoordinatorShard
-from shareq.coordinator.group.share_group import TopicsById
+from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
+from shareq.coordinator.group.share.group import TopicsById
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import StateResult, SummaryResult

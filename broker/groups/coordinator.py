@@ -1,5 +1,5 @@
 """The group coordinator of this broker: routes groups to their partitions of `__consumer_offsets`, and carries a
-share-group heartbeat through its two phases (`shareq.coordinator.group.heartbeat`).
+share-group heartbeat through its two phases (`shareq.coordinator.group.share.heartbeat`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from shareq.broker.topics.internal import ensure
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits
 from shareq.coordinator.group.counters import GroupCounters
-from shareq.coordinator.group.describe import not_described
 from shareq.coordinator.group.groups import Client
-from shareq.coordinator.group.heartbeat import HeartbeatPlan, refusal
 from shareq.coordinator.group.migration.policy import MigrationPolicy
 from shareq.coordinator.group.offsets.group_offsets import OffsetSettings
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
+from shareq.coordinator.group.share.describe import not_described
+from shareq.coordinator.group.share.heartbeat import HeartbeatPlan, refusal
 from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult

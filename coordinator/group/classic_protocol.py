@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 from shareq.coordinator.group.classic.join import Joining, request_error
 from shareq.coordinator.group.classic_groups import ClassicGroups
+from shareq.coordinator.group.classic_members import ClassicMembers
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.group.migration.classic_members import ClassicMembers
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse

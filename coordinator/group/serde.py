@@ -4,7 +4,7 @@ type    of
 0, 1    committed offsets: `shareq.coordinator.group.offsets.records`
 2       classic groups: `shareq.coordinator.group.classic.records`
 3-8, 16 consumer groups: `shareq.coordinator.group.consumer.records`
-10-15   share groups: `shareq.coordinator.group.records`
+10-15   share groups: `shareq.coordinator.group.share.records`
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Final
 from shareq.coordinator.group.classic.records import CLASSIC_GROUP_RECORD_TYPES
 from shareq.coordinator.group.consumer.records import CONSUMER_GROUP_RECORD_TYPES
 from shareq.coordinator.group.offsets.records import OFFSET_RECORD_TYPES
-from shareq.coordinator.group.records import SHARE_GROUP_RECORD_TYPES
 from shareq.coordinator.group.sense import check_group_record
+from shareq.coordinator.group.share.records import SHARE_GROUP_RECORD_TYPES
 from shareq.coordinator.record_serde import TypedRecordSerde
 
 GROUP_SERDE: Final = TypedRecordSerde(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
-from shareq.coordinator.group import administration, heartbeat
-from shareq.coordinator.group.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
 from shareq.coordinator.group.deadlines import Deadlines, take_due
-from shareq.coordinator.group.describe import described, not_described
 from shareq.coordinator.group.groups import Client, Group, GroupKind
-from shareq.coordinator.group.heartbeat import HeartbeatInputs, HeartbeatPlan, refusal
-from shareq.coordinator.group.records import state_partitions_record
-from shareq.coordinator.group.share_group import Activity, ShareGroup, StatePartitions, TopicsById
+from shareq.coordinator.group.share import administration, heartbeat
+from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
+from shareq.coordinator.group.share.describe import described, not_described
+from shareq.coordinator.group.share.group import Activity, ShareGroup, StatePartitions, TopicsById
+from shareq.coordinator.group.share.heartbeat import HeartbeatInputs, HeartbeatPlan, refusal
+from shareq.coordinator.group.share.records import state_partitions_record
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge
 from shareq.coordinator.share.keys import SharePartitionKey

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from shareq.coordinator.group.share_group import ShareGroup
+from shareq.coordinator.group.share.group import ShareGroup
 from tests.simulation.heartbeats import Heartbeats
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.membership import JOIN, partitions_of

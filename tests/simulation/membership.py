@@ -11,8 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from shareq.coordinator.group.assignors import Assignment
-from shareq.coordinator.group.share_group import ShareGroup
+from shareq.coordinator.group.share.assignor import Assignment
+from shareq.coordinator.group.share.group import ShareGroup
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatResponse
 from tests.simulation.ledger import InvariantBroken

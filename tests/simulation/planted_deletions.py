@@ -14,7 +14,6 @@ from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.transactions import offsets as transactional_offsets
-from shareq.coordinator.group.administration import Outcome
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.offsets import commit, expiry, group_offsets, rules
@@ -22,6 +21,7 @@ from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
 from shareq.coordinator.group.offsets.offset import CommittedOffset
 from shareq.coordinator.group.offsets.store import OffsetStore
 from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.group.share.administration import Outcome
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic

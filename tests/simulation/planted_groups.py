@@ -15,17 +15,17 @@ from shareq.broker.log import folders
 from shareq.broker.log.folders import Claim, FolderClaim, KnownTopics, PartitionFolders
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.share.partitions import SharePartitionManager
-from shareq.coordinator.group import administration, assignors, heartbeat, records
-from shareq.coordinator.group.assignors import Assignment, AssignorMember
 from shareq.coordinator.group.deadlines import Deadlines
-from shareq.coordinator.group.records import (
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.group.share import administration, assignor, heartbeat, records
+from shareq.coordinator.group.share.assignor import Assignment, AssignorMember
+from shareq.coordinator.group.share.group import CurrentAssignment, ShareGroup
+from shareq.coordinator.group.share.records import (
     assignment_epoch_tombstone,
     group_tombstone,
     member_gone_records,
     state_partitions_record,
 )
-from shareq.coordinator.group.shard import GroupCoordinatorShard
-from shareq.coordinator.group.share_group import CurrentAssignment, ShareGroup
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.coordinator.share.records import snapshot_batches
 from shareq.coordinator.share.results import StateResult, SummaryResult
@@ -53,7 +53,7 @@ def empty_group_expires() -> AbstractContextManager[object]:
 
 
 def _assigned_otherwise(change: Any) -> AbstractContextManager[object]:
-    original = assignors.simple
+    original = assignor.simple
 
     def simple(members: Mapping[str, AssignorMember], assignable: Any) -> Targets:
         targets: Targets = original(members, assignable)

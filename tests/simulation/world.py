@@ -25,7 +25,7 @@ from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STA
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.partitions import LeaderState
 from shareq.broker.topics.endpoint import Endpoint
-from shareq.coordinator.group.share_group import ShareGroup
+from shareq.coordinator.group.share.group import ShareGroup
 from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, partition_for
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.api_keys import ApiKey

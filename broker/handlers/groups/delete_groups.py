@@ -11,7 +11,7 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.security.rights import DELETE_GROUP
-from shareq.coordinator.group.administration import Outcome
+from shareq.coordinator.group.share.administration import Outcome
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 

@@ -14,7 +14,7 @@ from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.administration import DeletedOffsets
 from shareq.broker.security.rights import DELETE_GROUP, READ_TOPIC
-from shareq.coordinator.group.administration import Outcome
+from shareq.coordinator.group.share.administration import Outcome
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,

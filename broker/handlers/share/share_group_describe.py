@@ -11,7 +11,7 @@ from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, HIDDEN_TOPICS
-from shareq.coordinator.group.describe import not_described
+from shareq.coordinator.group.share.describe import not_described
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_describe import (
     DescribedGroup,

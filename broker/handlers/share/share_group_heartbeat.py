@@ -12,7 +12,7 @@ from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.groups import Client
-from shareq.coordinator.group.heartbeat import refusal
+from shareq.coordinator.group.share.heartbeat import refusal
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 

@@ -11,7 +11,7 @@ from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.serde import GROUP_SERDE
-from shareq.coordinator.group.share_group import ShareGroup
+from shareq.coordinator.group.share.group import ShareGroup
 from shareq.coordinator.shard import AmpleRoom, InconsistentRecords
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 

@@ -13,7 +13,7 @@ from shareq.protocol.generated.offset_commit import (
 )
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
 from tests.unit.coordinator.group.offsets.world import NONE, OffsetsWorld
-from tests.unit.coordinator.group.world import CLIENT
+from tests.unit.coordinator.group.share.world import CLIENT
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shareq.coordinator.group.administration import Outcome
-from shareq.coordinator.group.initialization import StateInitialization
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
-from shareq.coordinator.group.share_group import StatePartitions
+from shareq.coordinator.group.share.administration import Outcome
+from shareq.coordinator.group.share.group import StatePartitions
+from shareq.coordinator.group.share.initialization import StateInitialization
 from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_groups import ListedGroup
 from shareq.protocol.generated.share_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
-from tests.unit.coordinator.group.world import GROUP, GroupWorld
+from tests.unit.coordinator.group.share.world import GROUP, GroupWorld
 from tests.unit.coordinator.support import Topics, topic_id_of
 
 T, U = topic_id_of("t"), topic_id_of("u")

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shareq.coordinator.group.groups import Client
-from shareq.coordinator.group.heartbeat import HeartbeatPlan
-from shareq.coordinator.group.initialization import StateInitialization
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
-from shareq.coordinator.group.share_group import ShareGroup
+from shareq.coordinator.group.share.group import ShareGroup
+from shareq.coordinator.group.share.heartbeat import HeartbeatPlan
+from shareq.coordinator.group.share.initialization import StateInitialization
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse

@@ -19,25 +19,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from shareq.coordinator.group.assignors import NOTHING, Assignment, AssignorMember, simple
 from shareq.coordinator.group.groups import Client
-from shareq.coordinator.group.initialization import (
-    StateInitialization,
-    existing_topics,
-    initializations,
-    partitions_to_initialize,
-)
 from shareq.coordinator.group.metadata_hash import metadata_hash
-from shareq.coordinator.group.records import (
-    assignment_epoch_record,
-    current_record,
-    epoch_record,
-    member_gone_records,
-    member_record,
-    state_partitions_record,
-    target_record,
-)
-from shareq.coordinator.group.share_group import (
+from shareq.coordinator.group.share.assignor import NOTHING, Assignment, AssignorMember, simple
+from shareq.coordinator.group.share.group import (
     Activity,
     CurrentAssignment,
     ShareGroup,
@@ -46,6 +31,21 @@ from shareq.coordinator.group.share_group import (
     TopicsById,
     intersection,
     united,
+)
+from shareq.coordinator.group.share.initialization import (
+    StateInitialization,
+    existing_topics,
+    initializations,
+    partitions_to_initialize,
+)
+from shareq.coordinator.group.share.records import (
+    assignment_epoch_record,
+    current_record,
+    epoch_record,
+    member_gone_records,
+    member_record,
+    state_partitions_record,
+    target_record,
 )
 from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH, MetadataImage, ShareGroupSettings, TopicImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, RecordsTooLarge

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.coordinator.group import records
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.group.records import replay_share_group_record
 from shareq.coordinator.group.serde import GROUP_SERDE
-from shareq.coordinator.group.share_group import (
+from shareq.coordinator.group.share import records
+from shareq.coordinator.group.share.group import (
     FIRST_EPOCH,
     CurrentAssignment,
     ShareGroup,
@@ -16,6 +15,7 @@ from shareq.coordinator.group.share_group import (
     StatePartitions,
     TopicPartitions,
 )
+from shareq.coordinator.group.share.records import replay_share_group_record
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import tombstone

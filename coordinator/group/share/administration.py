@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from shareq.coordinator.group.initialization import StateInitialization
-from shareq.coordinator.group.records import (
+from shareq.coordinator.group.share.group import ShareGroup, StatePartitions, TopicPartitions, TopicsById, united
+from shareq.coordinator.group.share.initialization import StateInitialization
+from shareq.coordinator.group.share.records import (
     assignment_epoch_tombstone,
     group_tombstone,
     state_partitions_record,
 )
-from shareq.coordinator.group.share_group import ShareGroup, StatePartitions, TopicPartitions, TopicsById, united
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey

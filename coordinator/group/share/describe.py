@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from shareq.coordinator.group.assignors import Assignment as AssignedPartitions
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.group.share_group import ShareGroup, ShareMember
+from shareq.coordinator.group.share.assignor import Assignment as AssignedPartitions
+from shareq.coordinator.group.share.group import ShareGroup, ShareMember
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_groups import ListedGroup

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from shareq.coordinator.group.share_group import ShareGroup, TopicPartitions, TopicsById, intersection
+from shareq.coordinator.group.share.group import ShareGroup, TopicPartitions, TopicsById, intersection
 from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.coordinator.share.keys import SharePartitionKey
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from shareq.coordinator.group.groups import Client, Group, GroupKind
-from shareq.coordinator.group.initialization import StateInitialization
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
+from shareq.coordinator.group.share.initialization import StateInitialization
 from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
-from tests.unit.coordinator.group.world import GROUP, GroupWorld
+from tests.unit.coordinator.group.share.world import GROUP, GroupWorld
 from tests.unit.coordinator.support import START_WALL_MS, Topics, topic_id_of
 
 # Admission
