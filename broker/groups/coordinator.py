@@ -27,8 +27,8 @@ from shareq.coordinator.group.share.describe import not_described
 from shareq.coordinator.group.share.heartbeat import HeartbeatPlan, refusal
 from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorResult
-from shareq.coordinator.share.keys import group_partition_for
 from shareq.coordinator.share.results import StateResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup

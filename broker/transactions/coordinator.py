@@ -17,8 +17,8 @@ from shareq.broker.metadata.topic_names import TRANSACTION_STATE
 from shareq.broker.topics.internal import ensure
 from shareq.broker.transactions.markers import MarkerWriter, Partition
 from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorResult
-from shareq.coordinator.share.keys import group_partition_for
 from shareq.coordinator.transaction.describe import TransactionFilter, not_described
 from shareq.coordinator.transaction.init_producer_id import ExpectedProducer
 from shareq.coordinator.transaction.metadata import TopicPartition

@@ -10,7 +10,7 @@ from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import ensure
 from shareq.broker.transactions.admission import Refusals, Writer, admit
 from shareq.coordinator.group.offsets import commit
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE
 from shareq.coordinator.group.classic.join import Joining
 from shareq.coordinator.group.classic.turn import join_refusal, loggable_reason, sync_refusal
@@ -24,7 +25,6 @@ from shareq.coordinator.group.consumer.timers import JOIN, REBALANCE, SESSION, S
 from shareq.coordinator.group.consumer_groups import ConsumerGroups
 from shareq.coordinator.group.migration import joining as classic_joining
 from shareq.coordinator.group.migration.downgrade import assignment_bytes
-from shareq.coordinator.group.share.assignor import Assignment
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LateAnswer
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.heartbeat import HeartbeatRequest

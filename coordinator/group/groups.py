@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
+
+from shareq.protocol.generated.list_groups import ListedGroup
 
 
 class GroupKind(Enum):
@@ -43,3 +45,15 @@ def settled_epoch(group_epoch: int, assignment_epoch: int, member_epochs: Iterab
     """
     newest = max(member_epochs, default=assignment_epoch)
     return max(group_epoch, assignment_epoch, newest + 1 if newest > assignment_epoch else newest)
+
+
+def listed(groups: Iterable[Group], states: Collection[str] = (), types: Collection[str] = ()) -> list[ListedGroup]:
+    """The groups in one of the states and of one of the types, whatever the case; an empty filter lets all pass."""
+    wanted_states = {state.strip().lower() for state in states}
+    wanted_types = {kind.lower() for kind in types}
+    return [
+        ListedGroup(group.group_id, group.protocol_type, group.state_name, group.kind.value)
+        for group in groups
+        if (not wanted_states or group.state_name.lower() in wanted_states)
+        and (not wanted_types or group.kind.value in wanted_types)
+    ]

@@ -18,12 +18,11 @@ from shareq.coordinator.group.classic_protocol import ClassicProtocol
 from shareq.coordinator.group.consumer.records import replay_consumer_group_record
 from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits, ConsumerGroups
 from shareq.coordinator.group.counters import GroupCounters
-from shareq.coordinator.group.groups import Group, GroupKind
+from shareq.coordinator.group.groups import Group, GroupKind, listed
 from shareq.coordinator.group.offsets import rules
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets, OffsetSettings
 from shareq.coordinator.group.offsets.offset import NO_PRODUCER
 from shareq.coordinator.group.share.administration import Outcome
-from shareq.coordinator.group.share.describe import listed
 from shareq.coordinator.group.share.group import ShareGroup
 from shareq.coordinator.group.share.records import replay_share_group_record
 from shareq.coordinator.group.share_groups import ShareGroupLimits, ShareGroups

@@ -8,16 +8,14 @@ FindCoordinator with key type SHARE).
 from __future__ import annotations
 
 import re
-from operator import mul
-from struct import unpack
 from typing import Final, NamedTuple
 
+from shareq.coordinator.routing import java_abs, java_string_hash
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 
 _KEY: Final = re.compile(r"(?P<group>.+):(?P<topic>[A-Za-z0-9_-]{22}):(?P<partition>[0-9]{1,10})", re.DOTALL)
 _INT32_MAX: Final = 2**31 - 1
-_POWERS: list[int] = [1]
 
 
 class SharePartitionKey(NamedTuple):
@@ -46,26 +44,6 @@ def parse_key(text: str) -> SharePartitionKey | ErrorCode:
     return SharePartitionKey(match["group"], uuid_from_text(match["topic"]), partition)
 
 
-def java_string_hash(text: str) -> int:
-    """`String.hashCode` of Java: the 31-polynomial over UTF-16 code units in signed 32-bit arithmetic."""
-    encoded = text.encode("utf-16-be", "surrogatepass")
-    units = unpack(f">{len(encoded) // 2}H", encoded)
-    while len(_POWERS) < len(units):
-        _POWERS.append(_POWERS[-1] * 31 & 0xFFFFFFFF)
-    unsigned: int = sum(map(mul, reversed(units), _POWERS)) & 0xFFFFFFFF
-    return unsigned - 0x100000000 if unsigned & 0x80000000 else unsigned
-
-
-def java_abs(value: int) -> int:
-    """Kafka's `Utils.abs`: of the smallest int32, which has no positive twin, 0."""
-    return 0 if value == -0x80000000 else abs(value)
-
-
 def partition_for(key: SharePartitionKey, partitions: int) -> int:
     """The partition of `__share_group_state`, of `partitions` in all, that owns the share partition's records."""
     return java_abs(java_string_hash(key.text())) % partitions
-
-
-def group_partition_for(group_id: str, partitions: int) -> int:
-    """The partition of `__consumer_offsets`, of `partitions` in all, that owns the group's records."""
-    return java_abs(java_string_hash(group_id)) % partitions

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.coordinator import share_coordinator_settings
 from shareq.coordinator.group.share.group import ShareGroup
-from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for
+from shareq.coordinator.routing import group_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.coordinator.share.share_state import ShareState

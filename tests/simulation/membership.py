@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from shareq.coordinator.group.share.assignor import Assignment
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.share.group import ShareGroup
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatResponse

@@ -15,10 +15,11 @@ from shareq.broker.log import folders
 from shareq.broker.log.folders import Claim, FolderClaim, KnownTopics, PartitionFolders
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.share.partitions import SharePartitionManager
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share import administration, assignor, heartbeat, records
-from shareq.coordinator.group.share.assignor import Assignment, AssignorMember
+from shareq.coordinator.group.share.assignor import AssignorMember
 from shareq.coordinator.group.share.group import CurrentAssignment, ShareGroup
 from shareq.coordinator.group.share.records import (
     assignment_epoch_tombstone,

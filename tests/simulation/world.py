@@ -26,7 +26,8 @@ from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.partitions import LeaderState
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.group.share.group import ShareGroup
-from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, partition_for
+from shareq.coordinator.routing import group_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode

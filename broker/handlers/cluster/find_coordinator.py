@@ -17,7 +17,8 @@ from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION
 from shareq.broker.topics import internal as internal_topics
-from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, parse_key, partition_for
+from shareq.coordinator.routing import group_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey, parse_key, partition_for
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 

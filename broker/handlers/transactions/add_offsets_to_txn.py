@@ -14,7 +14,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.security.rights import READ_GROUP, WRITE_TRANSACTION
 from shareq.broker.topics.internal import ensure
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse

@@ -11,8 +11,9 @@ from shareq.broker.log.segments.segment import LOG_SUFFIX
 from shareq.broker.maintenance.verify.internal_records import SERDES
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.topics.internal import new_internal_topic
+from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import InconsistentRecords
-from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey
 from shareq.protocol.generated.share_update import ShareUpdateKey

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Final
 
-from shareq.coordinator.group.share.assignor import Assignment
+from shareq.coordinator.group.assignment import Assignment
 
 _TopicPartition = tuple[bytes, int]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
+from shareq.coordinator.group.assignment import NOTHING, Assignment
 from shareq.coordinator.group.consumer.assignors import ASSIGNORS, ConsumerAssignorMember
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup, ResolvedRegex
 from shareq.coordinator.group.consumer.joining import Sender
@@ -27,7 +28,6 @@ from shareq.coordinator.group.consumer.records import (
 from shareq.coordinator.group.consumer.requests import Refused
 from shareq.coordinator.group.consumer.subscriptions import due, resolve
 from shareq.coordinator.group.metadata_hash import metadata_hash
-from shareq.coordinator.group.share.assignor import NOTHING, Assignment
 from shareq.coordinator.ports import ConsumerGroupSettings, TopicNames
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.errors import ErrorCode

@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from shareq.coordinator.group.assignment import NOTHING, Assignment
 from shareq.coordinator.group.consumer.member import ConsumerMember, CurrentAssignment, PartitionEpochs
 from shareq.coordinator.group.consumer.patterns import PatternMatches
 from shareq.coordinator.group.groups import GroupKind, settled_epoch
-from shareq.coordinator.group.share.assignor import NOTHING, Assignment
 from shareq.coordinator.shard import InconsistentRecords
 
 FIRST_EPOCH: Final = 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.member import (
     JOIN_EPOCH,
@@ -13,7 +14,6 @@ from shareq.coordinator.group.consumer.member import (
 )
 from shareq.coordinator.group.consumer.records import current_record, member_gone_records, member_record, target_record
 from shareq.coordinator.group.consumer.requests import Refused
-from shareq.coordinator.group.share.assignor import Assignment
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final
 
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.classic.group import Protocols
-from shareq.coordinator.group.share.assignor import Assignment
 
 JOIN_EPOCH: Final = 0
 LEAVE_EPOCH: Final = -1

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.consumer.member import CurrentAssignment, MemberState, PartitionEpochs, united
-from shareq.coordinator.group.share.assignor import Assignment
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.consumer.group import NO_EPOCH, ConsumerGroup, ResolvedRegex
 from shareq.coordinator.group.consumer.member import (
@@ -36,7 +37,6 @@ from shareq.coordinator.group.consumer.member import (
     PartitionEpochs,
 )
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.group.share.assignor import Assignment
 from shareq.coordinator.record_serde import RecordTypes, typed_value
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.protocol.generated import consumer_group_target_assignment_member as target_assignment

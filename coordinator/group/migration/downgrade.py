@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.classic.embedded import version_of, write_assignment
 from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE, ClassicGroup, ClassicMember, ClassicState
 from shareq.coordinator.group.classic.records import group_record
@@ -15,7 +16,6 @@ from shareq.coordinator.group.classic.subscriptions import subscribed_topics
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.member import ConsumerMember
 from shareq.coordinator.group.consumer.records import group_tombstones
-from shareq.coordinator.group.share.assignor import Assignment
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.errors import MalformedMessage

@@ -7,6 +7,7 @@ has changed, and joins again, first without what it has to give up, then with wh
 
 from __future__ import annotations
 
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.classic.embedded import read_subscription
 from shareq.coordinator.group.classic.group import CONSUMER_PROTOCOL_TYPE
 from shareq.coordinator.group.classic.join import MEMBER_ID_FROM_VERSION, Joining
@@ -15,7 +16,6 @@ from shareq.coordinator.group.consumer.joining import Sender, check_room, replac
 from shareq.coordinator.group.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment
 from shareq.coordinator.group.consumer.requests import Refused
 from shareq.coordinator.group.migration.policy import MigrationPolicy
-from shareq.coordinator.group.share.assignor import Assignment
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.classic.embedded import read_assignment, read_subscription
 from shareq.coordinator.group.classic.group import (
     CONSUMER_PROTOCOL_TYPE,
@@ -31,7 +32,6 @@ from shareq.coordinator.group.consumer.requests import Refused
 from shareq.coordinator.group.groups import Group
 from shareq.coordinator.group.metadata_hash import metadata_hash
 from shareq.coordinator.group.migration.policy import MigrationPolicy
-from shareq.coordinator.group.share.assignor import Assignment
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.errors import ErrorCode, MalformedMessage

@@ -11,12 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
-Assignment = Mapping[bytes, frozenset[int]]
-"""Topic id to partitions. A topic without partitions is absent."""
-
-NOTHING: Final[Assignment] = {}
+from shareq.coordinator.group.assignment import Assignment
 
 _TopicPartition = tuple[bytes, int]
 

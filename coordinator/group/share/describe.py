@@ -1,16 +1,13 @@
-"""Groups as administration sees them: ShareGroupDescribe and ListGroups."""
+"""Share groups as administration sees them: ShareGroupDescribe."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from typing import Final
 
-from shareq.coordinator.group.groups import Group
-from shareq.coordinator.group.share.assignor import Assignment as AssignedPartitions
+from shareq.coordinator.group.assignment import Assignment as AssignedPartitions
 from shareq.coordinator.group.share.group import ShareGroup, ShareMember
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.list_groups import ListedGroup
 from shareq.protocol.generated.share_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 
 ASSIGNOR_NAME: Final = "simple"
@@ -32,18 +29,6 @@ def described(group: ShareGroup, metadata: MetadataImage) -> DescribedGroup:
 def not_described(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
     """A group that cannot be described."""
     return DescribedGroup(error_code=error, error_message=message, group_id=group_id)
-
-
-def listed(groups: Iterable[Group], states: Collection[str] = (), types: Collection[str] = ()) -> list[ListedGroup]:
-    """The groups in one of the states and of one of the types, whatever the case; an empty filter lets all pass."""
-    wanted_states = {state.strip().lower() for state in states}
-    wanted_types = {kind.lower() for kind in types}
-    return [
-        ListedGroup(group.group_id, group.protocol_type, group.state_name, group.kind.value)
-        for group in groups
-        if (not wanted_states or group.state_name.lower() in wanted_states)
-        and (not wanted_types or group.kind.value in wanted_types)
-    ]
 
 
 def _member(group: ShareGroup, member: ShareMember, metadata: MetadataImage) -> Member:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from shareq.coordinator.group.assignment import NOTHING, Assignment
 from shareq.coordinator.group.groups import GroupKind, settled_epoch
-from shareq.coordinator.group.share.assignor import NOTHING, Assignment
 from shareq.coordinator.shard import InconsistentRecords
 
 FIRST_EPOCH: Final = 1

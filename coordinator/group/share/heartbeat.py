@@ -19,9 +19,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from shareq.coordinator.group.assignment import NOTHING, Assignment
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.metadata_hash import metadata_hash
-from shareq.coordinator.group.share.assignor import NOTHING, Assignment, AssignorMember, simple
+from shareq.coordinator.group.share.assignor import AssignorMember, simple
 from shareq.coordinator.group.share.group import (
     Activity,
     CurrentAssignment,

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.group.share.assignor import Assignment
 from shareq.coordinator.group.share.group import (
     NO_EPOCH,
     CurrentAssignment,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confluent_kafka import Consumer
 
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from tests.interop.support.admin import QUIET
 from tests.interop.support.internal_topics import GROUPS, from_files

@@ -13,7 +13,7 @@ from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.member import PartitionEpochs
 from shareq.coordinator.group.shard import GroupCoordinatorShard
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import NO_PRODUCER_EPOCH, TopicPartition, Transaction, TransactionState
 from shareq.coordinator.transaction.records import TRANSACTION_SERDE
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.consumer.group import ConsumerGroup
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from tests.simulation.jobs.ledger import OffsetLedger
 from tests.simulation.jobs.retention import Retention
 from tests.simulation.ledger import InvariantBroken

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.metadata.topic_names import TRANSACTION_STATE
 from shareq.broker.transactions.markers import RETRY_MS
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import LAST_EPOCH, Transaction, TransactionState
 from shareq.protocol.errors import ErrorCode
 from tests.simulation.jobs.admin import JobAdministrator

@@ -16,7 +16,7 @@ from shareq.coordinator.group.classic.group import ClassicGroup, ClassicMember, 
 from shareq.coordinator.group.classic.records import group_record
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorShard
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.protocol.records.compression import Compression

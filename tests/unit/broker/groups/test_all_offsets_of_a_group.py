@@ -10,7 +10,7 @@ from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.leaders import Leader
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame

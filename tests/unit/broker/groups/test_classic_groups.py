@@ -9,7 +9,7 @@ import pytest
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.group.serde import GROUP_SERDE
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from shareq.coordinator.group.serde import GROUP_SERDE
+from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorRecord
-from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, partition_for
+from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse

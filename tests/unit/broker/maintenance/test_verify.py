@@ -17,7 +17,7 @@ from shareq.broker.maintenance.verify.findings import HealHeader, Level, LoseBat
 from shareq.broker.maintenance.verify.folder import verify_folder
 from shareq.broker.metadata.changes import ResourceName
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.folder_on_disk import (
     CLUSTER,

@@ -10,7 +10,8 @@ import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.log.partition_log import Origin
-from shareq.coordinator.share.keys import SharePartitionKey, group_partition_for, partition_for
+from shareq.coordinator.routing import group_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from shareq.protocol.generated.read_share_group_state import (

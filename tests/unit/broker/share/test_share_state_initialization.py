@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.delete_share_group_offsets import (

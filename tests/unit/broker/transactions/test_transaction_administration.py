@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_producers import (
     DescribeProducersRequest,

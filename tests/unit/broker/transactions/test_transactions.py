@@ -10,7 +10,7 @@ import pytest
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.broker.transactions.markers import RETRY_MS
-from shareq.coordinator.share.keys import group_partition_for
+from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TransactionState
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.coordinator.share.keys import (
-    SharePartitionKey,
-    group_partition_for,
-    java_abs,
-    java_string_hash,
-    parse_key,
-    partition_for,
-)
+from shareq.coordinator.routing import java_string_hash
+from shareq.coordinator.share.keys import SharePartitionKey, parse_key, partition_for
 from shareq.protocol.errors import ErrorCode
 
 TOPIC_ID = bytes(range(1, 17))
@@ -29,26 +23,6 @@ def test_partition_is_the_java_hash_of_the_key_text(
     assert key.text() == f"{group_id}:AQIDBAUGBwgJCgsMDQ4PEA:{partition}"
     assert java_string_hash(key.text()) == string_hash
     assert partition_for(key, 50) == state_partition
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", 0),
-        ("a", 97),
-        ("hello", 99162322),
-        ("polygenelubricants", -(2**31)),  # the well-known string with the smallest hash
-        ("\N{GRINNING FACE}", 0xD83D * 31 + 0xDE00),  # two UTF-16 units
-    ],
-)
-def test_string_hash_is_javas(text: str, expected: int) -> None:
-    assert java_string_hash(text) == expected
-
-
-def test_the_smallest_int32_has_absolute_value_zero() -> None:
-    assert java_abs(-(2**31)) == 0
-    assert group_partition_for("polygenelubricants", 50) == 0
-    assert group_partition_for("hello", 50) == 22
 
 
 def test_a_key_text_is_read_from_the_right() -> None:

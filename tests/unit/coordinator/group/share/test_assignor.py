@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.coordinator.group.share.assignor import Assignment, AssignorMember, simple
+from shareq.coordinator.group.assignment import Assignment
+from shareq.coordinator.group.share.assignor import AssignorMember, simple
 
 T, U = b"t" * 16, b"u" * 16
 Subscriptions = Mapping[str, frozenset[bytes]]
