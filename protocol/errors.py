@@ -1,32 +1,45 @@
-"""The three kinds of protocol failure: an error code for the client, malformed bytes, an unencodable message.
+"""The three kinds of protocol failure: an error for the client (`ApiError`), malformed bytes, an unencodable message.
 
 `ErrorCode` and what is known of each code come from `schemas/errors.json`.
 """
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple
+
 from shareq.protocol.generated.error_codes import RETRIABLE, TEXTS, ErrorCode
 from shareq.protocol.primitives import MalformedMessage, UnencodableMessage
 
 __all__ = [
+    "NO_ERROR",
     "RETRIABLE",
     "TEXTS",
+    "ApiError",
     "ErrorCode",
-    "KafkaError",
     "MalformedMessage",
     "UnencodableMessage",
     "is_retriable",
+    "storage_failure",
     "text_of",
 ]
 
 
-class KafkaError(Exception):
-    """An error code as an exception, for callers that wait for a result. `error` is the code, never NONE."""
+class ApiError(NamedTuple):
+    """What went wrong for the client, false if nothing did. `message` is for people; None: there is nothing to add."""
 
-    def __init__(self, error: ErrorCode, message: str | None = None) -> None:
-        super().__init__(f"{error.name}: {message or text_of(error)}")
-        self.error = error
-        self.message = message
+    code: ErrorCode
+    message: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.code != ErrorCode.NONE
+
+
+NO_ERROR: Final = ApiError(ErrorCode.NONE)
+
+
+def storage_failure(error: OSError) -> ApiError:
+    """The answer when metadata could not be written; nothing has changed then."""
+    return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The change could not be stored: {error}")
 
 
 def is_retriable(code: int) -> bool:

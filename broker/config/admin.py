@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.config import describe, group_config, topic_config
 from shareq.broker.config.broker_config import dynamic_key
 from shareq.broker.config.changes import Alteration, ConfigOp, apply_alterations
@@ -20,7 +19,7 @@ from shareq.broker.config.service import BROKER, GROUP, TOPIC, ConfigService
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.broker.metadata.store import MetadataStore
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 
 logger = logging.getLogger(__name__)
 

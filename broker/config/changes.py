@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from shareq.broker.api_error import NO_ERROR, ApiError
 from shareq.broker.config.keys.definition import ConfigKey, ConfigType, ConfigValue, format_value
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 
 class ConfigOp(IntEnum):

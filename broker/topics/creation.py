@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.service import ConfigService
 from shareq.broker.metadata.store import MetadataStore, NewTopic
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, name_error
 from shareq.broker.topics.internal import new_internal_topic
 from shareq.coordinator.ports import TopicImage
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 
 DEFAULT: Final = -1
 """A partition count or replication factor that the broker's configuration decides."""

@@ -11,12 +11,11 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.keys.definition import int_value
 from shareq.broker.metadata.store import MetadataStore, NewTopic
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 
 if TYPE_CHECKING:
     from shareq.broker.log.cleaner.survivors import Rule

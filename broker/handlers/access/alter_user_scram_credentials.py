@@ -12,13 +12,12 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS, CredentialKey
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.broker.security.scram_keys import credential_from_salted
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
 from shareq.protocol.generated.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,

@@ -10,12 +10,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.security.acls import Acl, acl_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
 from shareq.protocol.generated.create_acls import AclCreation, AclCreationResult, CreateAclsRequest, CreateAclsResponse
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from shareq.broker.api_error import ApiError, storage_failure
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.changes import DropAcl
 from shareq.broker.security.acls import Acl, AclFilter, filter_is_known
 from shareq.broker.security.rights import ALTER_CLUSTER
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import ApiError, ErrorCode, storage_failure, text_of
 from shareq.protocol.generated.delete_acls import (
     DeleteAclsFilter,
     DeleteAclsFilterResult,

@@ -8,11 +8,10 @@ v1: a change of the replication factor may be forbidden (KIP-860); no target tha
 
 from __future__ import annotations
 
-from shareq.broker.api_error import NO_ERROR, ApiError
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_CLUSTER
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,

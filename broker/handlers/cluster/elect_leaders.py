@@ -8,11 +8,10 @@ that does not exist.
 
 from __future__ import annotations
 
-from shareq.broker.api_error import ApiError
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_CLUSTER
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,

@@ -11,11 +11,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.features import UpdateKind, update_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
 from shareq.protocol.generated.update_features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.api_error import NO_ERROR, ApiError
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated import alter_client_quotas as rpc
 
 if TYPE_CHECKING:

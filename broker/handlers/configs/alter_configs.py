@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.api_error import ApiError
 from shareq.broker.config.changes import Alteration, ConfigOp
 from shareq.broker.config.service import BROKER, GROUP, TOPIC
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.handlers.shared.alter_resource import REPEATED, alter_resource, repeated
 from shareq.broker.handlers.shared.config_resources import ResourceType
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,

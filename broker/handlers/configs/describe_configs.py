@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.api_error import NO_ERROR, ApiError
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.describe import ConfigEntry
 from shareq.broker.dispatch.table import VersionRange
@@ -18,7 +17,7 @@ from shareq.broker.handlers.shared.config_resources import ResourceType, check_b
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS, DESCRIBE_GROUP_CONFIGS, DESCRIBE_TOPIC_CONFIGS
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.api_error import ApiError
 from shareq.broker.config.changes import Alteration
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.handlers.shared.alter_resource import REPEATED, alter_resource, repeated
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,

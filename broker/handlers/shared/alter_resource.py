@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.api_error import NO_ERROR, ApiError
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.changes import Alteration, check_alterations
 from shareq.broker.handlers.shared.config_resources import ResourceType, check_broker_name
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS, ALTER_GROUP_CONFIGS, ALTER_TOPIC_CONFIGS
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from shareq.broker.api_error import NO_ERROR, ApiError
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 
 class ResourceType(IntEnum):

@@ -12,12 +12,11 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_TOPIC
 from shareq.broker.topics.creation import MAX_PARTITIONS_PER_REQUEST, check_assignment
 from shareq.coordinator.ports import TopicImage
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 from shareq.protocol.generated.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,

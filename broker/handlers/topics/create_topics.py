@@ -15,14 +15,13 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.api_error import ApiError, storage_failure
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA, collision_key
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC_CONFIGS
 from shareq.broker.topics.creation import TopicSpec, check_partition_total, plan_topic
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode, storage_failure
 from shareq.protocol.generated.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,

@@ -13,11 +13,10 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.api_error import NO_ERROR, ApiError, storage_failure
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
 from shareq.coordinator.ports import TopicImage
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 from shareq.protocol.generated.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,

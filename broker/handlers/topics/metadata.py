@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.api_error import ApiError
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA, INTERNAL_TOPICS, name_error
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
 from shareq.broker.topics.creation import auto_create
 from shareq.coordinator.ports import TopicImage
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.metadata import (
     MetadataRequest,
     MetadataRequestTopic,

@@ -6,14 +6,13 @@ is under way, with its first offset. Errors concern their partition alone.
 
 from __future__ import annotations
 
-from shareq.broker.api_error import NO_ERROR, ApiError
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import READ_TOPIC
 from shareq.broker.topics.lookup import find_log
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.protocol.errors import TEXTS, ErrorCode, KafkaError, MalformedMessage, is_retriable, text_of
+from shareq.protocol.errors import NO_ERROR, TEXTS, ApiError, ErrorCode, MalformedMessage, is_retriable, text_of
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.produce import PartitionProduceData, TopicProduceData
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest
@@ -109,5 +109,9 @@ def test_error_codes() -> None:
     assert not is_retriable(ErrorCode.INVALID_RECORD_STATE)
     assert not is_retriable(9999)
     assert text_of(9999) == "Error code 9999, unknown to this release."
-    error = KafkaError(ErrorCode.UNKNOWN_MEMBER_ID, "m1 left")
-    assert (str(error), error.error) == ("UNKNOWN_MEMBER_ID: m1 left", ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+def test_an_error_is_true_unless_nothing_went_wrong() -> None:
+    assert not NO_ERROR
+    assert not ApiError(ErrorCode.NONE, "a warning")
+    assert ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)  # -1
