@@ -15,28 +15,28 @@ from shareq.broker.topics.internal import ensure
 from shareq.broker.topics.lookup import find_log
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.group.shard import GroupCoordinatorShard
-from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
+from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
 from shareq.coordinator.group.share.group import TopicsById
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.results import StateResult, SummaryResult
+from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.share_state import UNSET
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.list_groups import ListedGroup
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
 
-_UNKNOWN = StateResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-_NO_OFFSET = StateResult(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
+_UNKNOWN = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+_NO_OFFSET = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
 
 
 @dataclass(frozen=True, slots=True)
 class AlteredOffsets:
     """An error for the whole request, or what became of each topic name and partition."""
 
-    outcome: Outcome
-    partitions: Mapping[tuple[str, int], StateResult] = field(default_factory=dict)
+    error: ApiError
+    partitions: Mapping[tuple[str, int], ApiError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class DeletedOffsets:
     What is in neither is not answered.
     """
 
-    outcome: Outcome
-    topics: Mapping[str, Outcome] = field(default_factory=dict)
-    refused: Mapping[str, Outcome] = field(default_factory=dict)
+    error: ApiError
+    topics: Mapping[str, ApiError] = field(default_factory=dict)
+    refused: Mapping[str, ApiError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,10 @@ class GroupAdministration:
 
         return gather(listings).then(merge)
 
-    def delete_group(self, group_id: str) -> Pending[Outcome]:
+    def delete_group(self, group_id: str) -> Pending[ApiError]:
         """Delete a group with everything it has. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, the coordinators'."""
         if not self._groups.partitions.count:
-            return completed(Outcome(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
+            return completed(ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
         if self._groups.partition(group_id).shard.group_kind(group_id) is not GroupKind.SHARE:
             return self._groups.schedule(group_id, lambda shard: shard.delete_group(group_id), _log_failed)
         plan = self._groups.schedule(
@@ -111,12 +111,12 @@ class GroupAdministration:
         )
         return plan.chain(lambda plan: self._delete_share_group(group_id, plan))
 
-    def _delete_share_group(self, group_id: str, plan: DeleteGroupPlan) -> Pending[Outcome]:
-        if plan.outcome.error is not ErrorCode.NONE:
-            return completed(plan.outcome)
+    def _delete_share_group(self, group_id: str, plan: DeleteGroupPlan) -> Pending[ApiError]:
+        if plan.error:
+            return completed(plan.error)
 
-        def finish(results: list[StateResult]) -> Pending[Outcome]:
-            error = _first_error(results).error
+        def finish(results: list[ApiError]) -> Pending[ApiError]:
+            error = _first_error(results).code
             return self._groups.schedule(
                 group_id, lambda shard: shard.share.finish_delete_group(group_id, error), _log_failed
             )
@@ -172,7 +172,7 @@ class GroupAdministration:
         for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
             error = ensure(self._broker.metadata, self._broker.config, topic)
             if error:
-                return completed(AlteredOffsets(Outcome(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message)))
+                return completed(AlteredOffsets(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message)))
         # Refused before anything is noted: what is noted as being initialised has to wait when it fails.
         sound = {
             name: {partition: offset for partition, offset in by_partition.items() if offset >= UNSET}
@@ -192,15 +192,15 @@ class GroupAdministration:
         return plan.chain(lambda plan: self._alter_offsets(group_id, plan, refused))
 
     def _alter_offsets(
-        self, group_id: str, plan: AlterOffsetsPlan, refused: Mapping[tuple[str, int], StateResult]
+        self, group_id: str, plan: AlterOffsetsPlan, refused: Mapping[tuple[str, int], ApiError]
     ) -> Pending[AlteredOffsets]:
         unknown = {**refused, **dict.fromkeys(plan.unknown, _UNKNOWN)}
-        if plan.outcome.error is not ErrorCode.NONE or not plan.initialize:
-            return completed(AlteredOffsets(plan.outcome, unknown))
+        if plan.error or not plan.initialize:
+            return completed(AlteredOffsets(plan.error, unknown))
 
-        def finish(results: list[StateResult]) -> Pending[AlteredOffsets]:
+        def finish(results: list[ApiError]) -> Pending[AlteredOffsets]:
             by_key = {each.key: result for each, result in zip(plan.initialize, results, strict=True)}
-            failed = {key for key, result in by_key.items() if result.error is not ErrorCode.NONE}
+            failed = {key for key, result in by_key.items() if result}
             altered = {(plan.topics[key.topic_id].topic_name, key.partition): by_key[key] for key in by_key}
             finished = self._finish(group_id, lambda shard: shard.share.finish_alter_offsets(group_id, plan, failed))
             return finished.then(lambda outcome: AlteredOffsets(outcome, {**unknown, **altered}))
@@ -215,7 +215,7 @@ class GroupAdministration:
         """Forget whole topics. Errors: see `ShareGroups.begin_delete_offsets`; of a topic: the states'."""
         if not self._groups.partitions.count:
             error = ErrorCode.GROUP_ID_NOT_FOUND if group_id else ErrorCode.INVALID_GROUP_ID
-            return completed(DeletedOffsets(Outcome(error, f"Group {group_id} not found.")))
+            return completed(DeletedOffsets(ApiError(error, f"Group {group_id} not found.")))
         plan = self._groups.schedule(
             group_id,
             lambda shard: shard.share.begin_delete_offsets(group_id, topic_names),
@@ -224,17 +224,12 @@ class GroupAdministration:
         return plan.chain(lambda plan: self._delete_offsets(group_id, plan))
 
     def _delete_offsets(self, group_id: str, plan: DeleteOffsetsPlan) -> Pending[DeletedOffsets]:
-        if plan.outcome.error is not ErrorCode.NONE or not plan.delete:
-            return completed(DeletedOffsets(plan.outcome, refused=plan.refused))
+        if plan.error or not plan.delete:
+            return completed(DeletedOffsets(plan.error, refused=plan.refused))
 
-        def finish(results: list[Outcome]) -> Pending[DeletedOffsets]:
+        def finish(results: list[ApiError]) -> Pending[DeletedOffsets]:
             by_name = dict(zip(plan.delete, results, strict=True))
-            gone = {
-                key.topic_id
-                for name, keys in plan.delete.items()
-                for key in keys
-                if by_name[name].error is ErrorCode.NONE
-            }
+            gone = {key.topic_id for name, keys in plan.delete.items() for key in keys if not by_name[name]}
             finished = self._finish(group_id, lambda shard: shard.share.finish_delete_offsets(group_id, gone))
             return finished.then(lambda outcome: DeletedOffsets(outcome, by_name, plan.refused))
 
@@ -243,24 +238,23 @@ class GroupAdministration:
 
     # -- the parts
 
-    def _delete_states(self, keys: Sequence[SharePartitionKey]) -> Pending[list[StateResult]]:
+    def _delete_states(self, keys: Sequence[SharePartitionKey]) -> Pending[list[ApiError]]:
         if keys:
             self._broker.share_partitions.state_deleted(keys)
         return gather([self._states.delete(key) for key in keys])
 
     def _finish(
         self, group_id: str, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[None]]
-    ) -> Pending[Outcome]:
+    ) -> Pending[ApiError]:
         """A second step that can fail only with the coordinator's log."""
         return self._groups.schedule(
-            group_id, lambda shard: CoordinatorResult(Outcome(), operation(shard).records), _log_failed
+            group_id, lambda shard: CoordinatorResult(NO_ERROR, operation(shard).records), _log_failed
         )
 
 
-def _first_error(results: Iterable[StateResult]) -> Outcome:
-    failed = [result for result in results if result.error is not ErrorCode.NONE]
-    return Outcome(failed[0].error, failed[0].message) if failed else Outcome()
+def _first_error(results: Iterable[ApiError]) -> ApiError:
+    return next(filter(None, results), NO_ERROR)
 
 
-def _log_failed(error: ErrorCode) -> Outcome:
-    return Outcome(error, "The coordinator's log could not be written.")
+def _log_failed(error: ErrorCode) -> ApiError:
+    return ApiError(error, "The coordinator's log could not be written.")

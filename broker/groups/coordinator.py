@@ -29,8 +29,7 @@ from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorResult
-from shareq.coordinator.share.results import StateResult
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey
@@ -224,8 +223,8 @@ class GroupCoordinatorService:
             ]
         )
 
-        def initialized(results: list[StateResult]) -> None:
-            self._finish(partition, plan, all(result.error is ErrorCode.NONE for result in results), answer)
+        def initialized(results: list[ApiError]) -> None:
+            self._finish(partition, plan, not any(results), answer)
             left = self._initializing[plan.group_id] = self._initializing[plan.group_id] - 1
             if not left:
                 del self._initializing[plan.group_id]

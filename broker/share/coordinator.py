@@ -18,18 +18,18 @@ from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
-from shareq.coordinator.share.results import ReadResult, StateResult, SummaryResult
+from shareq.coordinator.share.results import ReadResult, SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
 from shareq.coordinator.share.share_state import UNSET
 from shareq.coordinator.share.state_batches import StateBatchLike
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.records.batch import HEADER_SIZE
 from shareq.protocol.records.compression import Compression
 
 if TYPE_CHECKING:
     from shareq.broker.broker import Broker
 
-T = TypeVar("T", StateResult, ReadResult, SummaryResult)
+T = TypeVar("T", ApiError, ReadResult, SummaryResult)
 
 # One record for the widest window, 1,000,000 offsets, if every one of them went another way than its neighbours: 20 MB.
 # Larger than readers ask for at a time, so that it is a batch of its own, which every fetch returns whole.
@@ -78,9 +78,9 @@ class ShareCoordinatorService:
 
     # -- the five operations; each answers when it is durable
 
-    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[StateResult]:
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[ApiError]:
         """InitializeShareGroupState."""
-        return self._schedule(key, lambda shard: shard.initialize(key, state_epoch, start_offset), StateResult)
+        return self._schedule(key, lambda shard: shard.initialize(key, state_epoch, start_offset), ApiError)
 
     def initialize_once(
         self,
@@ -89,18 +89,18 @@ class ShareCoordinatorService:
         replaced: Callable[[Iterable[SharePartitionKey]], None],
         *,
         again: bool = False,
-    ) -> Pending[StateResult]:
+    ) -> Pending[ApiError]:
         """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
         `replaced` is called at once if a state was created, before anything else is done with it.
         """
 
-        def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[StateResult]:
+        def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[ApiError]:
             result = shard.initialize_once(key, state_epoch, again=again)
             if result.records:
                 replaced((key,))
             return result
 
-        return self._schedule(key, operation, StateResult)
+        return self._schedule(key, operation, ApiError)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> Pending[ReadResult]:
         """ReadShareGroupState."""
@@ -114,14 +114,14 @@ class ShareCoordinatorService:
         start_offset: int,
         delivery_complete_count: int,
         batches: Iterable[StateBatchLike],
-    ) -> Pending[StateResult]:
+    ) -> Pending[ApiError]:
         """WriteShareGroupState."""
 
-        def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[StateResult]:
+        def operation(shard: ShareCoordinatorShard) -> CoordinatorResult[ApiError]:
             return shard.write(key, state_epoch, leader_epoch, start_offset, delivery_complete_count, batches)
 
         began_ns = self._now_ns()
-        pending = self._schedule(key, operation, StateResult)
+        pending = self._schedule(key, operation, ApiError)
         pending.on_complete(lambda _result: self._note_write(began_ns))
         return pending
 
@@ -134,9 +134,9 @@ class ShareCoordinatorService:
         """ReadShareGroupStateSummary."""
         return self._schedule(key, lambda shard: shard.read_summary(key), SummaryResult)
 
-    def delete(self, key: SharePartitionKey) -> Pending[StateResult]:
+    def delete(self, key: SharePartitionKey) -> Pending[ApiError]:
         """DeleteShareGroupState."""
-        return self._schedule(key, lambda shard: shard.delete(key), StateResult)
+        return self._schedule(key, lambda shard: shard.delete(key), ApiError)
 
     def topic_deleted(self, topic: TopicImage) -> None:
         """Forget the topic's states; with the states' own topic, all states."""
@@ -181,7 +181,7 @@ class ShareCoordinatorService:
             write.delivery_complete_count,
             write.batches,
         )
-        return pending.then(lambda result: result.error)
+        return pending.then(lambda result: result.code)
 
     def replace_state(
         self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
@@ -189,11 +189,11 @@ class ShareCoordinatorService:
         """Persister port."""
         wiped = self.initialize(key, state_epoch, start_offset)
         if not batches:
-            return wiped.then(lambda result: result.error)
+            return wiped.then(lambda result: result.code)
         # Decided on the wiped state, and durable with it: both are in the queue before anything else is.
         terminal = sum(b.last_offset - b.first_offset + 1 for b in batches if b.delivery_state != RecordState.AVAILABLE)
         written = self.write(key, state_epoch, UNSET, start_offset, terminal, batches)
-        return join(wiped, written).then(lambda both: both[0].error or both[1].error)
+        return join(wiped, written).then(lambda both: both[0].code or both[1].code)
 
     def _schedule(
         self,

@@ -13,8 +13,8 @@ from typing import Protocol
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.results import StateResult, SummaryResult
-from shareq.protocol.errors import ErrorCode
+from shareq.coordinator.share.results import SummaryResult
+from shareq.protocol.errors import ApiError, ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Persister(Protocol):
 
     # for the group coordinator
 
-    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[StateResult]:
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[ApiError]:
         """InitializeShareGroupState: a new state, whatever there was."""
 
     def initialize_once(
@@ -42,7 +42,7 @@ class Persister(Protocol):
         replaced: Callable[[Iterable[SharePartitionKey]], None],
         *,
         again: bool = False,
-    ) -> Pending[StateResult]:
+    ) -> Pending[ApiError]:
         """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
         `replaced` is called at once if a state was created, before anything else is done with it.
         """
@@ -50,7 +50,7 @@ class Persister(Protocol):
     def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
         """ReadShareGroupStateSummary."""
 
-    def delete(self, key: SharePartitionKey) -> Pending[StateResult]:
+    def delete(self, key: SharePartitionKey) -> Pending[ApiError]:
         """DeleteShareGroupState."""
 
     # for the leader

@@ -22,14 +22,13 @@ from shareq.coordinator.group.groups import Group, GroupKind, listed
 from shareq.coordinator.group.offsets import rules
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets, OffsetSettings
 from shareq.coordinator.group.offsets.offset import NO_PRODUCER
-from shareq.coordinator.group.share.administration import Outcome
 from shareq.coordinator.group.share.group import ShareGroup
 from shareq.coordinator.group.share.records import replay_share_group_record
 from shareq.coordinator.group.share_groups import ShareGroupLimits, ShareGroups
 from shareq.coordinator.ports import GroupSettingsSource, TopicNames
 from shareq.coordinator.record_serde import typed_value
 from shareq.coordinator.shard import AmpleRoom, CoordinatorRecord, CoordinatorResult, InconsistentRecords, LogRoom
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
 from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
 from shareq.protocol.generated.list_groups import ListedGroup
@@ -99,17 +98,17 @@ class GroupCoordinatorShard:
         """The groups of this shard; empty filters let all pass."""
         return CoordinatorResult(listed(self._groups.values(), states, types))
 
-    def delete_group(self, group_id: str) -> CoordinatorResult[Outcome]:
+    def delete_group(self, group_id: str) -> CoordinatorResult[ApiError]:
         """Delete a group that has no state elsewhere, which is any but a share group. Errors: GROUP_ID_NOT_FOUND,
         NON_EMPTY_GROUP.
         """
         group = self._groups.get(group_id)
         if not rules.has_offsets(group):
-            return CoordinatorResult(Outcome(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
+            return CoordinatorResult(ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
         if not group.is_empty:
-            return CoordinatorResult(Outcome(ErrorCode.NON_EMPTY_GROUP, f"Group {group_id} has members."))
+            return CoordinatorResult(ApiError(ErrorCode.NON_EMPTY_GROUP, f"Group {group_id} has members."))
         records = self.offsets.tombstones(group_id) + rules.group_tombstones(group)
-        return CoordinatorResult(Outcome(), records, atomic=False)  # the group goes last, however many its offsets are
+        return CoordinatorResult(NO_ERROR, records, atomic=False)  # the group goes last, however many its offsets are
 
     # News of topics
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from shareq.coordinator.group.deadlines import Deadlines, take_due
 from shareq.coordinator.group.groups import Client, Group, GroupKind
 from shareq.coordinator.group.share import administration, heartbeat
-from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan, Outcome
+from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
 from shareq.coordinator.group.share.describe import described, not_described
 from shareq.coordinator.group.share.group import Activity, ShareGroup, StatePartitions, TopicsById
 from shareq.coordinator.group.share.heartbeat import HeartbeatInputs, HeartbeatPlan, refusal
@@ -16,7 +16,7 @@ from shareq.coordinator.group.share.records import state_partitions_record
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_group_describe import DescribedGroup
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 
@@ -167,13 +167,13 @@ class ShareGroups:
             return CoordinatorResult(DeleteGroupPlan(self._no_share_group(group_id)))
         return administration.begin_delete_group(group, self._metadata)
 
-    def finish_delete_group(self, group_id: str, error: ErrorCode) -> CoordinatorResult[Outcome]:
+    def finish_delete_group(self, group_id: str, error: ErrorCode) -> CoordinatorResult[ApiError]:
         """`error`: the first that deleting the plan's share states gave. Errors: it, and those of the first step."""
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(self._no_share_group(group_id))
         result = administration.finish_delete_group(group, error)
-        if result.response.error is ErrorCode.NONE:
+        if not result.response:
             self._activity.pop(group_id, None)
         return result
 
@@ -299,15 +299,15 @@ class ShareGroups:
         if group is not None or request.member_epoch != heartbeat.JOIN_EPOCH:
             return _group_not_found(request.group_id, group)
         full = self._no_more_groups()
-        return ShareGroup(request.group_id) if full is None else refusal(full.error, full.message or "")
+        return ShareGroup(request.group_id) if full is None else refusal(full.code, full.message or "")
 
-    def _no_more_groups(self) -> Outcome | None:
+    def _no_more_groups(self) -> ApiError | None:
         """Why no group may be made, or None: nothing but the limit forbids it."""
         limit = self.settings.max_groups
         if limit is None or self._count() < limit:
             return None
         message = f"There are as many share groups as group.share.max.groups={limit} allows."
-        return Outcome(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
+        return ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
 
     def _leave(self, request: ShareGroupHeartbeatRequest) -> CoordinatorResult[HeartbeatPlan]:
         group = self._groups.get(request.group_id)
@@ -331,11 +331,11 @@ class ShareGroups:
             wall_ms=self._wall_ms(),
         )
 
-    def _no_share_group(self, group_id: str) -> Outcome:
-        return Outcome(ErrorCode.GROUP_ID_NOT_FOUND, _not_found_message(group_id, self._groups.get(group_id)))
+    def _no_share_group(self, group_id: str) -> ApiError:
+        return ApiError(ErrorCode.GROUP_ID_NOT_FOUND, _not_found_message(group_id, self._groups.get(group_id)))
 
 
-_EMPTY_GROUP_ID = Outcome(ErrorCode.INVALID_GROUP_ID, "The group id is empty.")
+_EMPTY_GROUP_ID = ApiError(ErrorCode.INVALID_GROUP_ID, "The group id is empty.")
 
 
 def _answered(

@@ -7,15 +7,7 @@ from typing import Final
 
 from shareq.coordinator.share.share_state import UNSET
 from shareq.coordinator.share.state_batches import StateBatch
-from shareq.protocol.errors import ErrorCode
-
-
-@dataclass(frozen=True, slots=True)
-class StateResult:
-    """How initialising, writing or deleting a state went. `message` is for people."""
-
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
+from shareq.protocol.errors import ApiError, ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +33,26 @@ class SummaryResult:
     delivery_complete_count: int = UNSET
 
 
-DONE: Final = StateResult()
-NEGATIVE_PARTITION: Final = StateResult(ErrorCode.INVALID_REQUEST, "The partition index is negative.")
-READ_UNINITIALIZED: Final = StateResult(
+NEGATIVE_PARTITION: Final = ApiError(ErrorCode.INVALID_REQUEST, "The partition index is negative.")
+READ_UNINITIALIZED: Final = ApiError(
     ErrorCode.INVALID_REQUEST, "The share partition was not initialised: there is nothing to read."
 )
-WRITE_UNINITIALIZED: Final = StateResult(
+WRITE_UNINITIALIZED: Final = ApiError(
     ErrorCode.INVALID_REQUEST, "The share partition was not initialised: it cannot be written."
 )
-BAD_START_OFFSET: Final = StateResult(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
-BAD_BATCH: Final = StateResult(
+BAD_START_OFFSET: Final = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
+BAD_BATCH: Final = ApiError(
     ErrorCode.INVALID_REQUEST,
     "A state batch needs first offset <= last offset, a delivery state of 0, 2 or 4, and no negative number.",
 )
-FENCED_LEADER_EPOCH: Final = StateResult(
+FENCED_LEADER_EPOCH: Final = ApiError(
     ErrorCode.FENCED_LEADER_EPOCH, "The leader epoch is older than the one the share coordinator knows."
 )
-FENCED_STATE_EPOCH: Final = StateResult(
+FENCED_STATE_EPOCH: Final = ApiError(
     ErrorCode.FENCED_STATE_EPOCH, "The state epoch is older than the one the share coordinator knows."
 )
-UNKNOWN_PARTITION: Final = StateResult(
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic or the partition does not exist."
-)
-TOO_LARGE: Final = StateResult(
+UNKNOWN_PARTITION: Final = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic or the partition does not exist.")
+TOO_LARGE: Final = ApiError(
     ErrorCode.UNKNOWN_SERVER_ERROR,
     "The share partition's state has too many separate ranges of offsets to fit into one record.",
 )

@@ -31,7 +31,6 @@ from shareq.coordinator.share.records import (
 from shareq.coordinator.share.results import (
     BAD_BATCH,
     BAD_START_OFFSET,
-    DONE,
     FENCED_LEADER_EPOCH,
     FENCED_STATE_EPOCH,
     NEGATIVE_PARTITION,
@@ -40,7 +39,6 @@ from shareq.coordinator.share.results import (
     UNKNOWN_PARTITION,
     WRITE_UNINITIALIZED,
     ReadResult,
-    StateResult,
     SummaryResult,
 )
 from shareq.coordinator.share.share_state import UNSET, ShareState
@@ -52,6 +50,7 @@ from shareq.coordinator.share.state_batches import (
     state_batches,
     terminal_records,
 )
+from shareq.protocol.errors import NO_ERROR, ApiError
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
 
@@ -94,7 +93,7 @@ class ShareCoordinatorShard:
         """The share partitions that have a state."""
         return list(self._states)
 
-    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> CoordinatorResult[StateResult]:
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> CoordinatorResult[ApiError]:
         """Give the share partition a new state, without batches; what it had is wiped.
 
         `start_offset` -1: the leader will resolve it. Errors: INVALID_REQUEST, FENCED_STATE_EPOCH,
@@ -120,11 +119,11 @@ class ShareCoordinatorShard:
             write_timestamp=now,
             state_batches=[],
         )
-        return CoordinatorResult(DONE, (CoordinatorRecord(ShareSnapshotKey(*key), value),))
+        return CoordinatorResult(NO_ERROR, (CoordinatorRecord(ShareSnapshotKey(*key), value),))
 
     def initialize_once(
         self, key: SharePartitionKey, state_epoch: int, *, again: bool = False
-    ) -> CoordinatorResult[StateResult]:
+    ) -> CoordinatorResult[ApiError]:
         """`initialize` without start offset, for whoever may have done so before: a state of that epoch stays, and
         `again`, if it is known to have been asked before, one of an older epoch, too.
 
@@ -135,7 +134,7 @@ class ShareCoordinatorShard:
         """
         state = self._states.get(key)
         if state is not None and (again or state.state_epoch >= state_epoch):
-            return CoordinatorResult(DONE)
+            return CoordinatorResult(NO_ERROR)
         return self.initialize(key, state_epoch, UNSET)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> CoordinatorResult[ReadResult]:
@@ -146,7 +145,7 @@ class ShareCoordinatorShard:
         """
         state, refusal = self._find(key, leader_epoch, UNSET, READ_UNINITIALIZED)
         if state is None:
-            return CoordinatorResult(ReadResult(refusal.error, refusal.message))
+            return CoordinatorResult(ReadResult(refusal.code, refusal.message))
         result = ReadResult(
             state_epoch=state.state_epoch, start_offset=state.start_offset, batches=tuple(state.batches)
         )
@@ -165,7 +164,7 @@ class ShareCoordinatorShard:
         start_offset: int,
         delivery_complete_count: int,
         batches: Iterable[StateBatchLike],
-    ) -> CoordinatorResult[StateResult]:
+    ) -> CoordinatorResult[ApiError]:
         """Store what became of records since the last write.
 
         `start_offset` -1: unchanged. `delivery_complete_count`: terminal records from `start_offset` on; negative:
@@ -193,7 +192,7 @@ class ShareCoordinatorShard:
         if not self._fits(key, state, written, start_offset):
             return _refused(TOO_LARGE)
         record = self._record(key, state, start_offset, delivery_complete_count, written)
-        return CoordinatorResult(DONE, (record,))
+        return CoordinatorResult(NO_ERROR, (record,))
 
     def read_summary(self, key: SharePartitionKey) -> CoordinatorResult[SummaryResult]:
         """Epochs, start offset and count; -1, -1 for a share partition without state. Fences nobody.
@@ -202,7 +201,7 @@ class ShareCoordinatorShard:
         """
         refusal = self._check_partition(key)
         if refusal is not None:
-            return CoordinatorResult(SummaryResult(refusal.error, refusal.message))
+            return CoordinatorResult(SummaryResult(refusal.code, refusal.message))
         state = self._states.get(key)
         if state is None:
             return CoordinatorResult(SummaryResult())
@@ -217,12 +216,12 @@ class ShareCoordinatorShard:
             )
         )
 
-    def delete(self, key: SharePartitionKey) -> CoordinatorResult[StateResult]:
+    def delete(self, key: SharePartitionKey) -> CoordinatorResult[ApiError]:
         """Remove the state; there need not be one. Errors: INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION."""
         refusal = self._check_partition(key)
         if refusal is not None:
             return CoordinatorResult(refusal)
-        return CoordinatorResult(DONE, (tombstone(key),) if key in self._states else ())
+        return CoordinatorResult(NO_ERROR, (tombstone(key),) if key in self._states else ())
 
     def topics_deleted(self, topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
         """Remove every state of topics that were deleted."""
@@ -275,8 +274,8 @@ class ShareCoordinatorShard:
     # Deciding
 
     def _find(
-        self, key: SharePartitionKey, leader_epoch: int, state_epoch: int, uninitialized: StateResult
-    ) -> tuple[ShareState | None, StateResult]:
+        self, key: SharePartitionKey, leader_epoch: int, state_epoch: int, uninitialized: ApiError
+    ) -> tuple[ShareState | None, ApiError]:
         """The state that a leader with these epochs may read and write, or why it may not."""
         state = self._states.get(key)
         if state is None:
@@ -287,9 +286,9 @@ class ShareCoordinatorShard:
             return None, FENCED_STATE_EPOCH
         if not self._exists(key):
             return None, UNKNOWN_PARTITION
-        return state, DONE
+        return state, NO_ERROR
 
-    def _check_partition(self, key: SharePartitionKey) -> StateResult | None:
+    def _check_partition(self, key: SharePartitionKey) -> ApiError | None:
         if key.partition < 0:
             return NEGATIVE_PARTITION
         return None if self._exists(key) else UNKNOWN_PARTITION
@@ -431,5 +430,5 @@ def _cold_snapshot(key: SharePartitionKey, state: ShareState, now: int) -> Coord
     return CoordinatorRecord(ShareSnapshotKey(*key), value)
 
 
-def _refused(result: StateResult) -> CoordinatorResult[StateResult]:
+def _refused(result: ApiError) -> CoordinatorResult[ApiError]:
     return CoordinatorResult(result)

@@ -21,9 +21,9 @@ from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
 from shareq.coordinator.group.offsets.offset import CommittedOffset
 from shareq.coordinator.group.offsets.store import OffsetStore
 from shareq.coordinator.group.shard import GroupCoordinatorShard
-from shareq.coordinator.group.share.administration import Outcome
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
+from shareq.protocol.errors import NO_ERROR, ApiError
 from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
 from shareq.protocol.primitives import ZERO_UUID
 from tests.simulation.planted import Fault, replaced
@@ -117,11 +117,11 @@ def _key(record: Any) -> Any:
 def a_group_with_members_is_deleted() -> AbstractContextManager[object]:
     original = GroupCoordinatorShard.delete_group
 
-    def delete_group(self: GroupCoordinatorShard, group_id: str) -> CoordinatorResult[Outcome]:
+    def delete_group(self: GroupCoordinatorShard, group_id: str) -> CoordinatorResult[ApiError]:
         group = self.classic.group(group_id)
         if group is None:
             return original(self, group_id)
-        return CoordinatorResult(Outcome(), self.offsets.tombstones(group_id) + rules.group_tombstones(group))
+        return CoordinatorResult(NO_ERROR, self.offsets.tombstones(group_id) + rules.group_tombstones(group))
 
     return replaced((GroupCoordinatorShard, "delete_group", delete_group))
 

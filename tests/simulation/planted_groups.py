@@ -29,9 +29,9 @@ from shareq.coordinator.group.share.records import (
 )
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.coordinator.share.records import snapshot_batches
-from shareq.coordinator.share.results import StateResult, SummaryResult
+from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorShard
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from tests.simulation.planted import BACK, DELIVERED_AFTER_ANSWER, GROUP_LOST, LOST, Fault, replaced
 
 Targets = dict[str, Assignment]
@@ -152,9 +152,9 @@ def group_takes_too_many_members() -> AbstractContextManager[object]:
 def initialized_before_it_is_durable() -> AbstractContextManager[object]:
     original = ShareCoordinatorService.initialize_once
 
-    def initialize_once(*arguments: Any, **again: Any) -> Pending[StateResult]:
+    def initialize_once(*arguments: Any, **again: Any) -> Pending[ApiError]:
         original(*arguments, **again)
-        return completed(StateResult())
+        return completed(NO_ERROR)
 
     return replaced((ShareCoordinatorService, "initialize_once", initialize_once))
 
@@ -224,8 +224,8 @@ def alteration_keeps_what_was_acknowledged() -> AbstractContextManager[object]:
 def only_the_first_partition_is_altered() -> AbstractContextManager[object]:
     original = ShareCoordinatorService.initialize
 
-    def initialize(self: ShareCoordinatorService, key: Any, *arguments: Any) -> Pending[StateResult]:
-        return original(self, key, *arguments) if key.partition == 0 else completed(StateResult())
+    def initialize(self: ShareCoordinatorService, key: Any, *arguments: Any) -> Pending[ApiError]:
+        return original(self, key, *arguments) if key.partition == 0 else completed(NO_ERROR)
 
     return replaced((ShareCoordinatorService, "initialize", initialize))
 
@@ -242,14 +242,14 @@ def alteration_is_answered_before_it_is_durable() -> AbstractContextManager[obje
         pending = original(self, group_id, offsets)
         if pending.done or (live.done and live.value is not None and live.value.members):
             return pending
-        done = {(name, partition): StateResult() for name in offsets for partition in offsets[name] if partition < 9}
+        done = {(name, partition): NO_ERROR for name in offsets for partition in offsets[name] if partition < 9}
         unknown = {
-            (name, partition): StateResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            (name, partition): ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             for name in offsets
             for partition in offsets[name]
             if partition == 9
         }
-        return completed(AlteredOffsets(administration.Outcome(), {**done, **unknown}))
+        return completed(AlteredOffsets(NO_ERROR, {**done, **unknown}))
 
     return replaced((GroupAdministration, "alter_offsets", alter_offsets))
 

@@ -14,8 +14,8 @@ from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.persister import PersistedState
 from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.results import StateResult, SummaryResult
-from shareq.protocol.errors import ErrorCode
+from shareq.coordinator.share.results import SummaryResult
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated import (
     delete_share_group_state,
     initialize_share_group_state,
@@ -43,17 +43,17 @@ class StatesElsewhere:
         self.asked: list[str] = []
         """The names of the requests that were sent."""
 
-    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[StateResult]:
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[ApiError]:
         module = initialize_share_group_state
         data = module.PartitionData(key.partition, state_epoch, start_offset)
         request = module.InitializeShareGroupStateRequest(
             key.group_id, [module.InitializeStateData(key.topic_id, [data])]
         )
         if (world := self._reach(request)) is None:
-            return completed(StateResult(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return completed(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         answer = world.connect().call(request, 0, module.InitializeShareGroupStateResponse)
         row = answer.results[0].partitions[0]
-        return completed(StateResult(ErrorCode(row.error_code), row.error_message))
+        return completed(ApiError(ErrorCode(row.error_code), row.error_message))
 
     def initialize_once(
         self,
@@ -62,18 +62,18 @@ class StatesElsewhere:
         replaced: Callable[[Iterable[SharePartitionKey]], None],
         *,
         again: bool = False,
-    ) -> Pending[StateResult]:
+    ) -> Pending[ApiError]:
         replaced((key,))
         return self.initialize(key, state_epoch, -1)
 
-    def delete(self, key: SharePartitionKey) -> Pending[StateResult]:
+    def delete(self, key: SharePartitionKey) -> Pending[ApiError]:
         module = delete_share_group_state
         data = module.DeleteStateData(key.topic_id, [module.PartitionData(key.partition)])
         request = module.DeleteShareGroupStateRequest(key.group_id, [data])
         if (world := self._reach(request)) is None:
-            return completed(StateResult(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return completed(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         row = world.connect().call(request, 0, module.DeleteShareGroupStateResponse).results[0].partitions[0]
-        return completed(StateResult(ErrorCode(row.error_code), row.error_message))
+        return completed(ApiError(ErrorCode(row.error_code), row.error_message))
 
     def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
         module = read_share_group_state_summary

@@ -11,8 +11,7 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.security.rights import DELETE_GROUP
-from shareq.coordinator.group.share.administration import Outcome
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 VERSIONS = VersionRange(0, 2)
@@ -24,9 +23,9 @@ def handle(ctx: RequestContext, request: DeleteGroupsRequest) -> Pending[DeleteG
     group_ids = [group_id for group_id in group_ids if group_id not in refused]
     outcomes = gather([ctx.broker.group_administration.delete_group(group_id) for group_id in group_ids])
 
-    def respond(outcomes: list[Outcome]) -> DeleteGroupsResponse:
+    def respond(outcomes: list[ApiError]) -> DeleteGroupsResponse:
         results = [
-            DeletableGroupResult(group_id, outcome.error) for group_id, outcome in zip(group_ids, outcomes, strict=True)
+            DeletableGroupResult(group_id, outcome.code) for group_id, outcome in zip(group_ids, outcomes, strict=True)
         ]
         results += [DeletableGroupResult(group_id, DELETE_GROUP.error) for group_id in sorted(refused)]
         return DeleteGroupsResponse(results=results)

@@ -16,8 +16,7 @@ from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.administration import AlteredOffsets
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
-from shareq.coordinator.share.results import StateResult
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsResponse,
@@ -28,7 +27,7 @@ from shareq.protocol.primitives import ZERO_UUID
 
 VERSIONS = VersionRange(0, 0)
 
-_REFUSED: Final = StateResult(READ_TOPIC.error, text_of(READ_TOPIC.error))
+_REFUSED: Final = ApiError(READ_TOPIC.error, text_of(READ_TOPIC.error))
 
 
 def handle(
@@ -54,8 +53,8 @@ def handle(
 def _response(
     ctx: RequestContext, request: AlterShareGroupOffsetsRequest, altered: AlteredOffsets, refused: Set[str]
 ) -> AlterShareGroupOffsetsResponse:
-    if altered.outcome.error is not ErrorCode.NONE:
-        return AlterShareGroupOffsetsResponse(error_code=altered.outcome.error, error_message=altered.outcome.message)
+    if altered.error:
+        return AlterShareGroupOffsetsResponse(error_code=altered.error.code, error_message=altered.error.message)
     topics: dict[str, AlterShareGroupOffsetsResponseTopic] = {}
     for asked in request.topics:
         name = asked.topic_name
@@ -68,5 +67,5 @@ def _response(
     return AlterShareGroupOffsetsResponse(responses=list(topics.values()))
 
 
-def _partition(partition: int, result: StateResult) -> AlterShareGroupOffsetsResponsePartition:
-    return AlterShareGroupOffsetsResponsePartition(partition, result.error, result.message)
+def _partition(partition: int, result: ApiError) -> AlterShareGroupOffsetsResponsePartition:
+    return AlterShareGroupOffsetsResponsePartition(partition, result.code, result.message)

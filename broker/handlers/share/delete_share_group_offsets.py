@@ -14,8 +14,7 @@ from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.administration import DeletedOffsets
 from shareq.broker.security.rights import DELETE_GROUP, READ_TOPIC
-from shareq.coordinator.group.share.administration import Outcome
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsResponse,
@@ -25,7 +24,7 @@ from shareq.protocol.primitives import ZERO_UUID
 
 VERSIONS = VersionRange(0, 0)
 
-_FORBIDDEN: Final = Outcome(READ_TOPIC.error, text_of(READ_TOPIC.error))
+_FORBIDDEN: Final = ApiError(READ_TOPIC.error, text_of(READ_TOPIC.error))
 
 
 def handle(
@@ -43,9 +42,8 @@ def handle(
     topic_ids = {name: image.topic_id for name in names if (image := ctx.broker.metadata.topic(name)) is not None}
 
     def respond(deleted: DeletedOffsets) -> DeleteShareGroupOffsetsResponse:
-        outcome = deleted.outcome
-        if outcome.error is not ErrorCode.NONE:
-            return DeleteShareGroupOffsetsResponse(error_code=outcome.error, error_message=outcome.message)
+        if deleted.error:
+            return DeleteShareGroupOffsetsResponse(error_code=deleted.error.code, error_message=deleted.error.message)
         refused = [_topic(name, ZERO_UUID, deleted.refused[name]) for name in names if name in deleted.refused]
         found = [_topic(name, topic_ids[name], deleted.topics[name]) for name in names if name in deleted.topics]
         hidden = [_topic(name, ZERO_UUID, _FORBIDDEN) for name in sorted(forbidden)]
@@ -54,5 +52,5 @@ def handle(
     return ctx.broker.group_administration.delete_offsets(request.group_id, names).then(respond)
 
 
-def _topic(name: str, topic_id: bytes, outcome: Outcome) -> DeleteShareGroupOffsetsResponseTopic:
-    return DeleteShareGroupOffsetsResponseTopic(name, topic_id, outcome.error, outcome.message)
+def _topic(name: str, topic_id: bytes, result: ApiError) -> DeleteShareGroupOffsetsResponseTopic:
+    return DeleteShareGroupOffsetsResponseTopic(name, topic_id, result.code, result.message)

@@ -11,7 +11,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
 from shareq.broker.security.rights import CLUSTER_ACTION
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.results import StateResult
+from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.delete_share_group_state import (
     DeleteShareGroupStateRequest,
     DeleteShareGroupStateResponse,
@@ -26,7 +26,7 @@ VERSIONS = VersionRange(0, 0)
 def handle(ctx: RequestContext, request: DeleteShareGroupStateRequest) -> Pending[DeleteShareGroupStateResponse]:
     coordinator = ctx.broker.share_coordinator
 
-    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[StateResult]:
+    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
         return coordinator.delete(key)
 
     if ctx.may(CLUSTER_ACTION):
@@ -38,5 +38,5 @@ def handle(ctx: RequestContext, request: DeleteShareGroupStateRequest) -> Pendin
     )
 
 
-def _result(partition: int, result: StateResult) -> PartitionResult:
-    return PartitionResult(partition, result.error, result.message)
+def _result(partition: int, result: ApiError) -> PartitionResult:
+    return PartitionResult(partition, result.code, result.message)

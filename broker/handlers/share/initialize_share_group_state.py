@@ -12,7 +12,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
 from shareq.broker.security.rights import CLUSTER_ACTION
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.results import StateResult
+from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
     InitializeShareGroupStateResponse,
@@ -29,7 +29,7 @@ def handle(
 ) -> Pending[InitializeShareGroupStateResponse]:
     coordinator = ctx.broker.share_coordinator
 
-    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[StateResult]:
+    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
         return coordinator.initialize(key, data.state_epoch, data.start_offset)
 
     if ctx.may(CLUSTER_ACTION):
@@ -41,5 +41,5 @@ def handle(
     )
 
 
-def _result(partition: int, result: StateResult) -> PartitionResult:
-    return PartitionResult(partition, result.error, result.message)
+def _result(partition: int, result: ApiError) -> PartitionResult:
+    return PartitionResult(partition, result.code, result.message)

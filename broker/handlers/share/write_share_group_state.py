@@ -13,7 +13,7 @@ from shareq.broker.handlers.shared.share_state_requests import for_each_partitio
 from shareq.broker.security.rights import CLUSTER_ACTION
 from shareq.broker.share.core.effects import StateBatch
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.results import StateResult
+from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.write_share_group_state import (
     PartitionData,
     PartitionResult,
@@ -28,7 +28,7 @@ VERSIONS = VersionRange(0, 1)
 def handle(ctx: RequestContext, request: WriteShareGroupStateRequest) -> Pending[WriteShareGroupStateResponse]:
     coordinator = ctx.broker.share_coordinator
 
-    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[StateResult]:
+    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
         batches = [
             StateBatch(batch.first_offset, batch.last_offset, batch.delivery_state, batch.delivery_count)
             for batch in data.state_batches
@@ -46,5 +46,5 @@ def handle(ctx: RequestContext, request: WriteShareGroupStateRequest) -> Pending
     )
 
 
-def _result(partition: int, result: StateResult) -> PartitionResult:
-    return PartitionResult(partition, result.error, result.message)
+def _result(partition: int, result: ApiError) -> PartitionResult:
+    return PartitionResult(partition, result.code, result.message)

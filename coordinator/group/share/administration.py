@@ -21,22 +21,14 @@ from shareq.coordinator.group.share.records import (
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.protocol.errors import ErrorCode
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """An error for the whole request, or NONE. `message` is for people."""
-
-    error: ErrorCode = ErrorCode.NONE
-    message: str | None = None
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteGroupPlan:
     """The share states to delete before the group can go."""
 
-    outcome: Outcome
+    error: ApiError
     delete: tuple[SharePartitionKey, ...] = ()
 
 
@@ -44,7 +36,7 @@ class DeleteGroupPlan:
 class AlterOffsetsPlan:
     """The share states to initialise again, and the partitions that cannot be."""
 
-    outcome: Outcome
+    error: ApiError
     initialize: tuple[StateInitialization, ...] = ()
     unknown: frozenset[tuple[str, int]] = frozenset()
     """Topic name and partition of those that do not exist: UNKNOWN_TOPIC_OR_PARTITION."""
@@ -55,13 +47,13 @@ class AlterOffsetsPlan:
 class DeleteOffsetsPlan:
     """The share states to delete, by topic. A topic in neither mapping is left out of the answer."""
 
-    outcome: Outcome
+    error: ApiError
     delete: Mapping[str, tuple[SharePartitionKey, ...]] = field(default_factory=dict)
-    refused: Mapping[str, Outcome] = field(default_factory=dict)
+    refused: Mapping[str, ApiError] = field(default_factory=dict)
 
 
-def not_empty(group_id: str) -> Outcome:
-    return Outcome(ErrorCode.NON_EMPTY_GROUP, f"Share group {group_id} has members.")
+def not_empty(group_id: str) -> ApiError:
+    return ApiError(ErrorCode.NON_EMPTY_GROUP, f"Share group {group_id} has members.")
 
 
 def begin_delete_group(group: ShareGroup, metadata: MetadataImage) -> CoordinatorResult[DeleteGroupPlan]:
@@ -70,18 +62,18 @@ def begin_delete_group(group: ShareGroup, metadata: MetadataImage) -> Coordinato
         return CoordinatorResult(DeleteGroupPlan(not_empty(group.group_id)))
     partitions = group.state_partitions
     if partitions is None:
-        return CoordinatorResult(DeleteGroupPlan(Outcome()))
+        return CoordinatorResult(DeleteGroupPlan(NO_ERROR))
     topics = _existing(united(partitions.initializing, partitions.initialized), metadata)
     topics = united(topics, _whole_topics(partitions.deleting, metadata))
     deleting = {topic_id: topic.topic_name for topic_id, topic in topics.items()}
     record = state_partitions_record(group.group_id, StatePartitions(deleting=deleting))
-    return CoordinatorResult(DeleteGroupPlan(Outcome(), _keys(group.group_id, topics)), (record,))
+    return CoordinatorResult(DeleteGroupPlan(NO_ERROR, _keys(group.group_id, topics)), (record,))
 
 
-def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResult[Outcome]:
+def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResult[ApiError]:
     """The group goes if its share states did; `error` is the first of theirs. Errors: that one, NON_EMPTY_GROUP."""
     if error is not ErrorCode.NONE:
-        return CoordinatorResult(Outcome(error, f"Share state of group {group.group_id} could not be deleted."))
+        return CoordinatorResult(ApiError(error, f"Share state of group {group.group_id} could not be deleted."))
     # Somebody joined, or came and went, or altered offsets meanwhile: there is share state again that nothing would
     # remember, and whose epoch might fence a later group of that name.
     if group.members or group.initializing or group.initialized:
@@ -91,7 +83,7 @@ def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResul
         state_partitions_record(group.group_id, None),
         group_tombstone(group.group_id),
     )
-    return CoordinatorResult(Outcome(), records)
+    return CoordinatorResult(NO_ERROR, records)
 
 
 def begin_alter_offsets(
@@ -125,7 +117,7 @@ def begin_alter_offsets(
         unfinished = {t: name for t, name in before.deleting.items() if not _covers(partitions, t, metadata)}
         partitions = replace(partitions, deleting={**partitions.deleting, **unfinished})
         records = (state_partitions_record(group.group_id, partitions),)
-    return CoordinatorResult(AlterOffsetsPlan(Outcome(), tuple(initialize), frozenset(unknown), topics), records)
+    return CoordinatorResult(AlterOffsetsPlan(NO_ERROR, tuple(initialize), frozenset(unknown), topics), records)
 
 
 def finish_alter_offsets(
@@ -151,13 +143,13 @@ def begin_delete_offsets(
     if group.members:
         return CoordinatorResult(DeleteOffsetsPlan(not_empty(group.group_id)))
     delete: dict[str, tuple[SharePartitionKey, ...]] = {}
-    refused: dict[str, Outcome] = {}
+    refused: dict[str, ApiError] = {}
     partitions = group.state_partitions
     moving: dict[bytes, str] = {}
     for name in topic_names:
         topic = metadata.topic(name)
         if topic is None:
-            refused[name] = Outcome(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic does not exist.")
+            refused[name] = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic does not exist.")
         elif partitions is None:
             continue
         elif topic.topic_id in partitions.deleting:
@@ -169,7 +161,7 @@ def begin_delete_offsets(
             known = united(partitions.initializing, partitions.initialized)[topic.topic_id]
             delete[name] = _keys(group.group_id, {topic.topic_id: known})
         else:
-            refused[name] = Outcome(
+            refused[name] = ApiError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The share group has no offsets of the topic to delete."
             )
     records: tuple[CoordinatorRecord, ...] = ()
@@ -179,7 +171,7 @@ def begin_delete_offsets(
         after = replace(left, deleting={**partitions.deleting, **moving})
         if after != partitions:
             records = (state_partitions_record(group.group_id, after),)
-    return CoordinatorResult(DeleteOffsetsPlan(Outcome(), delete, refused), records)
+    return CoordinatorResult(DeleteOffsetsPlan(NO_ERROR, delete, refused), records)
 
 
 def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes]) -> CoordinatorResult[None]:

@@ -274,7 +274,7 @@ def test_a_group_with_more_offsets_than_a_batch_has_room_for_is_deleted_and_expi
     partition = world.broker.group_coordinator.partitions.get(0)
     deleted = partition.schedule(lambda: shard.delete_group("g"), lambda error: pytest.fail(error.name))
     world.clock.run_until_idle()
-    assert deleted.value.error is NONE
+    assert deleted.value.code is NONE
     assert client.all("g") == {}
     world.clock.advance(130_000)
     assert client.all("h") == {}

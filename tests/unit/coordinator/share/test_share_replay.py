@@ -79,7 +79,7 @@ class ShareReplay(RuleBasedStateMachine):
         stored = ([], -1) if state is None else (list(state.batches), state.start_offset)
         result = self.log.run(self.log.shard.write(key, *epochs, start, count, written))
         state = self.log.shard.state_of(key)
-        if result.error is ErrorCode.NONE:
+        if result.code is ErrorCode.NONE:
             assert state is not None
             assert state.start_offset == max(start, stored[1])
             assert state.batches == combine([*stored[0], *written], state.start_offset)

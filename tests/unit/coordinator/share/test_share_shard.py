@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE, update_batches
-from shareq.coordinator.share.results import StateResult, SummaryResult
+from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
 from shareq.coordinator.share.state_batches import StateBatch
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.share_snapshot import ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
 from tests.unit.coordinator.support import START_WALL_MS, Log, Time, Topics, topic_id_of
@@ -37,7 +38,7 @@ class World:
     def shard(self) -> ShareCoordinatorShard:
         return self.log.shard
 
-    def initialize(self, state_epoch: int = 2, start_offset: int = -1, key: SharePartitionKey = KEY) -> StateResult:
+    def initialize(self, state_epoch: int = 2, start_offset: int = -1, key: SharePartitionKey = KEY) -> ApiError:
         return self.log.run(self.shard.initialize(key, state_epoch, start_offset))
 
     def write(
@@ -48,7 +49,7 @@ class World:
         state_epoch: int = 2,
         leader_epoch: int = 0,
         key: SharePartitionKey = KEY,
-    ) -> StateResult:
+    ) -> ApiError:
         return self.log.run(self.shard.write(key, state_epoch, leader_epoch, start, count, batches))
 
     def batches(self) -> list[StateBatch]:
@@ -64,7 +65,7 @@ class World:
 
 def initialized(start_offset: int = -1, **settings: int) -> World:
     world = World(**settings)
-    assert world.initialize(start_offset=start_offset).error is ErrorCode.NONE
+    assert world.initialize(start_offset=start_offset).code is ErrorCode.NONE
     return world
 
 
@@ -97,7 +98,7 @@ def test_initialize_again_wipes_the_state_even_at_an_equal_epoch() -> None:
     """Alter offsets: the share coordinator writes a full record and no batch survives."""
     world = initialized(start_offset=0)
     world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=10)
-    assert world.initialize(state_epoch=2, start_offset=5).error is ErrorCode.NONE
+    assert world.initialize(state_epoch=2, start_offset=5).code is ErrorCode.NONE
     result = world.shard.read(KEY, -1).response
     assert (result.start_offset, result.batches) == (5, ())
     value = world.last_value()
@@ -111,11 +112,11 @@ def test_initialize_once_keeps_a_state_of_its_epoch_or_a_newer_one_and_wipes_an_
     """
     world = World()
     for epoch, wiped in ((2, True), (2, False), (3, True)):
-        assert world.log.run(world.shard.initialize_once(KEY, epoch)).error is ErrorCode.NONE
+        assert world.log.run(world.shard.initialize_once(KEY, epoch)).code is ErrorCode.NONE
         assert bool(world.log.last) is wiped
         assert bool(world.batches()) is not wiped
         world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=10, state_epoch=epoch)
-    assert world.log.run(world.shard.initialize_once(KEY, 2)).error is ErrorCode.NONE
+    assert world.log.run(world.shard.initialize_once(KEY, 2)).code is ErrorCode.NONE
     assert world.log.last == ()
 
 
@@ -123,12 +124,12 @@ def test_initialize_once_again_keeps_a_state_of_any_epoch() -> None:
     """The group's epoch may have risen since it asked first."""
     world = initialized()
     world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=10)
-    assert world.log.run(world.shard.initialize_once(KEY, 5, again=True)).error is ErrorCode.NONE
+    assert world.log.run(world.shard.initialize_once(KEY, 5, again=True)).code is ErrorCode.NONE
     assert world.log.last == ()
     assert world.batches()
-    assert world.log.run(world.shard.initialize_once(KEY, 1, again=True)).error is ErrorCode.NONE
+    assert world.log.run(world.shard.initialize_once(KEY, 1, again=True)).code is ErrorCode.NONE
     assert world.log.last == ()
-    assert world.log.run(World().shard.initialize_once(KEY, 5, again=True)).error is ErrorCode.NONE
+    assert world.log.run(World().shard.initialize_once(KEY, 5, again=True)).code is ErrorCode.NONE
 
 
 def test_initialize_resets_the_leader_epoch_but_not_the_fence() -> None:
@@ -141,7 +142,7 @@ def test_initialize_resets_the_leader_epoch_but_not_the_fence() -> None:
 
 # Fencing: who is refused at which epoch, after Initialize at state epoch 5 and a Read at leader epoch 3
 
-Attempt = Callable[[World], CoordinatorResult[object]]
+Attempt = Callable[[World], CoordinatorResult[Any]]
 
 
 def _initialize_at(state_epoch: int) -> Attempt:
@@ -184,7 +185,8 @@ def test_fencing(attempt: Attempt, expected: ErrorCode) -> None:
     world.initialize(state_epoch=5, start_offset=0)
     world.log.run(world.shard.read(KEY, 3))
     result = attempt(world)
-    assert getattr(result.response, "error") is expected  # noqa: B009  # three result types
+    error = result.response
+    assert (error.code if isinstance(error, ApiError) else error.error) is expected
     if expected is not ErrorCode.NONE:
         assert result.records == ()
 
@@ -195,7 +197,7 @@ def test_a_write_never_raises_the_stored_epochs() -> None:
     state = world.shard.state_of(KEY)
     assert state is not None
     assert (state.state_epoch, state.leader_epoch) == (2, 0)
-    assert world.write(start=0, count=0, state_epoch=2, leader_epoch=0).error is ErrorCode.NONE
+    assert world.write(start=0, count=0, state_epoch=2, leader_epoch=0).code is ErrorCode.NONE
 
 
 # Unknown partitions and states
@@ -206,7 +208,7 @@ def test_what_never_was_initialised_cannot_be_read_or_written() -> None:
     world = World()
     read = world.shard.read(KEY, 0).response
     write = world.write()
-    assert (read.error, write.error) == (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST)
+    assert (read.error, write.code) == (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST)
     assert read.message != write.message
 
 
@@ -214,35 +216,35 @@ def test_summary_and_delete_of_what_never_was_succeed() -> None:
     world = World()
     assert world.shard.read_summary(KEY).response == SummaryResult(ErrorCode.NONE, None, 0, 0, -1, -1)
     result = world.shard.delete(KEY)
-    assert (result.response.error, result.records) == (ErrorCode.NONE, ())
+    assert (result.response.code, result.records) == (ErrorCode.NONE, ())
 
 
 @pytest.mark.parametrize("key", [KEY._replace(partition=2), KEY._replace(topic_id=bytes(16))])
 def test_a_partition_that_does_not_exist(key: SharePartitionKey) -> None:
     world = World()
-    assert world.initialize(key=key).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert world.initialize(key=key).code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert world.shard.read_summary(key).response.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert world.shard.delete(key).response.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert world.shard.delete(key).response.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     # For reads and writes the missing state is noticed first.
     assert world.shard.read(key, -1).response.error is ErrorCode.INVALID_REQUEST
-    assert world.write(key=key).error is ErrorCode.INVALID_REQUEST
+    assert world.write(key=key).code is ErrorCode.INVALID_REQUEST
 
 
 def test_a_partition_whose_topic_went_but_whose_state_did_not_yet() -> None:
     world = initialized()
     world.topics.delete("t")
     assert world.shard.read(KEY, -1).response.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert world.write().error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert world.write().code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_a_negative_partition_is_an_invalid_request() -> None:
     world = World()
     key = KEY._replace(partition=-1)
-    assert world.initialize(key=key).error is ErrorCode.INVALID_REQUEST
+    assert world.initialize(key=key).code is ErrorCode.INVALID_REQUEST
     assert world.shard.read(key, -1).response.error is ErrorCode.INVALID_REQUEST
-    assert world.write(key=key).error is ErrorCode.INVALID_REQUEST
+    assert world.write(key=key).code is ErrorCode.INVALID_REQUEST
     assert world.shard.read_summary(key).response.error is ErrorCode.INVALID_REQUEST
-    assert world.shard.delete(key).response.error is ErrorCode.INVALID_REQUEST
+    assert world.shard.delete(key).response.code is ErrorCode.INVALID_REQUEST
 
 
 @pytest.mark.parametrize(
@@ -257,15 +259,15 @@ def test_a_negative_partition_is_an_invalid_request() -> None:
 )
 def test_a_batch_that_means_nothing_is_an_invalid_request(batch: StateBatch) -> None:
     world = initialized()
-    assert world.write(batch).error is ErrorCode.INVALID_REQUEST
+    assert world.write(batch).code is ErrorCode.INVALID_REQUEST
     assert world.log.last == ()
 
 
 def test_a_start_offset_that_means_nothing_is_an_invalid_request() -> None:
     world = World()
-    assert world.initialize(start_offset=-2).error is ErrorCode.INVALID_REQUEST
+    assert world.initialize(start_offset=-2).code is ErrorCode.INVALID_REQUEST
     world.initialize()
-    assert world.write(start=-2).error is ErrorCode.INVALID_REQUEST
+    assert world.write(start=-2).code is ErrorCode.INVALID_REQUEST
 
 
 # Read
@@ -275,7 +277,7 @@ def test_a_start_offset_that_means_nothing_is_an_invalid_request() -> None:
 def test_a_negative_count_is_unknown(count: int) -> None:
     """A record with a lower one than -1 is damaged, and a load would skip it."""
     world = initialized(start_offset=0)
-    assert world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=count).error is ErrorCode.NONE
+    assert world.write(StateBatch(0, 9, ACKNOWLEDGED, 1), start=0, count=count).code is ErrorCode.NONE
     assert world.shard.read_summary(KEY).response.delivery_complete_count == -1
 
 
@@ -372,15 +374,15 @@ def test_a_write_that_would_not_fit_into_one_record_is_refused() -> None:
     """A state is always small enough for a snapshot; what makes it smaller passes."""
     world = initialized(start_offset=0, max_record_bytes=1000)
     every_other = [StateBatch(2 * n, 2 * n, ACKNOWLEDGED, 1) for n in range(37)]
-    assert world.write(*every_other[:36], start=0).error is ErrorCode.NONE
-    assert world.write(*every_other[36:], start=0).error is ErrorCode.NONE
+    assert world.write(*every_other[:36], start=0).code is ErrorCode.NONE
+    assert world.write(*every_other[36:], start=0).code is ErrorCode.NONE
     before = world.batches()
-    assert world.write(StateBatch(100, 100, ACKNOWLEDGED, 1), start=0).error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert world.write(StateBatch(100, 100, ACKNOWLEDGED, 1), start=0).code is ErrorCode.UNKNOWN_SERVER_ERROR
     assert world.batches() == before
-    assert world.write(StateBatch(1, 5, ACKNOWLEDGED, 1), start=0).error is ErrorCode.NONE
-    assert world.write(StateBatch(100, 100, ACKNOWLEDGED, 1), start=0).error is ErrorCode.NONE
+    assert world.write(StateBatch(1, 5, ACKNOWLEDGED, 1), start=0).code is ErrorCode.NONE
+    assert world.write(StateBatch(100, 100, ACKNOWLEDGED, 1), start=0).code is ErrorCode.NONE
     many = [StateBatch(2 * n, 2 * n, AVAILABLE, 1) for n in range(38)]
-    assert world.write(*many, start=0).error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert world.write(*many, start=0).code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 # Snapshots
@@ -490,7 +492,7 @@ def test_delete_writes_a_tombstone_and_forgets_everything() -> None:
     world.log.run(world.shard.delete(KEY))
     assert world.log.value_types() == ["-ShareSnapshotKey"]
     assert world.shard.state_of(KEY) is None
-    assert world.initialize(state_epoch=1).error is ErrorCode.NONE
+    assert world.initialize(state_epoch=1).code is ErrorCode.NONE
     assert world.shard.next_deadline_ms() is not None
 
 

@@ -137,9 +137,9 @@ def test_a_group_with_members_is_not_deleted_one_without_is_with_all_it_has() ->
     world.join("m1", regex="f.*")
     commit(world, "m1", 2)
     shard = world.log.shard
-    assert world.log.run(shard.delete_group(GROUP)).error is ErrorCode.NON_EMPTY_GROUP
+    assert world.log.run(shard.delete_group(GROUP)).code is ErrorCode.NON_EMPTY_GROUP
     world.leave("m1")
-    assert world.log.run(shard.delete_group(GROUP)).error is ErrorCode.NONE
+    assert world.log.run(shard.delete_group(GROUP)).code is ErrorCode.NONE
     world.log.reload()
     assert (world.log.shard.list_groups().response, committed(world)) == ([], set())
 

@@ -213,7 +213,7 @@ def test_a_deleted_group_takes_its_offsets_along() -> None:
     world = OffsetsWorld()
     world.committed({T0: 5, U0: 6})
     world.committed({T0: 7}, group="h")
-    assert world.log.run(world.shard.delete_group("g")).error is NONE
+    assert world.log.run(world.shard.delete_group("g")).code is NONE
     assert world.log.value_types() == ["-OffsetCommitKey", "-OffsetCommitKey", "-GroupMetadataKey"]
     for _ in range(2):
         assert (world.offsets(), world.offsets("h")) == ({}, {T0: 7})

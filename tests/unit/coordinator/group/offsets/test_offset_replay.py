@@ -54,7 +54,7 @@ class Offsets(RuleBasedStateMachine):
     @rule(group=_groups)
     def delete_group(self, group: str) -> None:
         outcome = self.world.log.run(self.world.shard.delete_group(group))
-        assert outcome.error is NONE or not self.model[group]
+        assert outcome.code is NONE or not self.model[group]
         self.model[group].clear()
 
     @rule(name=_names)

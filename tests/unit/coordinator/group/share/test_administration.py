@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
-from shareq.coordinator.group.share.administration import Outcome
 from shareq.coordinator.group.share.group import StatePartitions
 from shareq.coordinator.group.share.initialization import StateInitialization
 from shareq.coordinator.group.share_groups import ShareGroupLimits
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import NO_ERROR, ErrorCode
 from shareq.protocol.generated.list_groups import ListedGroup
 from shareq.protocol.generated.share_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
 from tests.unit.coordinator.group.share.world import GROUP, GroupWorld
@@ -92,8 +91,8 @@ def test_list_filters_by_state_and_type_whatever_the_case() -> None:
 def test_a_group_with_members_cannot_be_deleted() -> None:
     world = GroupWorld()
     world.join("a")
-    assert world.shard.share.begin_delete_group(GROUP).response.outcome.error is ErrorCode.NON_EMPTY_GROUP
-    assert world.shard.share.begin_delete_group("h").response.outcome.error is ErrorCode.GROUP_ID_NOT_FOUND
+    assert world.shard.share.begin_delete_group(GROUP).response.error.code is ErrorCode.NON_EMPTY_GROUP
+    assert world.shard.share.begin_delete_group("h").response.error.code is ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def test_deleting_a_group_takes_two_stages() -> None:
@@ -103,7 +102,7 @@ def test_deleting_a_group_takes_two_stages() -> None:
     partitions = world.group.state_partitions
     assert partitions is not None
     assert (partitions.initializing, partitions.initialized, partitions.deleting) == ({}, {}, {T: "t", U: "u"})
-    assert world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE)) == Outcome()
+    assert world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE)) == NO_ERROR
     assert world.log.value_types() == [
         "-ShareGroupTargetAssignmentMetadataKey",
         "-ShareGroupStatePartitionMetadataKey",
@@ -118,7 +117,7 @@ def test_a_deletion_that_failed_half_way_is_completed_by_the_next() -> None:
     world = emptied("t", t=2)
     world.log.run(world.shard.share.begin_delete_group(GROUP))
     failed = world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.COORDINATOR_NOT_AVAILABLE))
-    assert failed.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert failed.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
     world.log.reload()
     plan = world.log.run(world.shard.share.begin_delete_group(GROUP))
     assert plan.delete == keys(T, 0, 1)
@@ -131,7 +130,7 @@ def test_a_group_that_a_member_joined_meanwhile_stays() -> None:
     world.log.run(world.shard.share.begin_delete_group(GROUP))
     assert world.join("b").assignment == {"t": [0, 1]}
     outcome = world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE))
-    assert outcome.error is ErrorCode.NON_EMPTY_GROUP
+    assert outcome.code is ErrorCode.NON_EMPTY_GROUP
     assert not (world.group.state_partitions and world.group.state_partitions.deleting)
 
 
@@ -141,7 +140,7 @@ def test_a_group_whose_offsets_were_altered_meanwhile_stays() -> None:
     world.log.run(world.shard.share.begin_delete_group(GROUP))
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 7}}, 0))
     outcome = world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE))
-    assert outcome.error is ErrorCode.NON_EMPTY_GROUP
+    assert outcome.code is ErrorCode.NON_EMPTY_GROUP
     world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, ()))
     assert world.group.initialized[T].partitions == {0}
 
@@ -149,7 +148,7 @@ def test_a_group_whose_offsets_were_altered_meanwhile_stays() -> None:
 def test_a_group_without_share_state_goes_at_once() -> None:
     world = emptied("nothing", t=1)
     plan = world.log.run(world.shard.share.begin_delete_group(GROUP))
-    assert (plan.outcome, plan.delete, world.log.last) == (Outcome(), (), ())
+    assert (plan.error, plan.delete, world.log.last) == (NO_ERROR, (), ())
     world.log.run(world.shard.share.finish_delete_group(GROUP, ErrorCode.NONE))
     assert world.shard.list_groups().response == []
 
@@ -194,9 +193,9 @@ def test_altering_offsets_makes_no_group_beyond_group_share_max_groups() -> None
     one_too_many = begin("h", {"t": {0: 5}}, 0)
     assert one_too_many.records == ()
     assert one_too_many.response.initialize == ()
-    assert one_too_many.response.outcome.error is ErrorCode.GROUP_MAX_SIZE_REACHED
-    assert "group.share.max.groups=1" in str(one_too_many.response.outcome.message)
-    assert begin(GROUP, {"t": {1: 6}}, 0).response.outcome.error is ErrorCode.NONE
+    assert one_too_many.response.error.code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert "group.share.max.groups=1" in str(one_too_many.response.error.message)
+    assert begin(GROUP, {"t": {1: 6}}, 0).response.error.code is ErrorCode.NONE
     assert begin("h", {"x": {0: 1}}, 0).response.unknown == {("x", 0)}, "which makes no group anyway"
 
 
@@ -224,10 +223,9 @@ def test_only_an_empty_groups_offsets_can_be_altered() -> None:
     world = GroupWorld()
     world.join("a")
     assert (
-        world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5}}, 0).response.outcome.error
-        is ErrorCode.NON_EMPTY_GROUP
+        world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5}}, 0).response.error.code is ErrorCode.NON_EMPTY_GROUP
     )
-    assert world.shard.share.begin_alter_offsets("", {}, 0).response.outcome.error is ErrorCode.INVALID_GROUP_ID
+    assert world.shard.share.begin_alter_offsets("", {}, 0).response.error.code is ErrorCode.INVALID_GROUP_ID
 
 
 # Delete offsets
@@ -293,9 +291,9 @@ def test_deleting_offsets_again_retries_the_whole_topic() -> None:
 def test_topics_without_offsets_are_refused_one_by_one() -> None:
     world = emptied("t", t=1, u=1)
     plan = world.shard.share.begin_delete_offsets(GROUP, ["t", "u", "x"]).response
-    assert plan.outcome == Outcome()
+    assert plan.error == NO_ERROR
     assert plan.delete.keys() == {"t"}
-    assert {name: outcome.error for name, outcome in plan.refused.items()} == {
+    assert {name: outcome.code for name, outcome in plan.refused.items()} == {
         "u": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         "x": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
@@ -305,14 +303,14 @@ def test_topics_without_offsets_are_refused_one_by_one() -> None:
 def test_a_group_that_never_had_share_state_answers_without_the_topics() -> None:
     world = emptied("nothing", t=1)
     plan = world.shard.share.begin_delete_offsets(GROUP, ["t"]).response
-    assert (plan.outcome, plan.delete, plan.refused) == (Outcome(), {}, {})
+    assert (plan.error, plan.delete, plan.refused) == (NO_ERROR, {}, {})
 
 
 def test_only_an_empty_groups_offsets_can_be_deleted() -> None:
     world = GroupWorld()
     world.join("a")
     errors = [
-        world.shard.share.begin_delete_offsets(group_id, ["t"]).response.outcome.error for group_id in (GROUP, "h", "")
+        world.shard.share.begin_delete_offsets(group_id, ["t"]).response.error.code for group_id in (GROUP, "h", "")
     ]
     assert errors == [ErrorCode.NON_EMPTY_GROUP, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INVALID_GROUP_ID]
 

@@ -94,9 +94,9 @@ class GroupReplay(RuleBasedStateMachine):
 
     @rule(error=st.sampled_from([ErrorCode.NONE, ErrorCode.COORDINATOR_NOT_AVAILABLE]))
     def delete_group(self, error: ErrorCode) -> None:
-        if self.world.log.run(self.world.shard.share.begin_delete_group(GROUP)).outcome.error is ErrorCode.NONE:
+        if self.world.log.run(self.world.shard.share.begin_delete_group(GROUP)).error.code is ErrorCode.NONE:
             outcome = self.world.log.run(self.world.shard.share.finish_delete_group(GROUP, error))
-            if outcome.error is ErrorCode.NONE:
+            if outcome.code is ErrorCode.NONE:
                 self.highest_epoch = 0
                 self.plans.clear()
                 self.late.clear()
@@ -107,7 +107,7 @@ class GroupReplay(RuleBasedStateMachine):
             self.world.shard.share.begin_alter_offsets(GROUP, {"t": {0: offset, 1: offset}}, self.world.time.now_ms)
         )
         keys: list[SharePartitionKey] = [i.key for i in plan.initialize[:1]] if failed else []
-        if plan.outcome.error is ErrorCode.NONE:
+        if plan.error.code is ErrorCode.NONE:
             self.world.log.run(self.world.shard.share.finish_alter_offsets(GROUP, plan, keys))
 
     @rule(succeeded=st.booleans())
