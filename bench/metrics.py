@@ -19,7 +19,6 @@ from shareq.broker.metrics.exposition import scrape
 from shareq.broker.network.counters import Requests
 from shareq.broker.share.core.values import BatchSpan
 from shareq.broker.share.core.window.record_state import AcquireMode
-from shareq.broker.topics.internal import ensure
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchableTopicResponse, ShareFetchResponse
 from tests.support.mock_transport import BrokerWorld
@@ -40,13 +39,13 @@ def world_with(share_partitions: int) -> BrokerWorld:
     if not share_partitions:
         return world
     topic = world.create_topic("flights", share_partitions)
-    ensure(broker.metadata, broker.config, SHARE_GROUP_STATE)
+    broker.services.internal_topics.ensure(SHARE_GROUP_STATE)
     read: list[BatchSpan] = list(spans((0, 9)))
     for partition in range(share_partitions):
         key = SharePartitionKey(GROUP, topic.topic_id, partition)
-        broker.share_coordinator.initialize(key, 0, 0)
+        broker.services.share_states.initialize(key, 0, 0)
         world.clock.run_until_idle()
-        leader = broker.share_partitions.get_or_load(key, topic.name)
+        leader = broker.services.share.partitions.get_or_load(key, topic.name)
         world.clock.run_until_idle()
         assert leader.is_active
         assert leader.core.acquire("member", AcquireMode.BATCH_OPTIMIZED, 10, 10, 0, read, world.clock.now_ms())
@@ -114,7 +113,7 @@ def measure(world: BrokerWorld) -> tuple[list[float], int]:
     slices: list[float] = []
     size = 0
     began = time.process_time()
-    for piece in scrape(world.broker, [], 0):
+    for piece in scrape(world.services, world.broker.dispatcher.requests, [], 0):
         size += len(piece)
         ended = time.process_time()
         slices.append((ended - began) * 1e3)

@@ -188,7 +188,8 @@ def serve(
 
     new_users = _scram_users(scram_users)
 
-    from shareq.broker.process.server import Address, ServeError, serve_forever
+    from shareq.broker.process.serve import serve_forever
+    from shareq.broker.process.sockets import Address, ServeError
 
     metrics_address = None if metrics is None else Address(*_host_and_port("--metrics", metrics, 9464))
     try:

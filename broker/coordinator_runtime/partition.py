@@ -19,12 +19,12 @@ from itertools import count
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLogSettings, encoded_bytes, parts_of
+from shareq.broker.coordinator_runtime.ports import CoordinatorLog, CoordinatorLogs
 from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, replay_log, replay_one
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.log.manager import LogManager
+from shareq.broker.log.append import Origin
 from shareq.broker.log.markers import TransactionMarker, append_marker
-from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.coordinator.shard import (
     CoordinatorRecord,
     CoordinatorResult,
@@ -78,8 +78,8 @@ class CoordinatorPartition(Generic[ShardT]):
     def __init__(
         self,
         env: Environment,
-        logs: LogManager,
-        log: PartitionLog,
+        logs: CoordinatorLogs,
+        log: CoordinatorLog,
         new_shard: Callable[[], ShardT],
         serde: RecordSerde,
         settings: CoordinatorLogSettings,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLogSettings, LogBatchRoom
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
+from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.durations import Durations, Longest
 from shareq.coordinator.shard import CoordinatorShard, RecordSerde
-
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
 
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
@@ -23,13 +21,13 @@ class CoordinatorPartitions(Generic[ShardT]):
 
     def __init__(
         self,
-        broker: Broker,
+        host: CoordinatorHost,
         topic: str,
         new_shard: Callable[[], ShardT],
         serde: RecordSerde,
         settings: CoordinatorLogSettings,
     ) -> None:
-        self._broker = broker
+        self._host = host
         self._topic = topic
         self._new_shard = new_shard
         self._serde = serde
@@ -42,13 +40,13 @@ class CoordinatorPartitions(Generic[ShardT]):
     @property
     def count(self) -> int:
         """How many partitions the topic has; 0 while it does not exist."""
-        topic = self._broker.metadata.topic(self._topic)
+        topic = self._host.metadata.topic(self._topic)
         return 0 if topic is None else topic.partitions
 
     def load(self) -> None:
         """Replay every partition that has records; one whose log cannot be read refuses all operations."""
         for partition in range(self.count):
-            log = self._broker.logs.get(self._topic, partition)
+            log = self._host.logs.get(self._topic, partition)
             if log.high_watermark > log.log_start_offset:
                 self.get(partition)
 
@@ -56,12 +54,12 @@ class CoordinatorPartitions(Generic[ShardT]):
         """The partition's runtime; `partition` must be below `count`. It refuses all if another broker leads it."""
         found = self._partitions.get(partition)
         if found is None:
-            broker = self._broker
-            log = broker.logs.get(self._topic, partition)
-            leads = broker.leaders.other_leader(self._topic, partition) is None
-            began_ns = broker.env.clock.now_ns()
+            host = self._host
+            log = host.logs.get(self._topic, partition)
+            leads = host.leaders.other_leader(self._topic, partition) is None
+            began_ns = host.env.clock.now_ns()
             found = CoordinatorPartition(
-                broker.env, broker.logs, log, self._new_shard, self._serde, self._settings, leads=leads
+                host.env, host.logs, log, self._new_shard, self._serde, self._settings, leads=leads
             )
             if leads:
                 self._partitions[partition] = found
@@ -69,11 +67,11 @@ class CoordinatorPartitions(Generic[ShardT]):
         return found
 
     def _limit(self) -> BatchLimit:
-        log_settings = self._broker.logs.get(self._topic, 0).settings
+        log_settings = self._host.logs.get(self._topic, 0).settings
         return BatchLimit.of(self._settings, log_settings.max_message_bytes)
 
     def _note_load(self, began_ns: int) -> None:
-        now_ns = self._broker.env.clock.now_ns()
+        now_ns = self._host.env.clock.now_ns()
         self.loads.add(now_ns - began_ns)
         self.longest_load.add(now_ns - began_ns, now_ns)
 

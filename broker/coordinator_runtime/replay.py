@@ -14,8 +14,8 @@ import logging
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from shareq.broker.coordinator_runtime.batches import LOAD_BUFFER_BYTES
-from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.log.segments.reader import ReadResult, position_of
+from shareq.broker.coordinator_runtime.ports import CoordinatorLog
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.transactions import transaction_marker
 from shareq.coordinator.shard import (
     CoordinatorRecord,
@@ -25,7 +25,7 @@ from shareq.coordinator.shard import (
     TransactionalShard,
 )
 from shareq.protocol.errors import ErrorCode, MalformedMessage
-from shareq.protocol.records.batch import HEADER_SIZE, NO_PRODUCER_ID, BatchHeader, Record, decode_records, read_header
+from shareq.protocol.records.batch import NO_PRODUCER_ID, BatchHeader, Record, decode_records, read_header
 from shareq.protocol.records.control import ControlType
 
 __all__ = ["CoordinatorLoadError", "Loaded", "replay_log", "replay_one"]
@@ -53,7 +53,7 @@ class Loaded(NamedTuple):
 
 
 def replay_log(
-    log: PartitionLog, shard: CoordinatorShard, serde: RecordSerde, load_buffer_bytes: int = LOAD_BUFFER_BYTES
+    log: CoordinatorLog, shard: CoordinatorShard, serde: RecordSerde, load_buffer_bytes: int = LOAD_BUFFER_BYTES
 ) -> Loaded:
     """Replay every durable record of the log that can be read into the shard.
 
@@ -78,7 +78,7 @@ def replay_one(shard: CoordinatorShard, record: CoordinatorRecord, offset: int, 
 class _Load(Generic[ShardT]):
     """One load of one log."""
 
-    def __init__(self, log: PartitionLog, shard: ShardT, serde: RecordSerde, buffer_bytes: int) -> None:
+    def __init__(self, log: CoordinatorLog, shard: ShardT, serde: RecordSerde, buffer_bytes: int) -> None:
         self._log = log
         self._shard = shard
         self._serde = serde
@@ -117,7 +117,7 @@ class _Load(Generic[ShardT]):
         """Replay some batches from `offset` on; the offset to go on with."""
         read = self._log.read(offset, self._buffer_bytes, upto=self._end, min_one_batch=False)
         if not isinstance(read, ErrorCode) and not read.batches:
-            header = _next_header(self._log, offset)
+            header = self._next_header(offset)
             if header is not None and header.size > LARGEST_BATCH_BYTES:
                 end = min(max(header.last_offset, offset) + 1, self._end)
                 self._skip(offset, end, f"a batch of {header.size} bytes")
@@ -131,6 +131,12 @@ class _Load(Generic[ShardT]):
         if isinstance(read, ErrorCode):
             raise CoordinatorLoadError(f"{self._name}: reading offset {offset} gave {read.name}")
         return self._replay_batches(read) or self._end
+
+    def _next_header(self, offset: int) -> BatchHeader | None:
+        try:
+            return self._log.next_header(offset)
+        except OSError as error:
+            raise CoordinatorLoadError(f"{self._name}: reading offset {offset}: {error}") from error
 
     def _replay_batches(self, read: ReadResult) -> int:
         """The offset behind them; 0 without any."""
@@ -180,18 +186,3 @@ def _replay_marker(data: bytes | memoryview, shard: CoordinatorShard) -> None:
     marker = transaction_marker(data)
     if marker is not None and isinstance(shard, TransactionalShard):
         shard.end_transaction(read_header(data).producer_id, commit=marker.type is ControlType.COMMIT)
-
-
-def _next_header(log: PartitionLog, offset: int) -> BatchHeader | None:
-    """The header of the batch that holds `offset`, or of the first one after it; None behind the last batch, and where
-    it does not lie in its segment whole: then its length is not believed.
-    """
-    try:
-        for segment in log.segments:
-            position = None if segment.map.ends_before(offset) else position_of(segment, offset)
-            if position is not None and position + HEADER_SIZE <= segment.size:
-                header = read_header(segment.read_at(position, HEADER_SIZE))
-                return header if position + header.size <= segment.size else None
-    except OSError as error:
-        raise CoordinatorLoadError(f"{log.topic}-{log.partition}: reading offset {offset}: {error}") from error
-    return None

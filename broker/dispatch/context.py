@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 from shareq.broker.security.names import CLUSTER_NAME
 
 if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
     from shareq.broker.network.connection import Connection
     from shareq.broker.security.rights import Right
+    from shareq.broker.services import Services
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
     """Who asks, and in which version. Shared by all requests of a connection that agree in both."""
 
-    broker: Broker
+    services: Services
     connection: Connection
     api_version: int
     client_id: str | None
 
     def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
         """Whether who asks has a right on the resource of this name. Without an authorizer everybody has."""
-        authorizer = self.broker.authorizer
+        authorizer = self.services.authorizer
         if authorizer is None:
             return True
         connection = self.connection
@@ -33,6 +33,6 @@ class RequestContext:
 
     def lacking(self, right: Right, names: Iterable[str]) -> set[str]:
         """Those of the names on which who asks does not have the right."""
-        if self.broker.authorizer is None:
+        if self.services.authorizer is None:
             return set()
         return {name for name in names if not self.may(right, name)}

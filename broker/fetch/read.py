@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from shareq.broker.fetch.sessions import SessionPartition
 from shareq.broker.fetch.wait import FetchLimits
-from shareq.broker.topics.lookup import find_log
+from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.network.answer_budget import AnswerBudget
+from shareq.broker.topics.lookup import PartitionLookup
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import AbortedTransaction, PartitionData
-
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
-    from shareq.broker.log.partition_log import PartitionLog
 
 Results = list[tuple[SessionPartition, PartitionData]]
 
 
 class FetchRead:
-    """One pass over the partitions of a fetch. `refuse` tells why a partition may not be read, or NONE."""
+    """One pass over the partitions of a fetch. `refuse` returns why a partition may not be read, or NONE."""
 
     __slots__ = ("_max_bytes", "_reads", "bytes_read", "has_error", "logs", "results")
 
     def __init__(
         self,
-        broker: Broker,
+        lookup: PartitionLookup,
+        answer_budget: AnswerBudget,
         partitions: Sequence[SessionPartition],
         limits: FetchLimits,
         refuse: Callable[[SessionPartition], ErrorCode] | None = None,
@@ -35,16 +33,16 @@ class FetchRead:
         self.bytes_read = 0
         self.has_error = False
         self._reads: list[tuple[PartitionLog, int]] = []
-        self._max_bytes = min(limits.max_bytes, broker.answer_budget.grant())
+        self._max_bytes = min(limits.max_bytes, answer_budget.grant())
         for partition in partitions:
             refused = refuse(partition) if refuse is not None else ErrorCode.NONE
-            log = refused or find_log(broker, partition.topic, partition.partition, partition.current_leader_epoch)
+            log = refused or lookup.log(partition.topic, partition.partition, partition.current_leader_epoch)
             if isinstance(log, ErrorCode):
                 self._add_error(partition, log)
             else:
                 self.logs[log] = partition
                 self._read(partition, log, limits)
-        broker.answer_budget.note_read(self.bytes_read)
+        answer_budget.note_read(self.bytes_read)
 
     def is_enough(self, limits: FetchLimits) -> bool:
         """Whether the answer may go out before the time is up."""

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.groups.coordinator import GroupCoordinatorService
+from shareq.broker.groups.ports import ShareLeaders, ShareStates
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
-from shareq.broker.topics.internal import ensure
-from shareq.broker.topics.lookup import find_log
+from shareq.broker.topics.internal import InternalTopics
+from shareq.broker.topics.lookup import PartitionLookup
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
 from shareq.coordinator.group.share.group import TopicsById
+from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.share_state import UNSET
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.list_groups import ListedGroup
-
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
 
 _UNKNOWN = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 _NO_OFFSET = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an offset nor -1.")
@@ -72,10 +72,23 @@ class ListedGroups:
 class GroupAdministration:
     """What administrators ask of groups. Answers come when what they tell is durable."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._groups = broker.group_coordinator
-        self._states = broker.persister
+    def __init__(
+        self,
+        groups: GroupCoordinatorService,
+        internal_topics: InternalTopics,
+        metadata: MetadataImage,
+        lookup: PartitionLookup,
+        states: ShareStates,
+        leaders: ShareLeaders,
+        clock: Clock,
+    ) -> None:
+        self._groups = groups
+        self._internal_topics = internal_topics
+        self._metadata = metadata
+        self._lookup = lookup
+        self._states = states
+        self._leaders = leaders
+        self._now = clock.now_ms
 
     # -- all groups
 
@@ -146,7 +159,7 @@ class GroupAdministration:
         )
 
     def _describe_partition(self, group_id: str, name: str, partition: int) -> Pending[ShareOffset]:
-        topic = self._broker.metadata.topic(name)
+        topic = self._metadata.topic(name)
         if topic is None:
             return completed(ShareOffset())
 
@@ -156,7 +169,7 @@ class GroupAdministration:
             start, done = summary.start_offset, summary.delivery_complete_count
             if start == UNSET or done == UNSET:
                 return ShareOffset(start, summary.leader_epoch)
-            log = find_log(self._broker, name, partition)
+            log = self._lookup.log(name, partition)
             if isinstance(log, ErrorCode):  # deleted meanwhile
                 return ShareOffset(error=log)
             return ShareOffset(start, summary.leader_epoch, log.high_watermark - start - done)
@@ -170,7 +183,7 @@ class GroupAdministration:
         (INVALID_REQUEST). Errors for all: see `ShareGroups.begin_alter_offsets`.
         """
         for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
-            error = ensure(self._broker.metadata, self._broker.config, topic)
+            error = self._internal_topics.ensure(topic)
             if error:
                 return completed(AlteredOffsets(ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message)))
         # Refused before anything is noted: what is noted as being initialised has to wait when it fails.
@@ -183,7 +196,7 @@ class GroupAdministration:
             for name, by_partition in offsets.items()
             for partition in by_partition.keys() - sound[name].keys()
         }
-        now = self._broker.env.clock.now_ms()
+        now = self._now()
         plan = self._groups.schedule(
             group_id,
             lambda shard: shard.share.begin_alter_offsets(group_id, sound, now),
@@ -205,7 +218,7 @@ class GroupAdministration:
             finished = self._finish(group_id, lambda shard: shard.share.finish_alter_offsets(group_id, plan, failed))
             return finished.then(lambda outcome: AlteredOffsets(outcome, {**unknown, **altered}))
 
-        self._broker.share_partitions.state_replaced(each.key for each in plan.initialize)
+        self._leaders.state_replaced(each.key for each in plan.initialize)
         initialized = [
             self._states.initialize(each.key, each.state_epoch, each.start_offset) for each in plan.initialize
         ]
@@ -240,7 +253,7 @@ class GroupAdministration:
 
     def _delete_states(self, keys: Sequence[SharePartitionKey]) -> Pending[list[ApiError]]:
         if keys:
-            self._broker.share_partitions.state_deleted(keys)
+            self._leaders.state_deleted(keys)
         return gather([self._states.delete(key) for key in keys])
 
     def _finish(

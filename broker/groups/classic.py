@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from uuid import UUID
 
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
-from shareq.broker.topics.internal import ensure
+from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.classic.describe import no_classic_group, not_described
 from shareq.coordinator.group.classic.join import Joining
 from shareq.coordinator.group.classic.turn import join_refusal, sync_refusal
@@ -20,23 +21,22 @@ from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResp
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
 
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
-
 
 class ClassicGroupService:
     """What members and administrators ask of classic groups. Answers come when what they tell is durable."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._groups = broker.group_coordinator
+    def __init__(self, groups: GroupCoordinatorService, internal_topics: InternalTopics, env: Environment) -> None:
+        self._groups = groups
+        self._internal_topics = internal_topics
+        self._env = env
+        self._now = env.clock.now_ms
 
     def join(self, request: JoinGroupRequest, version: int, client: Client) -> Pending[JoinGroupResponse]:
         """JoinGroup; waits for the rebalance. The internal topic is created here when it is not there yet."""
-        if ensure(self._broker.metadata, self._broker.config, CONSUMER_OFFSETS):
+        if self._internal_topics.ensure(CONSUMER_OFFSETS):
             return completed(join_refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, request.member_id))
         partition = self._groups.partition(request.group_id)
-        new_id = "" if request.member_id else str(UUID(bytes=self._broker.env.random_uuid()))
+        new_id = "" if request.member_id else str(UUID(bytes=self._env.random_uuid()))
         return partition.schedule_waiting(
             lambda token: partition.shard.classic_protocol.join(
                 Joining(request, version, client, token, new_id), self._now()
@@ -85,9 +85,6 @@ class ClassicGroupService:
             lambda shard: shard.classic.describe(group_id, version),
             lambda error: not_described(group_id, error),
         )
-
-    def _now(self) -> int:
-        return self._broker.env.clock.now_ms()
 
 
 def _unknown(group_id: str) -> ErrorCode:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
-from shareq.broker.topics.internal import ensure
+from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.consumer.describe import not_described
 from shareq.coordinator.group.consumer.requests import refusal
 from shareq.coordinator.group.groups import Client
@@ -19,18 +20,16 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
-
 _LOG_FAILED = "The coordinator's log could not be written."
 
 
 class ConsumerGroupService:
     """What members and administrators ask of consumer groups. Answers come when what they tell is durable."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._groups = broker.group_coordinator
+    def __init__(self, groups: GroupCoordinatorService, internal_topics: InternalTopics, env: Environment) -> None:
+        self._groups = groups
+        self._internal_topics = internal_topics
+        self._env = env
 
     def heartbeat(
         self,
@@ -42,12 +41,12 @@ class ConsumerGroupService:
         """ConsumerGroupHeartbeat; `is_visible`: whether the client may know of a topic. The internal topic is created
         here when it is not there yet.
         """
-        error = ensure(self._broker.metadata, self._broker.config, CONSUMER_OFFSETS)
+        error = self._internal_topics.ensure(CONSUMER_OFFSETS)
         if error:
             return completed(refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or ""))
         if version == 0 and not request.member_id and request.member_epoch == 0:
-            request.member_id = urlsafe_b64encode(self._broker.env.random_uuid()).rstrip(b"=").decode()
-        now_ms = self._broker.env.clock.now_ms
+            request.member_id = urlsafe_b64encode(self._env.random_uuid()).rstrip(b"=").decode()
+        now_ms = self._env.clock.now_ms
         return self._groups.schedule(
             request.group_id,
             lambda shard: shard.consumer.heartbeat(request, version, client, is_visible, now_ms()),

@@ -6,13 +6,14 @@ What a topic's id or name means is settled here; the shards keep offsets by name
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
-from shareq.broker.topics.internal import ensure
+from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.offsets import commit, fetch
-from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
@@ -36,9 +37,6 @@ from shareq.protocol.generated.offset_fetch import (
 )
 from shareq.protocol.primitives import ZERO_UUID
 
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
-
 COMMIT_TOPIC_IDS_FROM = 10
 FETCH_TOPIC_IDS_FROM = 10
 FETCH_GROUP_ERROR_FROM = 2
@@ -50,9 +48,13 @@ _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 class GroupOffsetsService:
     """What consumers and administrators ask of committed offsets. Answers come when what they tell is durable."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._groups = broker.group_coordinator
+    def __init__(
+        self, groups: GroupCoordinatorService, internal_topics: InternalTopics, metadata: MetadataImage, clock: Clock
+    ) -> None:
+        self._groups = groups
+        self._internal_topics = internal_topics
+        self._metadata = metadata
+        self._now = clock.now_ms
 
     # -- commit
 
@@ -75,12 +77,12 @@ class GroupOffsetsService:
             request.retention_time_ms,
             existing,
         )
-        if ensure(self._broker.metadata, self._broker.config, CONSUMER_OFFSETS):
+        if self._internal_topics.ensure(CONSUMER_OFFSETS):
             answer = completed(commit.refused(rest, ErrorCode.COORDINATOR_NOT_AVAILABLE))
         else:
             answer = self._groups.schedule(
                 request.group_id,
-                lambda shard: shard.offsets.commit(rest, version, self._broker.env.clock.now_ms()),
+                lambda shard: shard.offsets.commit(rest, version, self._now()),
                 lambda error: commit.refused(rest, error),
             )
         if not unknown:
@@ -197,7 +199,7 @@ class GroupOffsetsService:
         return answer.then(lambda response: _with_unknown(response, unknown)) if unknown else answer
 
     def _topic(self, name_or_id: str | bytes) -> TopicImage | None:
-        metadata = self._broker.metadata
+        metadata = self._metadata
         return metadata.topic_by_id(name_or_id) if isinstance(name_or_id, bytes) else metadata.topic(name_or_id)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
-from shareq.broker.log.append import AppendInfo, OnDurable, Origin
-from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.control import build_end_transaction_marker
 
@@ -25,8 +24,25 @@ class TransactionMarker(NamedTuple):
     transaction_version: int
 
 
+class OpenTransactions(Protocol):
+    """Which producers have a transaction under way in a log."""
+
+    def is_open(self, producer_id: int, epoch: int) -> bool: ...
+
+
+class MarkedLog(Protocol):
+    """What a marker is appended to, as `PartitionLog` is."""
+
+    @property
+    def producers(self) -> OpenTransactions: ...
+
+    def append(
+        self, batch: Batch, *, origin: Origin, now_wall_ms: int, on_durable: OnDurable | None = None
+    ) -> AppendInfo | ErrorCode: ...
+
+
 def append_marker(
-    log: PartitionLog, marker: TransactionMarker, *, now_wall_ms: int, on_durable: OnDurable | None = None
+    log: MarkedLog, marker: TransactionMarker, *, now_wall_ms: int, on_durable: OnDurable | None = None
 ) -> AppendInfo | ErrorCode:
     """Queue a marker for this tick's flush, as `PartitionLog.append` does.
 

@@ -582,6 +582,14 @@ class PartitionLog:
         """
         return self._segments.unreadable_range(offset)
 
+    def in_one_segment(self, offset: int, upto: int) -> bool:
+        """Whether one read may reach from `offset` to `upto`: reads end with their segments."""
+        return self._segments.in_one_segment(offset, upto)
+
+    def next_header(self, offset: int) -> BatchHeader | None:
+        """The header of the batch that holds `offset`, or of the first one after it. Raises OSError."""
+        return self._segments.next_header(offset)
+
     def _map_was_wrong(self) -> bool:
         """Make the active segment's map again if it came from index files; True if a second try makes sense."""
         active = self._active

@@ -9,10 +9,11 @@ from shareq.broker.metrics.slices import SLICE, Logs, Steps, slices
 from shareq.coordinator.transaction.metadata import RESTING
 
 if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
     from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
     from shareq.broker.groups.coordinator import GroupCoordinatorService
-    from shareq.broker.transactions.coordinator import TransactionCoordinatorService
+    from shareq.broker.groups.service import GroupService
+    from shareq.broker.services import Services
+    from shareq.broker.transactions.service import TransactionService
     from shareq.coordinator.group.offsets.store import OffsetStore
     from shareq.coordinator.group.shard import GroupCoordinatorShard
 
@@ -30,10 +31,10 @@ def coordinator_state(partitions: CoordinatorPartitions[Any], now_ns: int) -> Co
     )
 
 
-def take_groups(into: GroupTotals, coordinator: GroupCoordinatorService) -> Steps:
+def take_groups(into: GroupTotals, service: GroupService) -> Steps:
     """Groups of every kind, and what was counted of them."""
-    counters = coordinator.counters
-    into.share_rebalances = coordinator.rebalances
+    coordinator, counters = service.coordinator, service.coordinator.counters
+    into.share_rebalances = service.share.rebalances
     into.classic_rebalances, into.consumer_rebalances = counters.classic_rebalances, counters.consumer_rebalances
     into.offset_commits = counters.offset_commits
     into.offset_expirations, into.offset_deletions = counters.offset_expirations, counters.offset_deletions
@@ -60,13 +61,13 @@ def _take_consumer_groups(into: GroupTotals, shard: GroupCoordinatorShard) -> St
                 yield
 
 
-def take_offsets(into: GroupTotals, broker: Broker, coordinator: GroupCoordinatorService, logs: Logs) -> Steps:
+def take_offsets(into: GroupTotals, services: Services, coordinator: GroupCoordinatorService, logs: Logs) -> Steps:
     """Committed offsets and lags. A lag is told of topics that exist and partitions that are led here."""
     for partition in coordinator.partitions:
         store = partition.shard.offsets.store
         for group_id in store.group_ids():
             for topic, number, offset in _offsets_of(store, group_id):
-                lag = _lag(broker, logs, topic, number, offset)
+                lag = _lag(services, logs, topic, number, offset)
                 into.offsets.append(CommittedOffsetRow(group_id, topic, str(number), offset, lag))
                 if len(into.offsets) % SLICE == 0:
                     yield
@@ -81,22 +82,22 @@ def _offsets_of(store: OffsetStore, group_id: str) -> list[tuple[str, int, int]]
     ]
 
 
-def _lag(broker: Broker, logs: Logs, topic: str, partition: int, offset: int) -> int | None:
+def _lag(services: Services, logs: Logs, topic: str, partition: int, offset: int) -> int | None:
     """As kafka-consumer-groups.sh counts: to the end that readers of uncommitted records see. Never below 0, which an
     offset beyond the end would be.
     """
-    if offset < 0 or broker.leaders.other_leader(topic, partition) is not None:
+    if offset < 0 or services.leaders.other_leader(topic, partition) is not None:
         return None
     log = logs.get((topic, partition))
     if log is not None:
         return max(0, log.high_watermark - offset)
-    image = broker.metadata.topic(topic)
+    image = services.metadata.topic(topic)
     return 0 if image is not None and partition < image.partitions else None  # a partition that nobody has used yet
 
 
-def take_transactions(into: TransactionTotals, coordinator: TransactionCoordinatorService, wall_ms: int) -> Steps:
+def take_transactions(into: TransactionTotals, service: TransactionService, wall_ms: int) -> Steps:
     """Transactional ids, and what was counted of their transactions. `wall_ms`: the time of day."""
-    markers = coordinator.markers
+    coordinator, markers = service.coordinator, service.markers
     into.commits, into.aborts, into.timed_out = markers.commits, markers.aborts, coordinator.timed_out
     into.markers_to_retry, into.ends_to_retry = markers.markers_to_retry, markers.ends_to_retry
     for partition in coordinator.partitions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -22,8 +22,10 @@ from shareq.broker.metrics.rows import Snapshot
 from shareq.broker.metrics.snapshot import take
 
 if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
+    from shareq.broker.network.counters import Requests
     from shareq.broker.network.listener import Listener
+    from shareq.broker.services import Services
+    from shareq.protocol.api_keys import ApiKey
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 SLICE: Final = 100  # samples between two pauses: half a millisecond
@@ -31,13 +33,15 @@ SLICE: Final = 100  # samples between two pauses: half a millisecond
 _PROCESS: Final = ProcessCollector(registry=None)  # CPU, memory and open files, as /proc tells them
 
 
-def scrape(broker: Broker, listeners: Sequence[Listener], started_ns: int) -> Generator[bytes, None, None]:
+def scrape(
+    services: Services, requests: Mapping[ApiKey, Requests], listeners: Sequence[Listener], started_ns: int
+) -> Generator[bytes, None, None]:
     """The whole text in pieces. Every piece, empty ones too, is a moment for others to have their turn.
 
     Runs on the loop's thread, like everything that changes what it reads. `started_ns`: of the clock's `now_ns`.
     """
     snapshot = Snapshot()
-    for _ in take(snapshot, broker, listeners, started_ns):
+    for _ in take(snapshot, services, requests, listeners, started_ns):
         yield b""
     yield from text_of(snapshot)
     yield generate_latest(_PROCESS)

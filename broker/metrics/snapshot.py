@@ -5,7 +5,7 @@ Each row is of one moment, different rows need not be of the same. Services that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.metrics.coordinator_snapshot import coordinator_state, take_groups, take_offsets, take_transactions
@@ -28,24 +28,33 @@ from shareq.coordinator.share.share_state import UNSET
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
     from shareq.broker.log.partition_log import PartitionLog
+    from shareq.broker.network.counters import Requests
     from shareq.broker.network.listener import Listener
+    from shareq.broker.services import Services
     from shareq.broker.share.coordinator import ShareCoordinatorService
-    from shareq.broker.share.partitions import SharePartitionLeader, SharePartitionManager
+    from shareq.broker.share.leader import SharePartitionLeader
+    from shareq.broker.share.partitions import SharePartitionManager
+    from shareq.protocol.api_keys import ApiKey
 
 LATE_MS: Final = 300_000
 """So much longer than `transaction.max.timeout.ms` a transaction may be under way that nobody takes for forgotten."""
 
 
-def take(into: Snapshot, broker: Broker, listeners: Sequence[Listener], started_ns: int) -> Steps:
+def take(
+    into: Snapshot,
+    services: Services,
+    requests_by_api: Mapping[ApiKey, Requests],
+    listeners: Sequence[Listener],
+    started_ns: int,
+) -> Steps:
     """Fill the snapshot. Other things may be done on the loop at each pause. `started_ns`: of the clock's `now_ns`."""
-    into.uptime_ns = broker.env.clock.now_ns() - started_ns
-    into.held_bytes = broker.answer_budget.held
-    space = broker.disk.space()
+    into.uptime_ns = services.env.clock.now_ns() - started_ns
+    into.held_bytes = services.answer_budget.held
+    space = services.disk.space()
     if space is not None:
         into.disk_total_bytes, into.disk_usable_bytes = space
-    into.disk_state, into.disk_reserve_bytes = broker.disk.state, broker.disk.reserve.size
+    into.disk_state, into.disk_reserve_bytes = services.disk.state, services.disk.reserve.size
     into.listeners = [
         ListenerRow(each.name, len(each), each.accepted, each.refused, each.bytes_in, each.bytes_out)
         for each in listeners
@@ -57,41 +66,41 @@ def take(into: Snapshot, broker: Broker, listeners: Sequence[Listener], started_
             requests.unanswered,
             {ErrorCode(code).name: number for code, number in requests.errors.items()},
         )
-        for api_key, requests in broker.dispatcher.requests.items()
+        for api_key, requests in requests_by_api.items()
     ]
     yield
     logs: Logs = {}
-    yield from _take_logs(into, broker, logs)
-    made, now_ns = vars(broker), broker.env.clock.now_ns()
-    if "group_coordinator" in made:
-        into.group_coordinator = coordinator_state(broker.group_coordinator.partitions, now_ns)
-        yield from take_groups(into.groups, broker.group_coordinator)
-        yield from take_offsets(into.groups, broker, broker.group_coordinator, logs)
-    if "transaction_coordinator" in made:
-        into.transaction_coordinator = coordinator_state(broker.transaction_coordinator.partitions, now_ns)
-        yield from take_transactions(into.transactions, broker.transaction_coordinator, broker.env.clock.wall_ms())
-    if "share_coordinator" in made:
-        into.share_coordinator = coordinator_state(broker.share_coordinator.partitions, now_ns)
-        into.state_writes = Timings.of(broker.share_coordinator.writes)
-        into.longest_state_write_ns = broker.share_coordinator.longest_write.of(now_ns)
-    if "share_sessions" in made:
-        sessions = broker.share_sessions.sessions
+    yield from _take_logs(into, services, logs)
+    made, now_ns = services.made, services.env.clock.now_ns()
+    if made.groups is not None:
+        coordinator = made.groups.coordinator
+        into.group_coordinator = coordinator_state(coordinator.partitions, now_ns)
+        yield from take_groups(into.groups, made.groups)
+        yield from take_offsets(into.groups, services, coordinator, logs)
+    if made.transactions is not None:
+        into.transaction_coordinator = coordinator_state(made.transactions.coordinator.partitions, now_ns)
+        yield from take_transactions(into.transactions, made.transactions, services.env.clock.wall_ms())
+    if made.share_states is not None:
+        into.share_coordinator = coordinator_state(made.share_states.partitions, now_ns)
+        into.state_writes = Timings.of(made.share_states.writes)
+        into.longest_state_write_ns = made.share_states.longest_write.of(now_ns)
+    if made.share is not None:
+        sessions = made.share.sessions.sessions
         into.share_sessions, into.evicted_share_sessions = len(sessions), sessions.evicted
         into.share_session_partitions = sessions.partitions
     yield
-    states = broker.share_coordinator if "share_coordinator" in made else None
-    leaders = broker.share_partitions if "share_partitions" in made else None
+    leaders = None if made.share is None else made.share.partitions
     if leaders is not None:
-        _take_shares(into, broker, leaders)
-    yield from _take_share_partitions(into, broker, states, leaders, logs)
+        _take_shares(into, services, leaders)
+    yield from _take_share_partitions(into, services, made.share_states, leaders, logs)
 
 
-def _take_logs(into: Snapshot, broker: Broker, by_name: Logs) -> Steps:
+def _take_logs(into: Snapshot, services: Services, by_name: Logs) -> Steps:
     topics: dict[str, list[int]] = {}
-    cleaner = broker.logs.cleaner
+    cleaner = services.logs.cleaner
     into.uncleanable_logs, into.cleaner_passes = len(cleaner.uncleanable), cleaner.passes
-    late_before_ms = broker.env.clock.wall_ms() - broker.config.transaction_max_timeout_ms - LATE_MS
-    for logs in slices(list(broker.logs.logs())):
+    late_before_ms = services.env.clock.wall_ms() - services.started_with.transaction_max_timeout_ms - LATE_MS
+    for logs in slices(list(services.logs.logs())):
         for log in logs:
             cleaned_offset = cleaner.clean_until(log)
             by_name[log.topic, log.partition] = log
@@ -119,10 +128,10 @@ def _take_logs(into: Snapshot, broker: Broker, by_name: Logs) -> Steps:
     into.topics = [TopicRow(topic, *sums) for topic, sums in topics.items()]
 
 
-def _take_shares(into: Snapshot, broker: Broker, leaders: SharePartitionManager) -> None:
+def _take_shares(into: Snapshot, services: Services, leaders: SharePartitionManager) -> None:
     counters = leaders.counters
     into.share_loads = Timings.of(counters.loads)
-    into.parked_share_fetches = len(leaders.parked)
+    into.parked_share_fetches = leaders.parked
     into.expired_share_fetches = counters.expired_fetches
     into.share_totals.add(counters.ended)
     into.group_fetches = [
@@ -130,7 +139,7 @@ def _take_shares(into: Snapshot, broker: Broker, leaders: SharePartitionManager)
         for group_id, each in counters.groups.items()
     ]
     for topic_id, each in counters.topics.items():
-        topic = broker.metadata.topic_by_id(topic_id)
+        topic = services.metadata.topic_by_id(topic_id)
         if topic is not None:
             into.topic_shares.append(
                 TopicShareRow(
@@ -141,7 +150,7 @@ def _take_shares(into: Snapshot, broker: Broker, leaders: SharePartitionManager)
 
 def _take_share_partitions(
     into: Snapshot,
-    broker: Broker,
+    services: Services,
     states: ShareCoordinatorService | None,
     leaders: SharePartitionManager | None,
     logs: Logs,
@@ -157,7 +166,7 @@ def _take_share_partitions(
         for key, shard in some:
             counters = leaders.counters.partitions.get(key, _NOTHING) if leaders is not None else _NOTHING
             into.share_totals.add(counters)
-            topic = broker.metadata.topic_by_id(key.topic_id)
+            topic = services.metadata.topic_by_id(key.topic_id)
             if topic is not None:
                 leader = leaders.get(key) if leaders is not None else None
                 log = logs.get((topic.name, key.partition))

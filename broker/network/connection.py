@@ -15,16 +15,18 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.framing import SIZE_BYTES
 from shareq.protocol.primitives import Gathered
 
 if TYPE_CHECKING:
-    from shareq.broker.dispatch.dispatcher import BoundRoute
+    from shareq.broker.foundation.pending import Pending
     from shareq.broker.network.counters import Requests
-    from shareq.broker.network.sasl_gate import SaslGate
+    from shareq.broker.security.sasl_session import Answer
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -103,15 +105,40 @@ class FallBack(Enum):
 FALL_BACK: Final = FallBack.FALL_BACK
 
 Reply = Buffer | AnswerSlot | None
-FrameHandler = Callable[["Connection", bytes], Reply]
+FrameHandler = Callable[[bytes], Reply]
+"""Handles one request frame of a connection, without its size. Raises CloseConnection."""
+
+
+class Gate(Protocol):
+    """What stands before a connection's handler until its client is authenticated, and watches when that ends."""
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        """The SASL mechanisms that are enabled."""
+
+    @property
+    def expects_token(self) -> bool:
+        """Whether a mechanism was agreed on and is not finished."""
+
+    def handle_frame(self, frame: bytes) -> Reply:
+        """As a `FrameHandler`; also raises CloseConnection for what may not come before authentication."""
+
+    def handshake(self, mechanism: str, *, raw: bool) -> bool:
+        """The client has chosen an enabled mechanism. False where this is not the time for it."""
+
+    def token(self, token: bytes) -> Answer:
+        """Answer a token. Raises AuthenticationFailed."""
+
+    def after_failure(self, answer: T) -> Pending[T]:
+        """The answer to an attempt that failed, when it may be sent."""
 
 
 class Connection:
     """What the broker knows of a client connection.
 
-    `principal` is who the client has shown to be, as TYPE:NAME; `gate` stands before the dispatcher while that has to
-    be watched.
-    `routes` belongs to the dispatcher: what it looked up for earlier requests of this connection.
+    `handler_for` is called once and returns what handles this connection's frames.
+    `principal` is who the client has shown to be, as TYPE:NAME; `gate` stands before the handler while that has to be
+    watched.
     `since_ns` is when the requests that are being handled were taken up, by `now_ns`.
     Everything runs on the loop's thread. Logs why it closes, once.
     """
@@ -145,7 +172,6 @@ class Connection:
         "listener",
         "now_ns",
         "principal",
-        "routes",
         "since_ns",
     )
 
@@ -155,7 +181,7 @@ class Connection:
         client_host: str,
         listener: str,
         *,
-        handle: FrameHandler,
+        handler_for: Callable[[Connection], FrameHandler],
         call_soon: Callable[[Callable[[], None]], None],
         outlet: Outlet,
         limits: ConnectionLimits,
@@ -165,12 +191,10 @@ class Connection:
         self.client_host = client_host
         self.listener = listener
         self.principal = ANONYMOUS
-        self.gate: SaslGate | None = None
-        self.routes: dict[int, BoundRoute] = {}
+        self.gate: Gate | None = None
         self.closed = False
         self.finishing = False
         self.since_ns = 0
-        self._handle = handle
         self._call_soon = call_soon
         self.now_ns = now_ns
         self._outlet = outlet
@@ -191,6 +215,7 @@ class Connection:
         self._scheduled = False
         self._cut = False  # a go was cut short; the next tick goes on
         self._on_close: list[Callable[[], None]] = []
+        self._handle = handler_for(self)
 
     def __str__(self) -> str:
         return f"connection {self.id} from {self.client_host} on {self.listener}"
@@ -230,9 +255,11 @@ class Connection:
             self._reading_paused = True
             self._outlet.pause_reading()
 
-    def guard(self, gate: SaslGate, max_frame_bytes: int) -> None:
-        """Hand every frame to the gate, and take none that is larger, until the client is `admitted`."""
-        self.gate = gate
+    def guard(self, gate_before: Callable[[FrameHandler], Gate], max_frame_bytes: int) -> None:
+        """Hand every frame to the gate that stands before this handler, and take none that is larger, until the client
+        is `admitted`.
+        """
+        self.gate = gate = gate_before(self._handle)
         self._admitted_limits = self._limits
         self._limits = replace(self._limits, max_frame_bytes=min(max_frame_bytes, self._limits.max_frame_bytes))
         self._handle = gate.handle_frame
@@ -272,7 +299,7 @@ class Connection:
         self._drop_input()
         self._slots.clear()
         self._out = []
-        self.routes = {}
+        self._handle = _handle_nothing  # what it remembers of the connection goes with it
         callbacks, self._on_close = self._on_close, []
         for callback in callbacks:
             callback()
@@ -359,7 +386,7 @@ class Connection:
                 break
             frame = data[position + SIZE_BYTES : stop]
             position = stop
-            reply = handle(self, frame)
+            reply = handle(frame)
             if reply is None:
                 continue
             if isinstance(reply, AnswerSlot):
@@ -434,6 +461,10 @@ class Connection:
         if self._reading_paused and not self._scheduled and not self._stopped():
             self._reading_paused = False
             self._outlet.resume_reading()
+
+
+def _handle_nothing(_frame: bytes) -> Reply:
+    return None
 
 
 def _put(out: list[Buffer], frame: Buffer) -> int:

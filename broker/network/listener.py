@@ -135,7 +135,7 @@ class Listener:
         name: str,
         *,
         clock: Clock,
-        handle: FrameHandler,
+        handler_for: Callable[[Connection], FrameHandler],
         limits: ListenerLimits,
         room: AnswerBudget,
         next_id: Callable[[], int],
@@ -144,7 +144,7 @@ class Listener:
         self.name = name
         self.clock = clock
         self.room = room
-        self._handle = handle
+        self._handler_for = handler_for
         self._limits = limits
         self._next_id = next_id
         self._guard = guard
@@ -186,7 +186,7 @@ class Listener:
             self._next_id(),
             host,
             self.name,
-            handle=self._handle,
+            handler_for=self._handler_for,
             call_soon=self.clock.call_soon,
             outlet=socket,
             limits=limits.connection,

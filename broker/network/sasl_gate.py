@@ -1,21 +1,19 @@
-"""What stands between a connection and the dispatcher on listeners with SASL, until the client is authenticated."""
+"""What stands between a connection and its handler on listeners with SASL, until the client is authenticated."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
+from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.network.connection import AnswerSlot, CloseConnection, Connection, FrameHandler, Reply
-from shareq.broker.security.credentials import CredentialKey, ScramCredential
+from shareq.broker.security.credentials import ScramCredential
 from shareq.broker.security.listener_security import ListenerSecurity
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, Exchange, PlainExchange, ScramExchange
 from shareq.broker.security.sasl_session import Answer, SaslSession, SaslState
 from shareq.protocol.api_keys import ApiKey
-
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
 
 T = TypeVar("T")
 
@@ -25,19 +23,46 @@ _ERROR_AT: Final = 8  # in the frame of an ApiVersions answer: behind its size a
 _NONCE_BYTES: Final = 24
 
 
+class SaslGates:
+    """Makes the gates of one listener's connections.
+
+    `credential` gives the SCRAM credential of a mechanism and user, also of users who do not exist, in equal time.
+    `secret_bytes` gives so many bytes that nobody can guess.
+    """
+
+    def __init__(
+        self,
+        security: ListenerSecurity,
+        clock: Clock,
+        credential: Callable[[str, str], ScramCredential],
+        secret_bytes: Callable[[int], bytes],
+    ) -> None:
+        self.security = security
+        self.clock = clock
+        self.credential = credential
+        self._secret_bytes = secret_bytes
+
+    def guard(self, connection: Connection) -> None:
+        """Put a gate before a new connection's handler."""
+        connection.guard(lambda handle: SaslGate(self, connection, handle), self.security.max_receive_bytes)
+
+    def new_nonce(self) -> str:
+        """The broker's part of a SCRAM nonce."""
+        return self._secret_bytes(_NONCE_BYTES).hex()
+
+
 class SaslGate:
     """The gate of one connection. Lets through what may come, and takes itself away when it has nothing to watch."""
 
-    __slots__ = ("_broker", "_connection", "_dispatch", "_now_ms", "_security", "session")
+    __slots__ = ("_clock", "_connection", "_gates", "_handle", "_security", "session")
 
-    def __init__(
-        self, broker: Broker, connection: Connection, dispatch: FrameHandler, security: ListenerSecurity
-    ) -> None:
-        self._broker = broker
+    def __init__(self, gates: SaslGates, connection: Connection, handle: FrameHandler) -> None:
+        security = gates.security
+        self._gates = gates
+        self._clock = gates.clock
         self._connection = connection
-        self._dispatch = dispatch
+        self._handle = handle
         self._security = security
-        self._now_ms: Callable[[], int] = broker.env.clock.now_ms
         self.session = SaslSession(self._exchange, lambda mechanism: security.max_reauth_ms.get(mechanism, 0))
 
     @property
@@ -50,25 +75,25 @@ class SaslGate:
         """Whether a mechanism was agreed on and is not finished."""
         return self.session.state is SaslState.TOKENS
 
-    def handle_frame(self, connection: Connection, frame: bytes) -> Reply:
-        """As the dispatcher's. Raises CloseConnection, also for whatever may not come before authentication."""
+    def handle_frame(self, frame: bytes) -> Reply:
+        """As the connection's handler. Raises CloseConnection, also for whatever may not come before authentication."""
         session = self.session
         if session.state is SaslState.TOKENS and session.raw:
             return self._raw_token(frame)
         if len(frame) < _KEY.size:
             raise CloseConnection(f"request header of {len(frame)} bytes")
         (api_key,) = _KEY.unpack_from(frame)
-        refusal = session.refusal(api_key, self._now_ms())
+        refusal = session.refusal(api_key, self._clock.now_ms())
         if refusal is not None:
             raise CloseConnection(refusal)
-        reply = self._dispatch(connection, frame)
+        reply = self._handle(frame)
         if api_key == ApiKey.API_VERSIONS and session.state is SaslState.START and _succeeded(reply):
             session.versions_told()
         return reply
 
     def handshake(self, mechanism: str, *, raw: bool) -> bool:
         """The client has chosen an enabled mechanism. False where this is not the time for it."""
-        return self.session.handshake(mechanism, self._now_ms(), raw=raw)
+        return self.session.handshake(mechanism, self._clock.now_ms(), raw=raw)
 
     def after_failure(self, answer: T) -> Pending[T]:
         """The answer to an attempt that failed, when `connection.failed.authentication.delay.ms` are over, so that
@@ -78,20 +103,20 @@ class SaslGate:
         if not delay_ms:
             return completed(answer)
         pending: Pending[T] = Pending()
-        timer = self._broker.env.clock.call_at(self._now_ms() + delay_ms, lambda: pending.complete(answer))
+        timer = self._clock.call_at(self._clock.now_ms() + delay_ms, lambda: pending.complete(answer))
         self._connection.on_close(timer.cancel)
         return pending
 
     def token(self, token: bytes) -> Answer:
         """Answer a token. Raises AuthenticationFailed, and closes the connection behind what `after_failure` gives."""
         try:
-            answer = self.session.token(token, self._now_ms())
+            answer = self.session.token(token, self._clock.now_ms())
         except AuthenticationFailed:
             self._connection.close("authentication failed")
             raise
         if self.session.state is SaslState.DONE and self.session.principal is not None:
             self._connection.principal = self.session.principal
-            self._connection.admitted(self._dispatch if self.session.for_ever else None)
+            self._connection.admitted(self._handle if self.session.for_ever else None)
         return answer
 
     def _raw_token(self, frame: bytes) -> Reply:
@@ -106,14 +131,8 @@ class SaslGate:
     def _exchange(self, mechanism: str) -> Exchange:
         if mechanism == "PLAIN":
             return PlainExchange(self._security.plain_users)
-        nonce = self._broker.env.secret_bytes(_NONCE_BYTES).hex()
-        again = self.session.principal is not None
-        return ScramExchange(mechanism, lambda user: self._credential(mechanism, user), nonce, again=again)
-
-    def _credential(self, mechanism: str, user: str) -> ScramCredential:
-        # Invented for those who exist, too: the time it takes must not tell who does.
-        invented = self._broker.invented_credentials.of(mechanism, user)
-        return self._broker.metadata.credentials.get(CredentialKey(user, mechanism), invented)
+        credential, again = self._gates.credential, self.session.principal is not None
+        return ScramExchange(mechanism, lambda user: credential(mechanism, user), self._gates.new_nonce(), again=again)
 
 
 def _succeeded(reply: Reply) -> bool:

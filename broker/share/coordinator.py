@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.batches import MAX_BATCH_BYTES, CoordinatorLogSettings
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.durations import Durations, Longest
 from shareq.broker.foundation.pending import Pending, completed, join
+from shareq.broker.foundation.service import Service
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.core.window.record_state import RecordState
@@ -25,9 +27,6 @@ from shareq.coordinator.share.state_batches import StateBatchLike
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.records.batch import HEADER_SIZE
 from shareq.protocol.records.compression import Compression
-
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
 
 T = TypeVar("T", ApiError, ReadResult, SummaryResult)
 
@@ -55,25 +54,28 @@ def share_state_log_settings(config: BrokerConfig) -> CoordinatorLogSettings:
     )
 
 
-class ShareCoordinatorService:
-    """All operations on durable share-partition state; also this process's persister.
+class ShareCoordinatorService(Service):
+    """All operations on durable share-partition state: `Persister` of this process's leaders, `ShareStates` of its
+    groups.
 
     `writes` is what WriteShareGroupState took, from the call until it was durable or refused.
     """
 
-    def __init__(self, broker: Broker, settings: ShareCoordinatorSettings) -> None:
-        self._metadata = broker.metadata
-        self._now_ns = broker.env.clock.now_ns
+    def __init__(
+        self, host: CoordinatorHost, settings: ShareCoordinatorSettings, log_settings: CoordinatorLogSettings
+    ) -> None:
+        self._metadata = host.metadata
+        self._now_ns = host.env.clock.now_ns
         self.writes = Durations()
         self.longest_write = Longest()
         self._routes: dict[SharePartitionKey, int] = {}
-        wall_ms = broker.env.clock.wall_ms
+        wall_ms = host.env.clock.wall_ms
         self.partitions: CoordinatorPartitions[ShareCoordinatorShard] = CoordinatorPartitions(
-            broker,
+            host,
             SHARE_GROUP_STATE,
             lambda: ShareCoordinatorShard(self._metadata, wall_ms, settings),
             SHARE_STATE_SERDE,
-            share_state_log_settings(broker.config),
+            log_settings,
         )
 
     # -- the five operations; each answers when it is durable
@@ -138,6 +140,25 @@ class ShareCoordinatorService:
         """DeleteShareGroupState."""
         return self._schedule(key, lambda shard: shard.delete(key), ApiError)
 
+    # -- start, stop and news
+
+    def recover(self) -> None:
+        """At a start: load what the log has, and finish deletions that a crash cut off."""
+        self.partitions.load()
+        states = [key for partition in self.partitions for key in partition.shard.share_partitions()]
+        gone = frozenset(key.topic_id for key in states if self._metadata.topic_by_id(key.topic_id) is None)
+        if gone:
+            self._forget(gone)
+
+    def leader_moved(self, topic: str, partition: int) -> None:
+        """Give up a partition of the states' topic; a later use begins with its log."""
+        if topic == SHARE_GROUP_STATE:
+            self.partitions.resign(partition)
+
+    def close(self) -> None:
+        """Stop all timers."""
+        self.partitions.close()
+
     def topic_deleted(self, topic: TopicImage) -> None:
         """Forget the topic's states; with the states' own topic, all states."""
         if topic.name == SHARE_GROUP_STATE:
@@ -150,13 +171,6 @@ class ShareCoordinatorService:
             shard = partition.shard
             partition.schedule(lambda shard=shard: shard.topics_deleted(topic_ids), lambda _error: None)  # type: ignore[misc]
         self._routes = {key: at for key, at in self._routes.items() if key.topic_id not in topic_ids}
-
-    def finish_deletions(self) -> None:
-        """Forget topics that metadata does not know: a crash came between their deletion and ours."""
-        states = [key for partition in self.partitions for key in partition.shard.share_partitions()]
-        gone = frozenset(key.topic_id for key in states if self._metadata.topic_by_id(key.topic_id) is None)
-        if gone:
-            self._forget(gone)
 
     # -- the persister
 

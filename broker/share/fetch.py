@@ -7,29 +7,33 @@ rights are looked at again before anything is acquired, not only when the reques
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from shareq.broker.foundation.environment import TimerHandle
+from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.share.core.aborted import aborted_ranges
 from shareq.broker.share.core.fetch_plan import slice_bounds, split_bytes
 from shareq.broker.share.core.partition import AcquiredRange
 from shareq.broker.share.core.window.record_state import AcquireMode
-from shareq.broker.share.partitions import LeaderState, SharePartitionLeader
-from shareq.coordinator.ports import IsolationLevel
+from shareq.broker.share.leader import LeaderState, SharePartitionLeader
+from shareq.broker.share.partitions import SharePartitionManager
+from shareq.broker.share.ports import NotHereYet, RecordSource
+from shareq.coordinator.ports import IsolationLevel, MetadataImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
-    from shareq.broker.log.partition_log import PartitionLog
 
-_base_offset = attrgetter("base_offset")
+class ShareFetchHost(NamedTuple):
+    """What every share fetch of this broker uses."""
+
+    env: Environment
+    partitions: SharePartitionManager
+    metadata: MetadataImage
+    answer_budget: AnswerBudget
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +82,22 @@ class FetchedPartition:
 class ShareFetch:
     """One ShareFetch's search for records. `start` once; `cancel` when its connection is gone.
 
-    The group's isolation level is looked up once: one that is changed meanwhile holds for the next ShareFetch. `refuse`
-    tells why records of a topic may not be handed out now, NONE when they may; None where everybody may have them.
+    The isolation level is the group's when the fetch came: one that is changed meanwhile holds for the next ShareFetch.
+    `refuse` returns why records of a topic may not be handed out now, NONE when they may; None where every client may
+    have them.
     """
 
     def __init__(
         self,
-        broker: Broker,
+        host: ShareFetchHost,
+        isolation_level: IsolationLevel,
         params: ShareFetchParams,
         wanted: Sequence[WantedPartition],
         refuse: Callable[[str], ErrorCode] | None = None,
     ) -> None:
-        self._broker = broker
-        self._manager = broker.share_partitions
+        self._host = host
+        self._clock = host.env.clock
+        self._manager = host.partitions
         self._params = params
         self._wanted = wanted
         self._refuse = refuse
@@ -99,10 +106,9 @@ class ShareFetch:
         self._asked: set[SharePartitionLeader] = set()  # to write their start offsets, once in a fetch
         self._timer: TimerHandle | None = None
         self._passed_over = False  # records that nobody gets: there may be others behind them
-        isolation_level = broker.configs.share_group(params.group_id).isolation_level
         self._committed = isolation_level is IsolationLevel.READ_COMMITTED
         self._expired = params.max_wait_ms <= 0
-        self._began_ns = broker.env.clock.now_ns()
+        self._began_ns = self._clock.now_ns()
         self._waited_ns: int | None = None  # until a partition was open to this fetch
         self._takes_nothing = params.max_records <= 0
         self._open = 0  # partitions that were open to the last attempt
@@ -134,26 +140,22 @@ class ShareFetch:
     # -- waiting
 
     def _park(self) -> None:
-        self._manager.parked[self] = None
-        for leader in self._leaders:
-            leader.waiters[self._look_again] = None
-        clock = self._broker.env.clock
-        self._timer = clock.call_at(clock.now_ms() + self._params.max_wait_ms, self._on_expiry)
+        self._manager.park(self, self._leaders)
+        self._timer = self._clock.call_at(self._clock.now_ms() + self._params.max_wait_ms, self._on_expiry)
 
     def _unpark(self) -> None:
-        self._manager.parked.pop(self, None)
-        for leader in self._leaders:
-            leader.waiters.pop(self._look_again, None)
+        self._manager.unpark(self, self._leaders)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _look_again(self) -> None:
+    def look_again(self) -> None:
+        """There may be something on one of the share partitions."""
         if not self.pending.done:
             self._attempt(last=self._expired)
 
     def _look_behind(self) -> None:
-        if self in self._manager.parked:  # and not answered, or its client gone, meanwhile
+        if self._manager.is_parked(self):  # and not answered, or its client gone, meanwhile
             self._attempt(last=self._expired)
 
     def _on_expiry(self) -> None:
@@ -171,7 +173,7 @@ class ShareFetch:
 
     def _count(self, failed: set[bytes]) -> None:
         """This fetch is answered, with an error in the failed topics."""
-        counters, metadata = self._manager.counters, self._broker.metadata
+        counters, metadata = self._manager.counters, self._host.metadata
         topics = {leader.key.topic_id for leader in self._leaders}
         topics = {topic_id for topic_id in topics if metadata.topic_by_id(topic_id) is not None}
         counters.fetched(topics, topics & failed)
@@ -180,7 +182,7 @@ class ShareFetch:
             group.answered += 1
             group.ratio_sum += self._open / len(self._wanted)
             waited_ns = self._waited_ns
-            group.waited_ns += self._broker.env.clock.now_ns() - self._began_ns if waited_ns is None else waited_ns
+            group.waited_ns += self._clock.now_ns() - self._began_ns if waited_ns is None else waited_ns
 
     # -- one attempt
 
@@ -192,13 +194,13 @@ class ShareFetch:
         ready = [leader for leader in self._leaders if self._is_ready(leader)]
         self._open = len(ready)
         if ready and self._waited_ns is None:
-            self._waited_ns = self._broker.env.clock.now_ns() - self._began_ns
+            self._waited_ns = self._clock.now_ns() - self._began_ns
         if any(leader in self._asked and leader.start_write_id is not None for leader in self._leaders):
             return False  # a moment, also when time is up: then all partitions are answered together
         if not ready:
             return self._complete(self._errors()) if last else False
-        max_bytes = min(self._params.max_bytes, self._broker.answer_budget.grant())
-        budgets = split_bytes(max_bytes, len(ready), self._broker.env.rng)
+        max_bytes = min(self._params.max_bytes, self._host.answer_budget.grant())
+        budgets = split_bytes(max_bytes, len(ready), self._host.env.rng)
         if not last and not self._enough_bytes(ready, budgets):
             return False
         fetched = self._fetch(ready, budgets)
@@ -206,7 +208,7 @@ class ShareFetch:
             return self._complete(self._errors() + fetched)
         if self._passed_over:
             self._passed_over = False
-            self._broker.env.clock.call_soon(self._look_behind)
+            self._clock.call_soon(self._look_behind)
         return False
 
     def _leave_refused(self, refuse: Callable[[str], ErrorCode]) -> bool:
@@ -214,7 +216,7 @@ class ShareFetch:
         errors = {topic: refuse(topic) for topic in {leader.topic for leader in self._leaders}}
         gone = [leader for leader in self._leaders if errors[leader.topic] is not ErrorCode.NONE]
         for leader in gone:
-            leader.waiters.pop(self._look_again, None)
+            leader.waiters.pop(self, None)
             self._refused.append(FetchedPartition(leader.key.topic_id, leader.key.partition, errors[leader.topic]))
         if gone:
             self._leaders = [leader for leader in self._leaders if errors[leader.topic] is ErrorCode.NONE]
@@ -254,7 +256,7 @@ class ShareFetch:
             if offset < log.log_start_offset or log.refusal:
                 return True  # the read finds out, and moves the start offset or tells the error
             if offset < upto:
-                if needed > 1 and _in_different_segments(log, offset, upto):
+                if needed > 1 and not log.in_one_segment(offset, upto):
                     return True  # as Apache Kafka: a read ends with its segment, whatever is awaited
                 needed -= min(log.available_bytes(offset, upto), budget) if needed > 1 else 1
                 if needed <= 0:
@@ -275,7 +277,7 @@ class ShareFetch:
     def _fetch_one(self, leader: SharePartitionLeader, max_bytes: int, max_records: int) -> FetchedPartition | None:
         """Read and acquire from one share partition; None when nothing was acquired."""
         core, log, params = leader.core, leader.log, self._params
-        now = self._broker.env.clock.now_ms()
+        now = self._clock.now_ms()
         offset, read = self._read(leader, max_bytes, max_records)
         if read is ErrorCode.OFFSET_OUT_OF_RANGE:
             core.on_log_start_moved(log.log_start_offset, now)
@@ -285,6 +287,8 @@ class ShareFetch:
         if read is ErrorCode.CORRUPT_MESSAGE and self._manager.skips_unreadable(leader, offset, self._upto(leader)):
             self._passed_over = True
             return None
+        if isinstance(read, NotHereYet):
+            return None  # the source wakes this fetch
         if isinstance(read, ErrorCode):
             return FetchedPartition(leader.key.topic_id, leader.key.partition, read)
         leader.unreadable = None
@@ -302,14 +306,14 @@ class ShareFetch:
         if not acquired:
             self._passed_over = self._passed_over or core.next_fetch_offset() != offset
             return None
-        self._broker.answer_budget.note_read(len(read.records))
+        self._host.answer_budget.note_read(len(read.records))
         start, end = slice_bounds(read.batches, acquired)
         log.traffic.bytes_out += end - start
         return FetchedPartition(
             leader.key.topic_id, leader.key.partition, ErrorCode.NONE, memoryview(read.records)[start:end], acquired
         )
 
-    def _aborted(self, log: PartitionLog, read: ReadResult) -> Sequence[tuple[int, int]]:
+    def _aborted(self, log: RecordSource, read: ReadResult) -> Sequence[tuple[int, int]]:
         """The record batches of the read that a read_committed group must not get."""
         if not self._committed or not read.batches:
             return ()
@@ -318,14 +322,9 @@ class ShareFetch:
 
     def _read(
         self, leader: SharePartitionLeader, max_bytes: int, max_records: int
-    ) -> tuple[int, ReadResult | ErrorCode]:
+    ) -> tuple[int, ReadResult | ErrorCode | NotHereYet]:
         """The next fetch offset, and what the log has from there on, as far as it may be acquired."""
         core = leader.core
         offset = core.next_fetch_offset()
         records = core.read_until(self._params.mode, max_records) - offset + 1
         return offset, leader.log.read(offset, max_bytes, upto=self._upto(leader), max_records=records)
-
-
-def _in_different_segments(log: PartitionLog, offset: int, upto: int) -> bool:
-    segments = log.segments
-    return bisect_right(segments, offset, key=_base_offset) < bisect_right(segments, upto, key=_base_offset)

@@ -1,111 +1,50 @@
 """The share-partition leader's shell: loads share partitions, performs their effects, keeps their one timer.
 
-The rules live in `shareq.broker.share`; this file moves values between them, the persister and the logs.
+The rules live in `shareq.broker.share.core`; this file moves values between them, the persister and the logs.
 """
 
 from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
-from enum import Enum, auto
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Collection, Iterable, Sequence
 
-from shareq.broker.foundation.environment import TimerHandle
+from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.share.core.effects import Effect, StateBatch, WriteState
 from shareq.broker.share.core.partition import Acknowledged, SharePartition
+from shareq.broker.share.leader import LeaderState, Parked, SharePartitionLeader, Unreadable
 from shareq.broker.share.leader_counters import ShareCounters
 from shareq.broker.share.persister import FENCING, PersistedState, Persister, surfaced_error
-from shareq.coordinator.ports import TopicImage
+from shareq.broker.share.ports import RecordSource, RecordSources
+from shareq.broker.topics.leaders import LeaderMap
+from shareq.coordinator.ports import ShareGroupSettingsSource, TopicImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
 
 logger = logging.getLogger(__name__)
 
 
-class LeaderState(Enum):
-    """Life of a share partition in this broker's memory."""
+class SharePartitionManager:
+    """The cache of share partitions this broker leads, and everything that happens to them.
 
-    LOADING = auto()
-    ACTIVE = auto()
-    FAILED = auto()  # could not be loaded; gone from the cache
-    FENCED = auto()  # dropped from the cache; references that are left finish what is under way
-
-
-@dataclass(slots=True)
-class Unreadable:
-    """Offsets from `first_offset` to `next_offset` (exclusive) that cannot be read, and how often that was tried."""
-
-    first_offset: int
-    next_offset: int
-    attempts: int = 0
-
-
-class SharePartitionLeader:
-    """One share partition in memory, with whoever waits for it. Owned by `SharePartitionManager`."""
-
-    __slots__ = (
-        "armed_at",
-        "core",
-        "error",
-        "key",
-        "log",
-        "since_ns",
-        "start_write_id",
-        "state",
-        "topic",
-        "unreadable",
-        "waiters",
-        "writes",
-    )
+    `sources` has their records, `settings` those of their groups, `persister` keeps their state; `other_leaders` tells
+    what this broker does not lead.
+    """
 
     def __init__(
-        self, key: SharePartitionKey, topic: str, log: PartitionLog, core: SharePartition, since_ns: int = 0
+        self,
+        env: Environment,
+        sources: RecordSources,
+        settings: ShareGroupSettingsSource,
+        other_leaders: LeaderMap,
+        persister: Persister,
     ) -> None:
-        self.since_ns = since_ns  # when loading began
-        self.key = key
-        self.topic = topic
-        self.log = log
-        self.core = core
-        self.state = LeaderState.LOADING
-        self.error = ErrorCode.NONE
-        self.start_write_id: int | None = None  # the write of the resolved start offset, while under way
-        self.armed_at: int | None = None  # the earliest deadline that the manager will look at
-        self.unreadable: Unreadable | None = None  # where the last read failed
-        self.waiters: dict[Callable[[], None], None] = {}  # parked fetches in the order they came
-        self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
-
-    @property
-    def is_active(self) -> bool:
-        """It is loaded, and nobody else's."""
-        return self.state is LeaderState.ACTIVE
-
-    @property
-    def is_gone(self) -> bool:
-        """Waiters must be failed: its topic was deleted, or another broker leads it. `error` says which."""
-        return self.state is LeaderState.FENCED and self.error is not ErrorCode.NONE
-
-
-class Parked(Protocol):
-    """A fetch that waits for records."""
-
-    def finish(self) -> None:
-        """Answer now, with nothing."""
-
-
-class SharePartitionManager:
-    """The cache of share partitions this broker leads, and everything that happens to them."""
-
-    def __init__(self, broker: Broker, persister: Persister) -> None:
-        self._broker = broker
-        self._env = broker.env
+        self._env = env
+        self._sources = sources
+        self._settings = settings
+        self._other_leaders = other_leaders
         self._persister = persister
         self._leaders: dict[SharePartitionKey, SharePartitionLeader] = {}
         self._by_topic: dict[tuple[bytes, int], dict[SharePartitionKey, SharePartitionLeader]] = {}
@@ -114,7 +53,7 @@ class SharePartitionManager:
         self._timer: TimerHandle | None = None
         self._timer_at = 0
         self._to_wake: dict[SharePartitionLeader, None] = {}
-        self.parked: dict[Parked, None] = {}  # the fetches that wait, in the order they came
+        self._parked: dict[Parked, None] = {}  # in the order they came
         self.counters = ShareCounters()
 
     # -- looking up and loading
@@ -127,8 +66,8 @@ class SharePartitionManager:
         """The share partition; loading begins when it is not in memory."""
         leader = self._leaders.get(key)
         if leader is None:
-            log = self._broker.logs.get(topic, key.partition)
-            settings = self._broker.configs.share_group(key.group_id)
+            log = self._sources.get(topic, key.partition)
+            settings = self._settings.share_group(key.group_id)
             core = SharePartition(key, log.leader_epoch, settings, self.counters.partitions.get(key))
             leader = SharePartitionLeader(key, topic, log, core, self._env.clock.now_ns())
             self._leaders[key] = leader
@@ -279,7 +218,7 @@ class SharePartitionManager:
 
     def refresh_settings(self, leader: SharePartitionLeader) -> None:
         """Limits are looked up on every use, so that a changed group config takes effect at once."""
-        leader.core.settings = self._broker.configs.share_group(leader.key.group_id)
+        leader.core.settings = self._settings.share_group(leader.key.group_id)
 
     def group_empty(self, group_id: str) -> None:
         """The group's last share session ended: forget its share partitions; their state is read again when needed."""
@@ -320,7 +259,7 @@ class SharePartitionManager:
 
     def leader_moved(self, topic: str, partition: int) -> None:
         """Drop the share partitions of a partition that another broker leads."""
-        if self._broker.leaders.other_leader(topic, partition) is None:
+        if self._other_leaders.other_leader(topic, partition) is None:
             return
         for leader in list(self._leaders.values()):
             if leader.topic == topic and leader.key.partition == partition:
@@ -411,7 +350,28 @@ class SharePartitionManager:
 
     # -- parked fetches
 
-    def on_high_watermark(self, log: PartitionLog) -> None:
+    @property
+    def parked(self) -> int:
+        """How many fetches wait."""
+        return len(self._parked)
+
+    def park(self, fetch: Parked, leaders: Iterable[SharePartitionLeader]) -> None:
+        """Have a fetch look again whenever there may be something on one of the share partitions."""
+        self._parked[fetch] = None
+        for leader in leaders:
+            leader.waiters[fetch] = None
+
+    def unpark(self, fetch: Parked, leaders: Iterable[SharePartitionLeader]) -> None:
+        """The fetch waits no more. Harmless for one that does not."""
+        self._parked.pop(fetch, None)
+        for leader in leaders:
+            leader.waiters.pop(fetch, None)
+
+    def is_parked(self, fetch: Parked) -> bool:
+        """Whether the fetch waits: it is not answered, and its client is not gone."""
+        return fetch in self._parked
+
+    def on_high_watermark(self, log: RecordSource) -> None:
         """New records: look again at the fetches parked on the partition's share partitions, at once."""
         siblings = self._by_topic.get((log.topic_id, log.partition))
         if siblings:
@@ -431,13 +391,13 @@ class SharePartitionManager:
             self._wake_now(leader)
 
     def _wake_now(self, leader: SharePartitionLeader) -> None:
-        for waiter in list(leader.waiters):
-            if waiter in leader.waiters:  # an earlier one may have completed it
-                waiter()
+        for fetch in list(leader.waiters):
+            if fetch in leader.waiters:  # an earlier one may have completed it
+                fetch.look_again()
 
     def finish_waiting(self) -> None:
         """Answer every parked fetch: the broker stops."""
-        for fetch in list(self.parked):
+        for fetch in list(self._parked):
             fetch.finish()
 
     def close(self) -> None:

@@ -1,20 +1,19 @@
-"""The share-group state persister: how share-partition leaders and the group coordinator keep durable state (KIP-932).
+"""The share-group state persister: how the leaders of share partitions keep durable state (KIP-932).
 
-The port is what the five state RPCs can do, for whoever keeps the state. `ShareCoordinatorService` serves it in this
+The port is what ReadShareGroupState and WriteShareGroupState can do. `ShareCoordinatorService` serves it in this
 process, without a connection to itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.coordinator.share.results import SummaryResult
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.errors import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,36 +27,13 @@ class PersistedState:
 
 
 class Persister(Protocol):
-    """Reads and writes of share-partition state; answers are durable."""
+    """Reads and writes of share-partition state by its leader; answers are durable."""
 
-    # for the group coordinator
+    def read_state(self, key: SharePartitionKey, leader_epoch: int) -> Pending[PersistedState]:
+        """ReadShareGroupState."""
 
-    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[ApiError]:
-        """InitializeShareGroupState: a new state, whatever there was."""
-
-    def initialize_once(
-        self,
-        key: SharePartitionKey,
-        state_epoch: int,
-        replaced: Callable[[Iterable[SharePartitionKey]], None],
-        *,
-        again: bool = False,
-    ) -> Pending[ApiError]:
-        """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
-        `replaced` is called at once if a state was created, before anything else is done with it.
-        """
-
-    def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
-        """ReadShareGroupStateSummary."""
-
-    def delete(self, key: SharePartitionKey) -> Pending[ApiError]:
-        """DeleteShareGroupState."""
-
-    # for the leader
-
-    def read_state(self, key: SharePartitionKey, leader_epoch: int) -> Pending[PersistedState]: ...
-
-    def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]: ...
+    def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]:
+        """WriteShareGroupState."""
 
     def replace_state(
         self, key: SharePartitionKey, state_epoch: int, start_offset: int, batches: Sequence[StateBatch]
@@ -65,7 +41,7 @@ class Persister(Protocol):
         """Wipe the state and store this one in its place."""
 
 
-# What a consumer is told for the persister's errors (Apache Kafka 4.3.1: SharePartition.fetchPersisterError).
+# The error a consumer gets for the persister's (Apache Kafka 4.3.1: SharePartition.fetchPersisterError).
 _SURFACED = {
     ErrorCode.NONE: ErrorCode.NONE,
     ErrorCode.NOT_COORDINATOR: ErrorCode.COORDINATOR_NOT_AVAILABLE,

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.network.connection import Connection
 from shareq.broker.share.core.session import ClosedSession, ShareSession, ShareSessions
+from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.share.keys import SharePartitionKey
-
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
-    from shareq.broker.network.connection import Connection
 
 
 class ShareSessionService:
     """The session cache (`sessions`), tied to connections and to the share-partition leaders."""
 
-    def __init__(self, broker: Broker, limit: int) -> None:
-        self._broker = broker
+    def __init__(self, partitions: SharePartitionManager, limit: int) -> None:
+        self._partitions = partitions
         self._watched: set[int] = set()
         self._stopping = False
         self.sessions = ShareSessions(limit)
@@ -51,9 +47,9 @@ class ShareSessionService:
         for closed in ended.closed:
             self._release(closed)
         for group_id in ended.empty_groups:
-            self._broker.share_partitions.group_empty(group_id)
+            self._partitions.group_empty(group_id)
 
     def _release(self, closed: ClosedSession) -> None:
         for topic_id, partition in closed.partitions:
             key = SharePartitionKey(closed.group_id, topic_id, partition)
-            self._broker.share_partitions.release(key, closed.member_id)
+            self._partitions.release(key, closed.member_id)

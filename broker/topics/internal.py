@@ -8,13 +8,15 @@ creates nothing and says so, as Apache Kafka does while it has too few brokers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.keys.definition import int_value
-from shareq.broker.metadata.store import MetadataStore, NewTopic
+from shareq.broker.metadata.store import NewTopic
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from shareq.broker.topics.ports import TopicMetadata
+from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 
 if TYPE_CHECKING:
@@ -71,13 +73,7 @@ def cleaner_rule_for(topic: str) -> Rule:
     return share_state if topic == SHARE_GROUP_STATE else latest_value
 
 
-def partition_count(metadata: MetadataStore, config: BrokerConfig, name: str) -> int:
-    """How many partitions an internal topic has, or will have once it is created. KeyError for another topic."""
-    topic = metadata.topic(name)
-    return topic.partitions if topic is not None else int_value(config.values, _DEFINITIONS[name].partitions)
-
-
-def warn_of_counts_without_effect(metadata: MetadataStore, config: BrokerConfig) -> None:
+def warn_of_counts_without_effect(metadata: MetadataImage, config: BrokerConfig) -> None:
     """Log each property that asks for other partitions than its topic has: their number says where records are."""
     for name, definition in _DEFINITIONS.items():
         topic, key = metadata.topic(name), definition.partitions
@@ -108,17 +104,27 @@ def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
     return NewTopic(name, int_value(config.values, definition.partitions), configs, internal=True)
 
 
-def ensure(metadata: MetadataStore, config: BrokerConfig, name: str) -> ApiError:
-    """Create an internal topic unless it exists; its files appear with its first records. KeyError for other names."""
-    if metadata.topic(name) is not None:
+class InternalTopics:
+    """Creates the coordinators' topics when they are first needed. `config` gives the configuration of the moment."""
+
+    def __init__(self, metadata: TopicMetadata, config: Callable[[], BrokerConfig]) -> None:
+        self._metadata = metadata
+        self._config = config
+
+    def ensure(self, name: str) -> ApiError:
+        """Create an internal topic unless it exists; its files appear with its first records. KeyError for other names.
+
+        What a configuration makes impossible, see `new_internal_topic`; KAFKA_STORAGE_ERROR.
+        """
+        if self._metadata.topic(name) is not None:
+            return NO_ERROR
+        topic = new_internal_topic(self._config(), name)
+        if isinstance(topic, ApiError):
+            logger.error("%s", topic.message)
+            return topic
+        try:
+            self._metadata.create_topic(topic)
+        except OSError as error:
+            logger.error("topic %s: not created: %s", name, error)
+            return storage_failure(error)
         return NO_ERROR
-    topic = new_internal_topic(config, name)
-    if isinstance(topic, ApiError):
-        logger.error("%s", topic.message)
-        return topic
-    try:
-        metadata.create_topic(topic)
-    except OSError as error:
-        logger.error("topic %s: not created: %s", name, error)
-        return storage_failure(error)
-    return NO_ERROR

@@ -7,20 +7,19 @@ transaction open.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
+from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.transactions.coordinator import TransactionCoordinatorService
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import HEADER_SIZE, NO_PRODUCER_ID, TRANSACTIONAL
-
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
 
 # add.partitions.to.txn.retry.backoff.ms and ...backoff.max.ms by default: markers that are just being written.
 _RETRY_MS: Final = 20
@@ -53,55 +52,60 @@ def transactional_producer(records: bytes | memoryview | None) -> tuple[Producer
     return None if producer_id == NO_PRODUCER_ID else (ProducerEpoch(producer_id, epoch), sequence)
 
 
-def admit(broker: Broker, writer: Writer, logs: Mapping[TopicPartition, PartitionLog]) -> Pending[Refusals]:
-    """The refusals; done at once when the logs know enough.
+class TransactionAdmission:
+    """Asks the transaction coordinator for what the logs do not know.
 
-    INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, CONCURRENT_TRANSACTIONS, TRANSACTION_ABORTABLE (not part of the
-    transaction), NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+    `verifies` is `transaction.partition.verification.enable` of the moment.
     """
-    give_up_at_ms = broker.env.clock.now_ms() + _RETRY_FOR_MS
-    answer: Pending[Refusals] = Pending()
-    _attempt(broker, writer, logs, give_up_at_ms, answer)
-    return answer
 
+    def __init__(self, coordinator: TransactionCoordinatorService, clock: Clock, verifies: Callable[[], bool]) -> None:
+        self._coordinator = coordinator
+        self._clock = clock
+        self._verifies = verifies
 
-def _attempt(
-    broker: Broker,
-    writer: Writer,
-    logs: Mapping[TopicPartition, PartitionLog],
-    give_up_at_ms: int,
-    answer: Pending[Refusals],
-) -> None:
-    refused: dict[TopicPartition, ErrorCode] = {}
-    unknown: list[TopicPartition] = []
-    for at, log in logs.items():
-        known = log.producers.get(writer.producer.producer_id)
-        if known is not None and writer.producer.epoch < known.epoch:
-            refused[at] = ErrorCode.INVALID_PRODUCER_EPOCH
-        elif not log.producers.is_open(*writer.producer):
-            unknown.append(at)
+    def admit(self, writer: Writer, logs: Mapping[TopicPartition, PartitionLog]) -> Pending[Refusals]:
+        """The refusals; done at once when the logs know enough.
 
-    def decided(errors: Mapping[TopicPartition, ErrorCode]) -> None:
-        clock = broker.env.clock
-        concurrent = any(error is ErrorCode.CONCURRENT_TRANSACTIONS for error in errors.values())
-        if writer.adds and concurrent and clock.now_ms() < give_up_at_ms:
-            again = clock.now_ms() + _RETRY_MS
-            clock.call_at(again, lambda: _attempt(broker, writer, logs, give_up_at_ms, answer))
-            return
-        fenced = {ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH}
-        refused.update({at: fenced.get(error, error) for at, error in errors.items() if error})
-        answer.complete(refused)
+        INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, CONCURRENT_TRANSACTIONS, TRANSACTION_ABORTABLE (not part of
+        the transaction), NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE.
+        """
+        answer: Pending[Refusals] = Pending()
+        self._attempt(writer, logs, self._clock.now_ms() + _RETRY_FOR_MS, answer)
+        return answer
 
-    _ask(broker, writer, unknown).on_complete(decided)
+    def _attempt(
+        self,
+        writer: Writer,
+        logs: Mapping[TopicPartition, PartitionLog],
+        give_up_at_ms: int,
+        answer: Pending[Refusals],
+    ) -> None:
+        refused: dict[TopicPartition, ErrorCode] = {}
+        unknown: list[TopicPartition] = []
+        for at, log in logs.items():
+            known = log.producers.get(writer.producer.producer_id)
+            if known is not None and writer.producer.epoch < known.epoch:
+                refused[at] = ErrorCode.INVALID_PRODUCER_EPOCH
+            elif not log.producers.is_open(*writer.producer):
+                unknown.append(at)
 
+        def decided(errors: Mapping[TopicPartition, ErrorCode]) -> None:
+            now = self._clock.now_ms()
+            concurrent = any(error is ErrorCode.CONCURRENT_TRANSACTIONS for error in errors.values())
+            if writer.adds and concurrent and now < give_up_at_ms:
+                self._clock.call_at(now + _RETRY_MS, lambda: self._attempt(writer, logs, give_up_at_ms, answer))
+                return
+            fenced = {ErrorCode.PRODUCER_FENCED: ErrorCode.INVALID_PRODUCER_EPOCH}
+            refused.update({at: fenced.get(error, error) for at, error in errors.items() if error})
+            answer.complete(refused)
 
-def _ask(broker: Broker, writer: Writer, partitions: list[TopicPartition]) -> Pending[dict[TopicPartition, ErrorCode]]:
-    verifies = broker.configs.broker.transaction_partition_verification_enable
-    if not partitions or not (writer.adds or verifies):
-        return completed({})
-    coordinator = broker.transaction_coordinator
-    who = (writer.transactional_id, *writer.producer)
-    if writer.adds:
-        added = coordinator.add_partitions(*who, partitions, _CLIENT_VERSION)
-        return added.then(lambda error: dict.fromkeys(partitions, error))
-    return coordinator.verify_partitions(*who, partitions)
+        self._ask(writer, unknown).on_complete(decided)
+
+    def _ask(self, writer: Writer, partitions: list[TopicPartition]) -> Pending[dict[TopicPartition, ErrorCode]]:
+        if not partitions or not (writer.adds or self._verifies()):
+            return completed({})
+        who = (writer.transactional_id, *writer.producer)
+        if writer.adds:
+            added = self._coordinator.add_partitions(*who, partitions, _CLIENT_VERSION)
+            return added.then(lambda error: dict.fromkeys(partitions, error))
+        return self._coordinator.verify_partitions(*who, partitions)

@@ -5,16 +5,16 @@ has the markers written that an operation asks for, and looks for transactions t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import NamedTuple, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.environment import TimerHandle
 from shareq.broker.foundation.pending import Pending, completed, gather
-from shareq.broker.metadata.features import TRANSACTION_VERSION
 from shareq.broker.metadata.topic_names import TRANSACTION_STATE
-from shareq.broker.topics.internal import ensure
+from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.transactions.markers import MarkerWriter, Partition
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.routing import group_partition_for
@@ -28,9 +28,6 @@ from shareq.coordinator.transaction.shard import TransactionCoordinatorSettings,
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import describe_transactions, list_transactions
 
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
-
 T = TypeVar("T")
 
 
@@ -39,28 +36,50 @@ def transaction_coordinator_settings(config: BrokerConfig) -> TransactionCoordin
     return TransactionCoordinatorSettings(config.transaction_max_timeout_ms, config.transactional_id_expiration_ms)
 
 
+class CleanupIntervals(NamedTuple):
+    """How often the coordinator looks for transactions that last too long, and for transactional ids that have expired;
+    milliseconds.
+    """
+
+    timed_out_ms: int
+    expired_ms: int
+
+
 class TransactionCoordinatorService:
     """Everything asked of transactions. Answers come when what they tell is durable.
 
-    The end of a transaction is answered when its markers are written, or could not be at the first attempt: whoever
-    commits and then reads sees what was committed, and a producer that begins the next one is not told to wait.
+    The end of a transaction is answered when its markers are written, or could not be at the first attempt: a client
+    that commits and then reads sees what was committed, and a producer can begin its next transaction at once.
 
-    `timed_out` counts the transactions that were aborted because they lasted too long; `markers` what has ended.
+    `new_producer_id` raises OSError; `transaction_version` is the finalized level of the feature. `timed_out` counts
+    the transactions that were aborted because they lasted too long.
     """
 
-    def __init__(self, broker: Broker, settings: TransactionCoordinatorSettings) -> None:
-        self._broker = broker
-        self.markers = MarkerWriter(broker)
+    def __init__(
+        self,
+        host: CoordinatorHost,
+        internal_topics: InternalTopics,
+        markers: MarkerWriter,
+        new_producer_id: Callable[[], int],
+        transaction_version: Callable[[], int],
+        settings: TransactionCoordinatorSettings,
+        intervals: CleanupIntervals,
+    ) -> None:
+        self._clock = host.env.clock
+        self._internal_topics = internal_topics
+        self._markers = markers
+        self._next_producer_id = new_producer_id
+        self._intervals = intervals
         self.timed_out = 0
         self._timeouts: TimerHandle | None = None
         self._expiry: TimerHandle | None = None
         self.partitions: CoordinatorPartitions[TransactionCoordinatorShard] = CoordinatorPartitions(
-            broker,
+            host,
             TRANSACTION_STATE,
             lambda: TransactionCoordinatorShard(
-                broker.env.clock.wall_ms,
+                host.env.clock.wall_ms,
                 self._new_producer_id,
-                self._transaction_version,
+                transaction_version,
                 settings,
                 self.partitions.room,
             ),
@@ -68,7 +87,7 @@ class TransactionCoordinatorService:
             CoordinatorLogSettings(),
         )
 
-    # Requests.
+    # -- requests
 
     def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: ExpectedProducer | None
@@ -139,13 +158,14 @@ class TransactionCoordinatorService:
         answers = gather([rows_of(partition) for partition in self.partitions])
         return answers.then(lambda parts: [row for part in parts for row in part])
 
-    # Start, stop, news of topics.
+    # -- start, stop, news of topics
 
-    def resume(self) -> None:
-        """After a start: end what was decided before it, and look after what was under way."""
+    def recover(self) -> None:
+        """At a start: load what the log has, end what was decided before, and look after what was under way."""
+        self.partitions.load()
         for partition in self.partitions:
             for markers in partition.shard.unfinished():
-                self.markers.carry_out(partition, markers, again=True)
+                self._markers.carry_out(partition, markers, again=True)
         self._watch_timeouts()
         self._watch_expiry()
 
@@ -156,13 +176,13 @@ class TransactionCoordinatorService:
 
     def close(self) -> None:
         """Stop all timers."""
-        self.markers.stop()
+        self._markers.stop()
         for timer in (self._timeouts, self._expiry):
             if timer is not None:
                 timer.cancel()
         self.partitions.close()
 
-    # Time.
+    # -- time
 
     def _watch_timeouts(self) -> None:
         """While a transaction is under way, look every so often whether one lasts too long."""
@@ -170,9 +190,8 @@ class TransactionCoordinatorService:
             self._arm_timeouts()
 
     def _arm_timeouts(self) -> None:
-        clock = self._broker.env.clock
-        interval_ms = self._broker.config.transaction_abort_timed_out_transaction_cleanup_interval_ms
-        self._timeouts = clock.call_at(clock.now_ms() + interval_ms, self._abort_timed_out)
+        at_ms = self._clock.now_ms() + self._intervals.timed_out_ms
+        self._timeouts = self._clock.call_at(at_ms, self._abort_timed_out)
 
     def _abort_timed_out(self) -> None:
         self._timeouts = None
@@ -184,16 +203,15 @@ class TransactionCoordinatorService:
         def carry_out(decided: list[WriteMarkers]) -> None:
             self.timed_out += len(decided)
             for markers in decided:
-                self.markers.carry_out(partition, markers)
+                self._markers.carry_out(partition, markers)
 
         nothing: list[WriteMarkers] = []
         partition.schedule(partition.shard.abort_timed_out, lambda _error: nothing).on_complete(carry_out)
 
     def _watch_expiry(self) -> None:
         if self._expiry is None and any(len(partition.shard) for partition in self.partitions):
-            clock = self._broker.env.clock
-            interval_ms = self._broker.config.transaction_remove_expired_transaction_cleanup_interval_ms
-            self._expiry = clock.call_at(clock.now_ms() + interval_ms, self._remove_expired)
+            at_ms = self._clock.now_ms() + self._intervals.expired_ms
+            self._expiry = self._clock.call_at(at_ms, self._remove_expired)
 
     def _remove_expired(self) -> None:
         self._expiry = None
@@ -202,7 +220,7 @@ class TransactionCoordinatorService:
             partition.schedule(shard.remove_expired, lambda _error: 0)
         self._watch_expiry()
 
-    # Routing.
+    # -- routing
 
     def _ending(
         self,
@@ -217,7 +235,7 @@ class TransactionCoordinatorService:
             if result.markers is None:
                 return completed(result)
             partition = self._partition(transactional_id)
-            return self.markers.carry_out(partition, result.markers).then(lambda _none: result)
+            return self._markers.carry_out(partition, result.markers).then(lambda _none: result)
 
         return decided.chain(carry_out)
 
@@ -227,7 +245,7 @@ class TransactionCoordinatorService:
         operation: Callable[[TransactionCoordinatorShard], CoordinatorResult[T]],
         failed: Callable[[ErrorCode], T],
     ) -> Pending[T]:
-        if ensure(self._broker.metadata, self._broker.configs.broker, TRANSACTION_STATE):
+        if self._internal_topics.ensure(TRANSACTION_STATE):
             return completed(failed(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         partition = self._partition(transactional_id)
         return partition.schedule(lambda: operation(partition.shard), failed)
@@ -237,9 +255,6 @@ class TransactionCoordinatorService:
 
     def _new_producer_id(self) -> int | ErrorCode:
         try:
-            return self._broker.producer_ids.next()
+            return self._next_producer_id()
         except OSError:
             return ErrorCode.KAFKA_STORAGE_ERROR
-
-    def _transaction_version(self) -> int:
-        return self._broker.metadata.features.get(TRANSACTION_VERSION, 0)

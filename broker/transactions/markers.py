@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
+from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.log.markers import TransactionMarker, append_marker
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
-from shareq.broker.topics.lookup import find_log
+from shareq.broker.topics.lookup import PartitionLookup
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.coordinator.transaction.outcome import WriteMarkers
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 from shareq.protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
 
 logger = logging.getLogger(__name__)
 
@@ -43,34 +41,23 @@ _NOTHING_TO_END: Final = frozenset(
 Partition = CoordinatorPartition[TransactionCoordinatorShard]
 
 
-def write_marker(broker: Broker, at: TopicPartition, marker: TransactionMarker) -> Pending[ErrorCode]:
-    """End a producer's transaction in one partition; the answer comes when that is durable.
-
-    UNKNOWN_TOPIC_OR_PARTITION, and see `append_marker`. What a transaction commits to a group is ended by its
-    coordinator.
-    """
-    log = find_log(broker, at.topic, at.partition)
-    if isinstance(log, ErrorCode):
-        return completed(log)
-    if at.topic == CONSUMER_OFFSETS:
-        return broker.group_coordinator.partitions.get(at.partition).end_transaction(marker)
-    pending: Pending[ErrorCode] = Pending()
-    outcome = append_marker(log, marker, now_wall_ms=broker.env.clock.wall_ms(), on_durable=pending.complete)
-    if isinstance(outcome, ErrorCode):
-        pending.complete(outcome)
-    return pending
-
-
 class MarkerWriter:
     """Carries decided transactions to their ends. Everything runs on the loop's thread.
 
     `commits` and `aborts` count the transactions that came there, those without a partition not: there was nothing in
     them. `markers_to_retry` could not be written and are tried again; `ends_to_retry`: transactions whose last record
-    could not.
+    could not. `end_in_group` ends a transaction in a partition of the group coordinator's topic.
     """
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        lookup: PartitionLookup,
+        clock: Clock,
+        end_in_group: Callable[[int, TransactionMarker], Pending[ErrorCode]],
+    ) -> None:
+        self._lookup = lookup
+        self._clock = clock
+        self._end_in_group = end_in_group
         self._stopped = False
         self.commits = 0
         self.aborts = 0
@@ -80,6 +67,23 @@ class MarkerWriter:
     def stop(self) -> None:
         """Try nothing again: what is left is found at the next start."""
         self._stopped = True
+
+    def write(self, at: TopicPartition, marker: TransactionMarker) -> Pending[ErrorCode]:
+        """End a producer's transaction in one partition; the answer comes when that is durable.
+
+        UNKNOWN_TOPIC_OR_PARTITION, and see `append_marker`. What a transaction commits to a group is ended by its
+        coordinator.
+        """
+        log = self._lookup.log(at.topic, at.partition)
+        if isinstance(log, ErrorCode):
+            return completed(log)
+        if at.topic == CONSUMER_OFFSETS:
+            return self._end_in_group(at.partition, marker)
+        pending: Pending[ErrorCode] = Pending()
+        outcome = append_marker(log, marker, now_wall_ms=self._clock.wall_ms(), on_durable=pending.complete)
+        if isinstance(outcome, ErrorCode):
+            pending.complete(outcome)
+        return pending
 
     def carry_out(self, partition: Partition, markers: WriteMarkers, *, again: bool = False) -> Pending[None]:
         """Write the markers, then let the coordinator note it. Done after the first attempt, whether it got there or
@@ -91,7 +95,7 @@ class MarkerWriter:
         return attempt
 
     def _has_ended(self, at: TopicPartition, markers: WriteMarkers) -> bool:
-        log = find_log(self._broker, at.topic, at.partition)
+        log = self._lookup.log(at.topic, at.partition)
         if isinstance(log, ErrorCode):
             return False
         return log.producers.has_ended(markers.producer_id, markers.producer_epoch)
@@ -107,7 +111,7 @@ class MarkerWriter:
             markers.transaction_version,
         )
         order = sorted(left)
-        outcomes = gather([write_marker(self._broker, at, marker) for at in order])
+        outcomes = gather([self.write(at, marker) for at in order])
 
         def written(errors: list[ErrorCode]) -> None:
             failed = [at for at, error in zip(order, errors, strict=True) if error not in _NOTHING_TO_END]
@@ -155,8 +159,7 @@ class MarkerWriter:
     def _later(self, retry: Callable[[], None], attempt: Pending[None]) -> None:
         if not attempt.done:
             attempt.complete(None)
-        clock = self._broker.env.clock
-        clock.call_at(clock.now_ms() + RETRY_MS, lambda: None if self._stopped else retry())
+        self._clock.call_at(self._clock.now_ms() + RETRY_MS, lambda: None if self._stopped else retry())
 
     def _report(self, markers: WriteMarkers, order: list[TopicPartition], errors: list[ErrorCode]) -> None:
         for at, error in zip(order, errors, strict=True):

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
-from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION
-from shareq.broker.topics.lookup import PRODUCE_IDS_FROM, find_log
-from shareq.broker.transactions.admission import Refusals, Writer, admit, transactional_producer
+from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION, Right
+from shareq.broker.topics.lookup import PRODUCE_IDS_FROM, PartitionLookup
+from shareq.broker.transactions.admission import Refusals, TransactionAdmission, Writer, transactional_producer
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import ProduceRequest
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 ABORTABLE_FROM: Final = 11
 ADDS_FROM: Final = 12
@@ -30,6 +27,12 @@ ProduceRefusals = Mapping[tuple[str, int], ErrorCode]
 """Topic and partition to the error of its batch."""
 
 
+class Rights(Protocol):
+    """Whether the client has a right on the resource of a name."""
+
+    def __call__(self, right: Right, name: str) -> bool: ...
+
+
 class _Batches:
     """The transactional batches of one request, by partition, with their first sequences."""
 
@@ -39,32 +42,33 @@ class _Batches:
         self.sequences: dict[TopicPartition, int] = {}
 
 
-def admit_batches(ctx: RequestContext, request: ProduceRequest) -> Pending[ProduceRefusals] | ErrorCode:
+def admit_batches(
+    admission: TransactionAdmission, lookup: PartitionLookup, may: Rights, version: int, request: ProduceRequest
+) -> Pending[ProduceRefusals] | ErrorCode:
     """Which transactional batches are refused; an error of the whole request.
 
     The error: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, INVALID_PRODUCER_ID_MAPPING (more than one producer). Partitions
     that do not exist are left to the append.
     """
-    batches = _transactional_batches(ctx, request)
+    batches = _transactional_batches(lookup, may, version, request)
     if not batches.producers:  # too short to be batches, or without a producer id: the append refuses them
         return completed({})
     transactional_id = request.transactional_id
-    if transactional_id is None or not ctx.may(WRITE_TRANSACTION, transactional_id):
+    if transactional_id is None or not may(WRITE_TRANSACTION, transactional_id):
         return WRITE_TRANSACTION.error
     if len(batches.producers) > 1:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     (producer,) = batches.producers
-    version = ctx.api_version
     gaps = _gaps(batches, producer) if version >= ADDS_FROM else {}
-    admitted = admit(ctx.broker, Writer(transactional_id, producer, version >= ADDS_FROM), batches.logs)
+    admitted = admission.admit(Writer(transactional_id, producer, version >= ADDS_FROM), batches.logs)
 
-    def told(refused: Refusals) -> ProduceRefusals:
+    def client_errors(refused: Refusals) -> ProduceRefusals:
         return {(at.topic, at.partition): _client_error(version, error) for at, error in (gaps | dict(refused)).items()}
 
-    return admitted.then(told)
+    return admitted.then(client_errors)
 
 
-def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> _Batches:
+def _transactional_batches(lookup: PartitionLookup, may: Rights, version: int, request: ProduceRequest) -> _Batches:
     batches = _Batches()
     for topic in request.topic_data:
         for data in topic.partition_data:
@@ -73,9 +77,9 @@ def _transactional_batches(ctx: RequestContext, request: ProduceRequest) -> _Bat
                 continue
             producer, sequence = found
             batches.producers.add(producer)
-            name = topic.topic_id if ctx.api_version >= PRODUCE_IDS_FROM else topic.name
-            log = find_log(ctx.broker, name, data.index)
-            if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not ctx.may(WRITE_TOPIC, log.topic):
+            name = topic.topic_id if version >= PRODUCE_IDS_FROM else topic.name
+            log = lookup.log(name, data.index)
+            if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not may(WRITE_TOPIC, log.topic):
                 continue
             at = TopicPartition(log.topic, data.index)
             batches.logs[at], batches.sequences[at] = log, sequence

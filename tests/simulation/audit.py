@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.share.core.partition import RangeView, SharePartition
 from shareq.broker.share.core.window.record_state import TERMINAL, RecordState
-from shareq.broker.share.partitions import LeaderState
+from shareq.broker.share.leader import LeaderState
 from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.errors import ErrorCode
@@ -63,7 +63,7 @@ def _check_log(world: World, slot: Slot) -> None:
 
 
 def _check_leader(world: World, group: Group, slot: Slot, state: ShareState | None) -> None:
-    leader, index = world.broker.share_partitions.get(world.key(group, slot)), slot.index
+    leader, index = world.services.share.partitions.get(world.key(group, slot)), slot.index
     if leader is None or leader.state is not LeaderState.ACTIVE:
         return
     core = leader.core

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 def share_states(world: World) -> dict[SharePartitionKey, ShareState]:
     """The live states of every share partition. Replaying the share coordinator's log gives the same ones."""
     broker = world.broker
-    partitions = broker.share_coordinator.partitions
-    settings = share_coordinator_settings(broker.config)
+    partitions = broker.services.share_states.partitions
+    settings = share_coordinator_settings(broker.services.started_with)
     states: dict[SharePartitionKey, ShareState] = {}
 
     def new_shard() -> ShareCoordinatorShard:
-        return ShareCoordinatorShard(broker.metadata, world.clock.wall_ms, settings)
+        return ShareCoordinatorShard(broker.services.metadata, world.clock.wall_ms, settings)
 
     for _, live, after in replayed(world, partitions, SHARE_GROUP_STATE, SHARE_STATE_SERDE, new_shard):
         for key in {*live.share_partitions(), *after.share_partitions()}:
@@ -62,11 +62,11 @@ def check_nothing_left(world: World) -> None:
     """No state of topics and of groups that were deleted, unless writing that down failed since the start."""
     if world.faults.happened or not world.knows_what_is_durable():
         return
-    partitions = world.broker.share_coordinator.partitions
+    partitions = world.services.share_states.partitions
     administered = {group.id for group in world.groups if group.administered}
     for partition in partitions:
         for key in partition.shard.share_partitions():
-            if world.broker.metadata.topic_by_id(key.topic_id) is None:
+            if world.services.metadata.topic_by_id(key.topic_id) is None:
                 raise InvariantBroken(f"{key.text()} has state, its topic was deleted")
             if key.group_id not in administered and world.live_group(key.group_id) is None:
                 raise InvariantBroken(f"{key.text()} has state, its group was deleted")
@@ -77,7 +77,7 @@ def check_nothing_left(world: World) -> None:
 
 def check_groups(world: World, replayed: Sequence[ReplayedGroups], states: dict[SharePartitionKey, ShareState]) -> None:
     """Replaying the group coordinator's log gives the live groups; what they take for initialised has a state."""
-    count = world.broker.group_coordinator.partitions.count
+    count = world.services.groups.coordinator.partitions.count
     for route, live, after in replayed:
         for group in world.groups:
             if group_partition_for(group.id, count) == route:
@@ -130,4 +130,4 @@ def _check_initialized(
 
 
 def _exists(world: World, topic_id: bytes) -> bool:
-    return world.broker.metadata.topic_by_id(topic_id) is not None
+    return world.services.metadata.topic_by_id(topic_id) is not None

@@ -57,7 +57,7 @@ def _begin(world: World) -> None:
     try:
         if how < 0.4:
             world.crash("before the drain")
-        elif how < 0.7 or any(log.refusal is not ErrorCode.NONE for log in world.broker.logs.logs()):
+        elif how < 0.7 or any(log.refusal is not ErrorCode.NONE for log in world.services.logs.logs()):
             world.restart()
     except SimulatedCrash:
         world.crash("before the drain")
@@ -66,14 +66,14 @@ def _begin(world: World) -> None:
 
 def _await_room(world: World) -> None:
     """Until the broker has seen that the disk is not full any more."""
-    while world.broker.disk.refuses_clients():
+    while world.services.disk.refuses_clients():
         world.advance(INTERVAL_MS)
 
 
 def _drain_group(world: World, group: Group) -> None:
     last = Member(world, group, f"{group.id}-last")
     last.heartbeats.names = (SECOND, TOPIC)
-    if len(group.members) >= world.broker.config.group_share_max_size:
+    if len(group.members) >= world.services.started_with.group_share_max_size:
         for member in group.members:
             member.heartbeats.leave()
         world.settle()

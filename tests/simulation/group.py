@@ -44,7 +44,7 @@ class Group:
     def _set(self, name: str, value: str) -> None:
         self.world.note(f"{self.id}: {name}={value}")
         try:
-            self.world.broker.metadata.alter_configs([PutConfig(ResourceName("group", self.id), name, value)])
+            self.world.services.metadata.alter_configs([PutConfig(ResourceName("group", self.id), name, value)])
         except OSError as error:
             self.world.note(f"... and was not set: {error}")
 
@@ -63,7 +63,7 @@ class Group:
 
     def adopt_settings(self) -> None:
         """Take over the settings that the broker has: a change may have been cut off."""
-        now = self.world.broker.configs.share_group(self.id)
+        now = self.world.services.configs.share_group(self.id)
         if now.delivery_count_limit != self.ledger.limit:
             self.ledger.on_limit(now.delivery_count_limit)
         self.ledger.on_isolation(now.isolation_level is IsolationLevel.READ_COMMITTED)

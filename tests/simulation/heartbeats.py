@@ -104,7 +104,7 @@ class Heartbeats:
         """A subscription that the log has no room for: refused, as if it had never been sent."""
         world, epoch = self._world, self.epoch
         live = world.live_group(self._group.id)
-        expected = expected_error(live, self.member_id, epoch, world.broker.config.group_share_max_size)
+        expected = expected_error(live, self.member_id, epoch, world.services.started_with.group_share_max_size)
         if expected is ErrorCode.NONE:
             expected = ErrorCode.UNKNOWN_SERVER_ERROR
         request = ShareGroupHeartbeatRequest(self._group.id, self.member_id, epoch, None, list(TOO_MUCH))
@@ -119,7 +119,7 @@ class Heartbeats:
     def _send(self, epoch: int, names: Names | None) -> None:
         world, group, life = self._world, self._group, self._life
         live = world.live_group(group.id)
-        expected = expected_error(live, self.member_id, epoch, world.broker.config.group_share_max_size)
+        expected = expected_error(live, self.member_id, epoch, world.services.started_with.group_share_max_size)
         request = ShareGroupHeartbeatRequest(
             group.id, self.member_id, epoch, None, None if names is None else list(names)
         )

@@ -13,7 +13,7 @@ from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import PartitionLog
-from shareq.broker.transactions import offsets as transactional_offsets
+from shareq.broker.transactions.offsets import TransactionalOffsets
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.offsets import commit, expiry, group_offsets, rules
@@ -69,7 +69,7 @@ def offsets_of_transactions_do_not_tell_their_topics_ids() -> AbstractContextMan
 
 def offsets_are_committed_in_topics_that_went_meanwhile() -> AbstractContextManager[object]:
     """Once found: the topic goes while they wait to become part of their transaction."""
-    return replaced((transactional_offsets, "_take_out_gone", lambda _broker, _offsets: []))
+    return replaced((TransactionalOffsets, "_take_out_gone", lambda _self, _offsets: []))
 
 
 def topic_ids_are_not_looked_at() -> AbstractContextManager[object]:

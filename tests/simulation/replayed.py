@@ -32,7 +32,7 @@ def replayed(
     offline.
     """
     for route in range(partitions.count):
-        log = world.broker.logs.get(topic, route)
+        log = world.services.logs.get(topic, route)
         if log.refusal is ErrorCode.NONE:
             after = new_shard()
             replay_log(log, after, serde)
@@ -42,9 +42,11 @@ def replayed(
 def replayed_groups(world: World) -> list[ReplayedGroups]:
     """The same of the group coordinator, for whoever audits a part of it: all groups are in one log."""
     broker = world.broker
-    settings = group_coordinator_settings(broker.config)
+    settings = group_coordinator_settings(broker.services.started_with)
 
     def new_shard() -> GroupCoordinatorShard:
-        return GroupCoordinatorShard(broker.metadata, broker.configs, world.clock.wall_ms, settings)
+        return GroupCoordinatorShard(broker.services.metadata, broker.services.configs, world.clock.wall_ms, settings)
 
-    return list(replayed(world, broker.group_coordinator.partitions, CONSUMER_OFFSETS, GROUP_SERDE, new_shard))
+    return list(
+        replayed(world, broker.services.groups.coordinator.partitions, CONSUMER_OFFSETS, GROUP_SERDE, new_shard)
+    )

@@ -22,8 +22,9 @@ from shareq.broker.log.manager import DamagedFolderError
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.broker.services import Services
 from shareq.broker.share.core.partition import SharePartition
-from shareq.broker.share.partitions import LeaderState
+from shareq.broker.share.leader import LeaderState
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.group.share.group import ShareGroup
 from shareq.coordinator.routing import group_partition_for
@@ -131,6 +132,11 @@ class World:
         """Add to the transcript."""
         self.transcript.append(f"{self.clock.now_ms()}: {text}")
 
+    @property
+    def services(self) -> Services:
+        """The parts of the broker that runs now."""
+        return self.broker.services
+
     # -- the broker's lives
 
     def _boot(self) -> Broker:
@@ -209,8 +215,8 @@ class World:
         self.audit()
 
     def _everybody_loses_the_broker(self) -> None:
-        self.seen["passes of the cleaner"] += self.broker.logs.cleaner.passes
-        self.seen["passes that were cut off"] += self.broker.logs.cleaner.busy
+        self.seen["passes of the cleaner"] += self.broker.services.logs.cleaner.passes
+        self.seen["passes that were cut off"] += self.broker.services.logs.cleaner.busy
         self.clock.drop_everything()
         for producer in self.producers:
             producer.on_broker_lost()
@@ -339,7 +345,7 @@ class World:
         now = self.clock.now_ms()
         for group in self.groups:
             for slot in self.topics.live:
-                leader = self.broker.share_partitions.get(self.key(group, slot))
+                leader = self.broker.services.share.partitions.get(self.key(group, slot))
                 if leader is not None and leader.state is LeaderState.ACTIVE:
                     check_locks(leader.core.snapshot(), now, slot.index)
 
@@ -373,22 +379,22 @@ class World:
 
     def log(self, slot: Slot) -> PartitionLog:
         """The log of a slot that is live."""
-        return self.broker.logs.get(slot.topic, slot.partition)
+        return self.broker.services.logs.get(slot.topic, slot.partition)
 
     def cores(self, group: Group) -> dict[int, SharePartition]:
         """The group's share partitions in memory, by slot."""
-        leaders = self.broker.share_partitions
+        leaders = self.broker.services.share.partitions
         found = {slot.index: leaders.get(self.key(group, slot)) for slot in self.topics.live}
         return {index: leader.core for index, leader in found.items() if leader is not None}
 
     def start_offset(self, group: Group, index: int) -> int:
         """The leader's start offset; 0 while nobody leads the share partition."""
-        leader = self.broker.share_partitions.get(self.key(group, self.topics.slots[index]))
+        leader = self.broker.services.share.partitions.get(self.key(group, self.topics.slots[index]))
         return 0 if leader is None else leader.core.start_offset
 
     def live_group(self, group_id: str) -> ShareGroup | None:
         """The group as its coordinator has it now, durable or not."""
-        partitions = self.broker.group_coordinator.partitions
+        partitions = self.broker.services.groups.coordinator.partitions
         if not partitions.count:
             return None
         return partitions.get(group_partition_for(group_id, partitions.count)).shard.share_group(group_id)
@@ -412,7 +418,7 @@ class World:
 
     def state_told(self, group: Group, slot: Slot) -> object:
         """Start offset, delivery complete count and batches of a share state as it is now; None without one."""
-        partitions = self.broker.share_coordinator.partitions
+        partitions = self.broker.services.share_states.partitions
         if not partitions.count:
             return None
         key = self.key(group, slot)
@@ -425,10 +431,10 @@ class World:
     def knows_what_is_durable(self) -> bool:
         """Not after a failed sync: a failed write of a coordinator may turn out to be durable at the next start."""
         coordinators = (
-            (SHARE_GROUP_STATE, self.broker.share_coordinator.partitions.count),
-            (CONSUMER_OFFSETS, self.broker.group_coordinator.partitions.count),
+            (SHARE_GROUP_STATE, self.broker.services.share_states.partitions.count),
+            (CONSUMER_OFFSETS, self.broker.services.groups.coordinator.partitions.count),
         )
-        logs = (self.broker.logs.get(topic, route) for topic, count in coordinators for route in range(count))
+        logs = (self.broker.services.logs.get(topic, route) for topic, count in coordinators for route in range(count))
         return all(log.refusal is ErrorCode.NONE for log in logs)
 
     def look_inside(self) -> None:
@@ -438,7 +444,7 @@ class World:
                 continue  # what becomes of its states is not known yet
             self._check_members(group)
             for slot in self.initialized(group):
-                leader = self.broker.share_partitions.get(self.key(group, slot))
+                leader = self.broker.services.share.partitions.get(self.key(group, slot))
                 if leader is None or leader.state is not LeaderState.ACTIVE:
                     continue
                 if group.cores.get(slot.index) is not leader.core:
@@ -448,10 +454,10 @@ class World:
         self.jobs.look_inside()
 
     def _check_members(self, group: Group) -> None:
-        partitions = self.broker.group_coordinator.partitions
+        partitions = self.broker.services.groups.coordinator.partitions
         if partitions.count:
             route = group_partition_for(group.id, partitions.count)
-            if self.broker.logs.get(CONSUMER_OFFSETS, route).refusal is ErrorCode.NONE:
+            if self.broker.services.logs.get(CONSUMER_OFFSETS, route).refusal is ErrorCode.NONE:
                 shard = partitions.get(route).shard
                 now = self.clock.now_ms()
                 group.membership.check(shard.share_group(group.id), shard, now, self.session_timeout_ms)

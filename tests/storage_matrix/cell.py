@@ -174,13 +174,13 @@ def _live(work: str, stop: Stop, log: Log, waived: set[Waiver]) -> Facts:
 def _go_on(world: RealWorld) -> None:
     """Every topic takes records."""
     client = world.connect()
-    for topic in world.broker.metadata.topics():
+    for topic in world.services.metadata.topics():
         if not topic.internal:
             records = build_batch([RecordData(b"key", b"afterwards")], timestamp_ms=TIMESTAMP_MS)
             answer = produce(client, topic.name, bytes(records))
             if answer.error_code:
                 raise Red(f"{topic.name} takes no records: error {answer.error_code}")
-            log = world.broker.logs.get(topic.name, 0)
+            log = world.services.logs.get(topic.name, 0)
             read = log.read(answer.base_offset, 1 << 20, upto=log.high_watermark)
             if isinstance(read, int) or b"afterwards" not in bytes(read.records):
                 raise Red(f"{topic.name} does not have what it took")

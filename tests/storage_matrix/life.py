@@ -120,7 +120,7 @@ class Life:
 
     def begin(self) -> None:
         """Topics, users, groups, transactions."""
-        metadata = self.world.broker.metadata
+        metadata = self.world.services.metadata
         for name in (ORDERS, SPARE, GONE):
             metadata.create_topic(NewTopic(name, 1, SMALL))
         metadata.create_topic(NewTopic(KEYED, 1, {**SMALL, "cleanup.policy": "compact"}))
@@ -134,7 +134,7 @@ class Life:
 
     def go_on(self) -> None:
         """The same once more, and what comes with age: deletions, retention, compaction."""
-        metadata, world = self.world.broker.metadata, self.world
+        metadata, world = self.world.services.metadata, self.world
         metadata.create_topic(NewTopic(LATER, 1, SMALL))
         metadata.alter_configs([PutConfig(ResourceName("topic", ORDERS), "retention.ms", "-1")])
         self._security("bob")
@@ -145,14 +145,14 @@ class Life:
         self._consume()
         for _ in range(400):
             world.clock.advance(10)
-        log = world.broker.logs.get(ORDERS, 0)
+        log = world.services.logs.get(ORDERS, 0)
         assert log.truncate_prefix(log.segments[1].base_offset + 1) is ErrorCode.NONE
         world.clock.run_until_idle()
         self._fill(KEYED, 6)
-        assert world.broker.logs.cleaner.passes
+        assert world.services.logs.cleaner.passes
 
     def _security(self, user: str) -> None:
-        metadata = self.world.broker.metadata
+        metadata = self.world.services.metadata
         right = (PatternType.LITERAL, f"User:{user}", "*", Operation.READ, Permission.ALLOW)
         metadata.alter_acls([PutAcl(Acl(ResourceKind.TOPIC, ORDERS, *right))])
         credential = ScramCredential(b"salt-of-" + user.encode(), b"stored", b"server", 4096)
@@ -200,6 +200,6 @@ class Life:
             yield b"%s-%d" % (name.encode(), self._values)
 
     def _topic_id(self, name: str) -> bytes:
-        image = self.world.broker.metadata.topic(name)
+        image = self.world.services.metadata.topic(name)
         assert image is not None
         return image.topic_id

@@ -23,9 +23,9 @@ def facts_of(world: RealWorld) -> Facts:
     """Facts begin with what they are about: a log by its folder, a group, share group or transactional id."""
     facts: Facts = {}
     facts.update(_metadata(world))
-    for topic in world.broker.metadata.topics():
+    for topic in world.services.metadata.topics():
         for partition in range(topic.partitions):
-            facts.update(_log(world.broker.logs.get(topic.name, partition)))
+            facts.update(_log(world.services.logs.get(topic.name, partition)))
     facts.update(_offsets(world))
     facts.update(_share_states(world))
     facts.update(_transactional_ids(world))
@@ -33,7 +33,7 @@ def facts_of(world: RealWorld) -> Facts:
 
 
 def _metadata(world: RealWorld) -> Iterator[tuple[str, str]]:
-    metadata = world.broker.metadata
+    metadata = world.services.metadata
     yield "cluster id", metadata.cluster_id
     for topic in metadata.topics():
         yield f"topic {topic.name}", f"{topic.topic_id.hex()} {topic.partitions} {topic.internal}"
@@ -110,11 +110,11 @@ def _offsets(world: RealWorld) -> Iterator[tuple[str, str]]:
 
 
 def _share_states(world: RealWorld) -> Iterator[tuple[str, str]]:
-    coordinator = world.broker.group_coordinator.partitions
+    coordinator = world.services.groups.coordinator.partitions
     for group in SHARE_GROUPS:
         found = coordinator.get(0).shard.share_group(group) if coordinator.count else None
         yield f"group {group} state", "gone" if found is None else f"epoch {found.group_epoch}"
-    partitions = world.broker.share_coordinator.partitions
+    partitions = world.services.share_states.partitions
     for key in partitions.get(0).shard.share_partitions() if partitions.count else ():
         state = partitions.get(0).shard.state_of(key)
         if state is not None:

@@ -17,7 +17,8 @@ from shareq.broker.data_folder.opening import open_data_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
 from shareq.broker.foundation.environment import Environment, File, SyncErrors
 from shareq.broker.foundation.os_fs import OsFs
-from shareq.broker.process.server import REFUSALS, ServeError
+from shareq.broker.process.server import REFUSALS
+from shareq.broker.process.sockets import ServeError
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.protocol.primitives import uuid_to_text
 from tests.support.mock_transport import BrokerWorld

@@ -120,7 +120,7 @@ class AccessWorld(BrokerWorld):
 
     def grant(self, acls: Iterable[Acl]) -> None:
         """Let these be all the ACLs there are."""
-        store = self.broker.metadata
+        store = self.broker.services.metadata
         changes: list[PutAcl | DropAcl] = [DropAcl(each) for each in store.acls]
         store.alter_acls([*changes, *(PutAcl(each) for each in acls)])
 

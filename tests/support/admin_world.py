@@ -22,12 +22,13 @@ from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.network.connection import Connection
 from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.primitives import Message
 
 if TYPE_CHECKING:
-    from shareq.broker.broker import Broker
+    from shareq.broker.services import Services
 
 M = TypeVar("M", bound=Message)
 
@@ -45,7 +46,10 @@ class OnListener:
 
 
 class World:
-    """One broker's metadata and configuration. A second world over the same `db` is the broker started again."""
+    """One broker's metadata and configuration, with the names of `Services`.
+
+    A second world over the same `db` is the broker started again.
+    """
 
     authorizer = None
 
@@ -58,19 +62,20 @@ class World:
         features: Mapping[str, int] | None = None,
     ) -> None:
         self.db = db or MemoryMetaDb()
-        self.config = BrokerConfig.load(properties)
+        self.started_with = BrokerConfig.load(properties)
         self.metadata = MetadataStore(self.db, random_only(seed), features=features)
-        self.configs = ConfigService(self.config, self.metadata)
+        self.configs = ConfigService(self.started_with, self.metadata)
         self.admin = ConfigAdmin(self.configs, self.metadata)
         self.leaders = LeaderMap()
+        self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
 
     def endpoint_for(self, listener: str) -> Endpoint:
         """Where clients of a listener are told to connect."""
-        return Endpoint(self.config.node_id, f"{listener.lower()}.test", 9092)
+        return Endpoint(self.started_with.node_id, f"{listener.lower()}.test", 9092)
 
     def context(self, version: int, listener: str = "BROKER") -> RequestContext:
-        """A request's context with this as the broker."""
-        return RequestContext(cast("Broker", self), cast(Connection, OnListener(listener)), version, "test")
+        """A request's context with this as the services."""
+        return RequestContext(cast("Services", self), cast(Connection, OnListener(listener)), version, "test")
 
     def call(self, response_class: type[M], request: Message, version: int) -> M:
         """What a client gets for a request in one version."""

@@ -32,7 +32,7 @@ SHARDS = {"offsets.topic.num.partitions": "1", "share.coordinator.state.topic.nu
 
 
 class StatesElsewhere:
-    """A `Persister` that asks another broker, one request for each share partition, and waits for the answer.
+    """A `ShareStateStore` that asks another broker, one request for each share partition, and waits for the answer.
 
     While `reachable` is false every operation is answered as if there were no connection.
     """
@@ -156,9 +156,9 @@ class Cluster:
     def lead(self, topic: str, leader: BrokerWorld, epoch: int = 4) -> None:
         """Partition 0 of the topic is led by this broker from now on, and all of them know."""
         for world in (self.groups, self.states, self.leader):
-            elsewhere = None if world is leader else Leader(leader.broker.endpoint, epoch)
-            world.broker.leaders.move(topic, 0, elsewhere)
+            elsewhere = None if world is leader else Leader(leader.broker.services.endpoint, epoch)
+            world.services.leaders.move(topic, 0, elsewhere)
 
-    def _broker(self, node_id: int, persister: StatesElsewhere | None = None) -> BrokerWorld:
+    def _broker(self, node_id: int, states: StatesElsewhere | None = None) -> BrokerWorld:
         properties = {**SHARDS, "node.id": str(node_id)}
-        return BrokerWorld(properties, seed=node_id, clock=self.clock, db=self.db, persister=persister)
+        return BrokerWorld(properties, seed=node_id, clock=self.clock, db=self.db, states=states)

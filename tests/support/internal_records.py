@@ -12,7 +12,7 @@ from tests.support.mock_transport import BrokerWorld
 
 def records(world: BrokerWorld, topic: str, partition: int, serde: RecordSerde) -> Iterator[CoordinatorRecord]:
     """Everything in one partition of an internal topic, in order."""
-    log = world.broker.logs.get(topic, partition)
+    log = world.services.logs.get(topic, partition)
     read = log.read(log.log_start_offset, 1 << 20, upto=log.high_watermark)
     assert not isinstance(read, ErrorCode)
     for span in read.batches:

@@ -38,4 +38,6 @@ class Scraped:
 
 def scraped(world: BrokerWorld, listeners: Sequence[Listener] = (), *, started_ms: int = 0) -> Scraped:
     """A scrape without a network."""
-    return Scraped(b"".join(scrape(world.broker, listeners, started_ms * 1_000_000)).decode())
+    return Scraped(
+        b"".join(scrape(world.services, world.broker.dispatcher.requests, listeners, started_ms * 1_000_000)).decode()
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from random import Random
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
@@ -13,7 +13,7 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.network.connection import Buffer, Connection, ConnectionLimits
-from shareq.broker.share.persister import Persister
+from shareq.broker.services import Services
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.framing import frame
@@ -23,6 +23,9 @@ from tests.support.mem_fs import CrashModel, MemFs
 from tests.support.virtual_clock import VirtualClock
 from tests.support.wire import decode_response
 
+if TYPE_CHECKING:
+    from shareq.broker.services import ShareStateStore
+
 R = TypeVar("R", bound=Message)
 
 DATA = "data"
@@ -31,7 +34,7 @@ DATA = "data"
 class BrokerWorld:
     """A broker that is never started as a process. `restart` keeps disk and database.
 
-    Brokers of one cluster share `clock` and `db`; `persister` is where this one's share state is kept, if not here.
+    Brokers of one cluster share `clock` and `db`; `states` is where this one's share state is kept, if not here.
     """
 
     def __init__(
@@ -41,16 +44,21 @@ class BrokerWorld:
         seed: int = 1,
         clock: VirtualClock | None = None,
         db: MemoryMetaDb | None = None,
-        persister: Persister | None = None,
+        states: ShareStateStore | None = None,
     ) -> None:
         self.clock = clock or VirtualClock()
         self.fs = MemFs(self.clock.call_soon, Random(seed))
         self.db = db or MemoryMetaDb()
-        self._persister = persister
+        self._states = states
         self.config = BrokerConfig.load({"log.dirs": DATA, **(properties or {})})
         self._seed = seed
         self._connections = 0
         self.broker = self._boot()
+
+    @property
+    def services(self) -> Services:
+        """The parts of the broker that runs now."""
+        return self.broker.services
 
     def connect(self, *, client_id: str | None = "mock", limits: ConnectionLimits | None = None) -> MockConnection:
         """A client's connection."""
@@ -59,7 +67,7 @@ class BrokerWorld:
 
     def create_topic(self, name: str, partitions: int = 1, **configs: str) -> TopicImage:
         """Create a topic; dots in property names are written as underscores."""
-        return self.broker.metadata.create_topic(
+        return self.broker.services.metadata.create_topic(
             NewTopic(name, partitions, {key.replace("_", "."): value for key, value in configs.items()})
         )
 
@@ -78,7 +86,7 @@ class BrokerWorld:
     def _boot(self) -> Broker:
         env = Environment(self.clock, Random(self._seed), self.fs)
         endpoint = Endpoint(self.config.node_id, "127.0.0.1", 9091 + self.config.node_id)
-        broker = Broker(env, self.config, self.db, endpoints={"PLAINTEXT": endpoint}, persister=self._persister)
+        broker = Broker(env, self.config, self.db, endpoints={"PLAINTEXT": endpoint}, states=self._states)
         broker.start()
         return broker
 
@@ -99,7 +107,7 @@ class MockConnection:
             number,
             "127.0.0.1",
             "PLAINTEXT",
-            handle=world.broker.handle_frame,
+            handler_for=world.broker.handler_for,
             call_soon=world.clock.call_soon,
             outlet=self,
             limits=limits,

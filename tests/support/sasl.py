@@ -8,7 +8,7 @@ from typing import TypeVar
 from scramp import ScramClient
 
 from shareq.broker.metadata.changes import PutScram
-from shareq.broker.network.sasl_gate import SaslGate
+from shareq.broker.network.sasl_gate import SaslGates
 from shareq.broker.security.credentials import CredentialKey
 from shareq.broker.security.scram_keys import credential_from_password
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
@@ -40,7 +40,7 @@ class SaslWorld(BrokerWorld):
     def __init__(self, properties: Mapping[str, str] | None = None) -> None:
         super().__init__(sasl_properties() if properties is None else properties)
         keys = [CredentialKey("carol", mechanism) for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512")]
-        self.broker.metadata.alter_credentials(
+        self.broker.services.metadata.alter_credentials(
             [PutScram(key, credential_from_password(key.mechanism, "looking-glass", SALT, 4096)) for key in keys]
         )
 
@@ -57,7 +57,8 @@ class SaslClient:
         self.connection: MockConnection = world.connect()
         side = self.connection.side
         security = world.config.security["SASL_PLAINTEXT"]
-        side.guard(SaslGate(world.broker, side, world.broker.handle_frame, security), security.max_receive_bytes)
+        services = world.services
+        SaslGates(security, world.clock, services.scram_credential, services.env.secret_bytes).guard(side)
 
     def handshake(self, mechanism: str, version: int = 1) -> SaslHandshakeResponse:
         return self._call(SaslHandshakeRequest(mechanism), version, SaslHandshakeResponse)

@@ -96,7 +96,7 @@ class ShareClient:
         """The partitions that an answer tells, by topic name; None when it tells none."""
         if answer.assignment is None:
             return None
-        names = {topic.topic_id: topic.name for topic in self.world.broker.metadata.topics()}
+        names = {topic.topic_id: topic.name for topic in self.world.services.metadata.topics()}
         return {names[topic.topic_id]: topic.partitions for topic in answer.assignment.topic_partitions}
 
     # -- records
@@ -225,4 +225,4 @@ def configure(world: BrokerWorld, group: str = "g", **properties: str) -> None:
     """Set properties of the group, with underscores for dots."""
     name = ResourceName("group", group)
     changes = [PutConfig(name, key.replace("_", "."), value) for key, value in properties.items()]
-    world.broker.metadata.alter_configs(changes)
+    world.services.metadata.alter_configs(changes)

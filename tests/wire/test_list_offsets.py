@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.handlers.records.list_offsets import (
     EARLIEST,
     EARLIEST_LOCAL,
@@ -11,8 +12,8 @@ from shareq.broker.handlers.records.list_offsets import (
     LATEST,
     LATEST_TIERED,
     MAX_TIMESTAMP,
-    VERSIONS,
 )
+from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_records import DeleteRecordsResponse
 from shareq.protocol.generated.list_offsets import (
@@ -31,6 +32,8 @@ from shareq.protocol.generated.offset_for_leader_epoch import (
 from tests.support.administration import delete_records_request
 from tests.support.requests import TIMESTAMP_MS, batch, create_topic, produce
 from tests.support.wire import WireClient
+
+SERVED = HANDLERS[ApiKey.LIST_OFFSETS].served
 
 
 def looked_up(
@@ -52,7 +55,7 @@ def filled(client: WireClient, topic: str) -> None:
     produce(client, topic, batch(b"d", timestamp_ms=TIMESTAMP_MS + 1_800_000))
 
 
-@pytest.mark.parametrize("version", range(VERSIONS.first, VERSIONS.last + 1))
+@pytest.mark.parametrize("version", range(SERVED.first, SERVED.last + 1))
 def test_every_version_knows_both_ends_and_times(client: WireClient, topic: str, version: int) -> None:
     filled(client, topic)
     assert looked_up(client, topic, LATEST, version=version).offset == 4

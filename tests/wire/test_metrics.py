@@ -17,7 +17,9 @@ import pytest
 import shareq
 from shareq.broker.broker import Broker as RunningBroker
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.process.server import ServeError, Server, new_event_loop
+from shareq.broker.process.serve import new_event_loop
+from shareq.broker.process.server import Server
+from shareq.broker.process.sockets import ServeError
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,

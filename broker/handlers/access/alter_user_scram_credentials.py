@@ -12,7 +12,6 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS, CredentialKey
 from shareq.broker.security.rights import ALTER_CLUSTER
@@ -29,7 +28,6 @@ from shareq.protocol.generated.alter_user_scram_credentials import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 0)
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +49,7 @@ def handle(ctx: RequestContext, request: AlterUserScramCredentialsRequest) -> Al
         if isinstance(change, PutScram):
             changes.append(change)
     try:
-        ctx.broker.metadata.alter_credentials(changes)
+        ctx.services.metadata.alter_credentials(changes)
     except OSError as error:
         logger.error("credentials: not changed: %s", error)
         outcomes.update((change.key.user, storage_failure(error)) for change in changes)
@@ -80,7 +78,7 @@ def _change(ctx: RequestContext, wanted: ScramCredentialDeletion | ScramCredenti
         return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
     key = CredentialKey(wanted.name, mechanism)
     if isinstance(wanted, ScramCredentialDeletion):
-        return PutScram(key, None) if key in ctx.broker.metadata.credentials else _MISSING
+        return PutScram(key, None) if key in ctx.services.metadata.credentials else _MISSING
     if wanted.iterations < MIN_ITERATIONS:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
     if wanted.iterations > MAX_ITERATIONS:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.security.acls import Acl, acl_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
@@ -20,7 +19,6 @@ from shareq.protocol.generated.create_acls import AclCreation, AclCreationResult
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(1, 3)
 
 logger = logging.getLogger(__name__)
 
@@ -28,14 +26,14 @@ logger = logging.getLogger(__name__)
 def handle(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsResponse:
     if not ctx.may(ALTER_CLUSTER):
         return failed(request, ALTER_CLUSTER.error)
-    if ctx.broker.authorizer is None:
+    if ctx.services.authorizer is None:
         return _same_for_all(request, ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured."))
     acls = [_acl(creation) for creation in request.creations]
     problems = [acl_problem(acl) for acl in acls]
     sound = dict.fromkeys(acl for acl, problem in zip(acls, problems, strict=True) if problem is None)
     failure = NO_ERROR
     try:
-        ctx.broker.metadata.alter_acls([PutAcl(acl) for acl in sound if acl not in ctx.broker.authorizer])
+        ctx.services.metadata.alter_acls([PutAcl(acl) for acl in sound if acl not in ctx.services.authorizer])
     except OSError as error:
         logger.error("acls: not added: %s", error)
         failure = storage_failure(error)

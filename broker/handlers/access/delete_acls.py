@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.changes import DropAcl
 from shareq.broker.security.acls import Acl, AclFilter, filter_is_known
 from shareq.broker.security.rights import ALTER_CLUSTER
@@ -26,7 +25,6 @@ from shareq.protocol.generated.delete_acls import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(1, 3)
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +32,7 @@ logger = logging.getLogger(__name__)
 def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsResponse:
     if not ctx.may(ALTER_CLUSTER):
         return failed(request, ALTER_CLUSTER.error)
-    authorizer = ctx.broker.authorizer
+    authorizer = ctx.services.authorizer
     if authorizer is None:
         return _same_for_all(request, ApiError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured."))
     wanted = [_filter(each) for each in request.filters]
@@ -42,7 +40,7 @@ def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsRespons
     found = dict(zip(known, authorizer.matching_each(known), strict=True))
     doomed = dict.fromkeys(acl for acls in found.values() for acl in acls)
     try:
-        ctx.broker.metadata.alter_acls([DropAcl(acl) for acl in doomed])
+        ctx.services.metadata.alter_acls([DropAcl(acl) for acl in doomed])
     except OSError as error:
         logger.error("acls: not removed: %s", error)
         return _same_for_all(request, storage_failure(error))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.acls import AclFilter, filter_is_known
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
@@ -22,8 +21,6 @@ from shareq.protocol.generated.describe_acls import (
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-
-VERSIONS = VersionRange(1, 3)
 
 
 def handle(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:
@@ -38,12 +35,12 @@ def handle(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsRes
     )
     if not ctx.may(DESCRIBE_CLUSTER):
         return _refused(DESCRIBE_CLUSTER.error, text_of(DESCRIBE_CLUSTER.error))
-    if ctx.broker.authorizer is None:
+    if ctx.services.authorizer is None:
         return _refused(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured on the broker")
     if not filter_is_known(wanted):
         return _refused(ErrorCode.INVALID_REQUEST, "The filter has a number that means nothing.")
     resources: dict[tuple[int, str, int], DescribeAclsResource] = {}
-    for acl in ctx.broker.authorizer.matching(wanted):
+    for acl in ctx.services.authorizer.matching(wanted):
         resource = acl.kind, acl.name, acl.pattern
         if resource not in resources:
             resources[resource] = DescribeAclsResource(*resource)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.credentials import SCRAM_MECHANISMS, CredentialKey
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
@@ -24,8 +23,6 @@ from shareq.protocol.generated.describe_user_scram_credentials import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 0)
-
 
 def handle(ctx: RequestContext, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:
     if not ctx.may(DESCRIBE_CLUSTER):
@@ -34,7 +31,7 @@ def handle(ctx: RequestContext, request: DescribeUserScramCredentialsRequest) ->
     if request.users:
         times = Counter(user.name for user in request.users)
     else:
-        times = Counter({key.user: 1 for key in sorted(ctx.broker.metadata.credentials)})
+        times = Counter({key.user: 1 for key in sorted(ctx.services.metadata.credentials)})
     results = [_result(ctx, user, repeated=count > 1) for user, count in times.items()]
     return DescribeUserScramCredentialsResponse(error_message=None, results=results)
 
@@ -43,7 +40,7 @@ def _result(ctx: RequestContext, user: str, *, repeated: bool) -> DescribeUserSc
     if repeated:
         message = f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}"
         return DescribeUserScramCredentialsResult(user, ErrorCode.DUPLICATE_RESOURCE, message)
-    credentials = ctx.broker.metadata.credentials
+    credentials = ctx.services.metadata.credentials
     infos = [
         CredentialInfo(number, credential.iterations)
         for number, mechanism in enumerate(SCRAM_MECHANISMS, 1)

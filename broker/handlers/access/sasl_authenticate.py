@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed
 from shareq.protocol.errors import ErrorCode
@@ -19,7 +18,6 @@ from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest,
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 2)
 
 _TOO_LATE = "SaslAuthenticate request received after successful authentication"
 

@@ -9,7 +9,6 @@ v1: a change of the replication factor may be forbidden (KIP-860); no target tha
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.alter_partition_reassignments import (
@@ -19,8 +18,6 @@ from shareq.protocol.generated.alter_partition_reassignments import (
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
-
-VERSIONS = VersionRange(0, 1)
 
 
 def handle(ctx: RequestContext, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
@@ -54,7 +51,7 @@ def failed(request: AlterPartitionReassignmentsRequest, error: ErrorCode) -> Alt
 
 
 def _reassign(ctx: RequestContext, name: str, target: ReassignablePartition) -> ApiError:
-    topic = ctx.broker.metadata.topic(name)
+    topic = ctx.services.metadata.topic(name)
     if topic is None:
         return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic '{name}'")
     if not 0 <= target.partition_index < topic.partitions:
@@ -62,7 +59,7 @@ def _reassign(ctx: RequestContext, name: str, target: ReassignablePartition) -> 
         return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
     if target.replicas is None:
         return ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, text_of(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS))
-    node_id = ctx.broker.config.node_id
+    node_id = ctx.services.started_with.node_id
     if target.replicas == [node_id]:
         return NO_ERROR
     return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, _wrong_assignment(target.replicas, node_id))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_replica_log_dirs import (
@@ -21,8 +20,6 @@ from shareq.protocol.generated.alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 
-VERSIONS = VersionRange(1, 2)
-
 _LONGEST_FOLDER = 255
 _FUTURE_SUFFIX = len(f".{'0' * 32}-future")  # of the folder that a replica has while it moves
 
@@ -30,7 +27,7 @@ _FUTURE_SUFFIX = len(f".{'0' * 32}-future")  # of the folder that a replica has 
 def handle(ctx: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     if not ctx.may(ALTER_CLUSTER):
         return failed(request, ALTER_CLUSTER.error)
-    home = os.path.abspath(ctx.broker.config.data_dir)
+    home = os.path.abspath(ctx.services.started_with.data_dir)
     return _response(
         {
             (topic, partition): _moved(ctx, topic, partition, path == home)
@@ -57,10 +54,10 @@ def _moved(ctx: RequestContext, topic: str, partition: int, home: bool) -> Error
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if not home:
         return ErrorCode.LOG_DIR_NOT_FOUND
-    image = ctx.broker.metadata.topic(topic)
+    image = ctx.services.metadata.topic(topic)
     if image is None or not 0 <= partition < image.partitions:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ctx.broker.logs.get(topic, partition).refusal
+    return ctx.services.logs.get(topic, partition).refusal
 
 
 def _response(errors: dict[tuple[str, int], ErrorCode]) -> AlterReplicaLogDirsResponse:

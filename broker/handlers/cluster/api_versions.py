@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.table import HANDLERS, VersionRange
+from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metadata.features import FEATURES
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import (
@@ -26,7 +26,6 @@ from shareq.protocol.generated.api_versions import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 4)
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -51,7 +50,7 @@ def _valid_software(request: ApiVersionsRequest) -> bool:
 
 
 def _add_features(ctx: RequestContext, response: ApiVersionsResponse) -> None:
-    metadata = ctx.broker.metadata
+    metadata = ctx.services.metadata
     response.supported_features = [
         SupportedFeatureKey(name=name, min_version=feature.lowest, max_version=feature.highest)
         for name, feature in FEATURES.items()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_cluster import (
@@ -21,7 +20,6 @@ from shareq.protocol.generated.describe_cluster import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 2)
 
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2
@@ -30,13 +28,13 @@ _CONTROLLERS: Final = 2
 def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
     if request.endpoint_type != _BROKERS:
         return _wrong_endpoint_type(ctx.api_version, request.endpoint_type)
-    broker = ctx.broker
-    endpoint = broker.endpoint_for(ctx.connection.listener)
+    services = ctx.services
+    endpoint = services.endpoint_for(ctx.connection.listener)
     response = DescribeClusterResponse(
-        cluster_id=broker.metadata.cluster_id,
+        cluster_id=services.metadata.cluster_id,
         controller_id=endpoint.node_id,
         brokers=[
-            DescribeClusterBroker(endpoint.node_id, endpoint.host, endpoint.port, broker.configs.broker.broker_rack)
+            DescribeClusterBroker(endpoint.node_id, endpoint.host, endpoint.port, services.configs.broker.broker_rack)
         ],
     )
     if request.include_cluster_authorized_operations:

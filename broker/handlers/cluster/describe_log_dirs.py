@@ -13,7 +13,6 @@ import logging
 import os
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_log_dirs import (
@@ -25,23 +24,21 @@ from shareq.protocol.generated.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 
-VERSIONS = VersionRange(1, 5)
-
 logger = logging.getLogger(__name__)
 
 
 def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     if not ctx.may(DESCRIBE_CLUSTER):
         return DescribeLogDirsResponse(error_code=DESCRIBE_CLUSTER.error)
-    broker = ctx.broker
-    folder = broker.config.data_dir
+    services = ctx.services
+    folder = services.started_with.data_dir
     path = os.path.abspath(folder)
     try:
-        space = broker.env.fs.disk_space(folder)
+        space = services.env.fs.disk_space(folder)
     except OSError as error:
         logger.error("%s: cannot read the free space of its file system: %s", path, error)
         return DescribeLogDirsResponse(results=[DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, path)])
-    sizes = {(log.topic, log.partition): log.size_bytes for log in broker.logs.logs()}
+    sizes = {(log.topic, log.partition): log.size_bytes for log in services.logs.logs()}
     topics = []
     for topic, partitions in _wanted(ctx, request.topics).items():
         rows = [DescribeLogDirsPartition(each, sizes.get((topic, each), 0)) for each in partitions]
@@ -55,7 +52,7 @@ def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogD
 
 def _wanted(ctx: RequestContext, asked: list[DescribableLogDirTopic] | None) -> dict[str, list[int]]:
     """Existing partitions in order, each once, by topic."""
-    metadata = ctx.broker.metadata
+    metadata = ctx.services.metadata
     if asked is None:
         return {topic.name: list(range(topic.partitions)) for topic in metadata.topics()}
     wanted: dict[str, set[int]] = {}

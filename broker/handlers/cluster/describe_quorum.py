@@ -9,7 +9,6 @@ v1: when the voter was last heard of, which is now. v2: directory ids, of which 
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
@@ -23,8 +22,6 @@ from shareq.protocol.generated.describe_quorum import (
     ReplicaState,
 )
 
-VERSIONS = VersionRange(0, 2)
-
 _NODES_FROM = 2
 
 
@@ -34,8 +31,8 @@ def handle(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuoru
     asked = [(topic.topic_name, [part.partition_index for part in topic.partitions]) for topic in request.topics]
     if asked != [(CLUSTER_METADATA, [0])]:
         return _unknown(asked)
-    broker = ctx.broker
-    node_id, offset, now = broker.config.node_id, broker.metadata.features_epoch, broker.env.clock.wall_ms()
+    services = ctx.services
+    node_id, offset, now = services.started_with.node_id, services.metadata.features_epoch, services.env.clock.wall_ms()
     voter = ReplicaState(
         replica_id=node_id, log_end_offset=offset, last_fetch_timestamp=now, last_caught_up_timestamp=now
     )
@@ -46,7 +43,7 @@ def handle(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuoru
         error_message=None, topics=[DescribeQuorumResponseTopicData(CLUSTER_METADATA, [quorum])]
     )
     if ctx.api_version >= _NODES_FROM:
-        listeners = [Listener(name, each.host, each.port) for name, each in broker.endpoints.items()]
+        listeners = [Listener(name, each.host, each.port) for name, each in services.endpoints.items()]
         response.nodes = [Node(node_id, listeners)]
     return response
 

@@ -9,7 +9,6 @@ that does not exist.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.elect_leaders import (
@@ -18,8 +17,6 @@ from shareq.protocol.generated.elect_leaders import (
     PartitionResult,
     ReplicaElectionResult,
 )
-
-VERSIONS = VersionRange(0, 2)
 
 _ELECTION_TYPES = (0, 1)  # preferred, unclean
 
@@ -31,7 +28,7 @@ def handle(ctx: RequestContext, request: ElectLeadersRequest) -> ElectLeadersRes
         message = f"Unknown election type {request.election_type}"
         return _refused(ctx, request, ApiError(ErrorCode.INVALID_REQUEST, message))
     if request.topic_partitions is None:
-        results = [ReplicaElectionResult(topic.name) for topic in ctx.broker.metadata.topics()]
+        results = [ReplicaElectionResult(topic.name) for topic in ctx.services.metadata.topics()]
         return ElectLeadersResponse(replica_election_results=results)
     results = []
     for topic in request.topic_partitions:
@@ -61,7 +58,7 @@ def _rows(request: ElectLeadersRequest, error: ApiError) -> list[ReplicaElection
 
 
 def _not_elected(ctx: RequestContext, name: str, partition: int) -> ApiError:
-    topic = ctx.broker.metadata.topic(name)
+    topic = ctx.services.metadata.topic(name)
     if topic is None:
         return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"There is no topic '{name}'")
     if not 0 <= partition < topic.partitions:

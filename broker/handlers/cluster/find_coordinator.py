@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION
-from shareq.broker.topics import internal as internal_topics
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.share.keys import SharePartitionKey, parse_key, partition_for
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
@@ -24,7 +22,6 @@ from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordina
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 6)
 
 _SHARE: Final = 2
 _TOPICS: Final = {0: CONSUMER_OFFSETS, 1: TRANSACTION_STATE, _SHARE: SHARE_GROUP_STATE}
@@ -56,11 +53,11 @@ def failed(request: FindCoordinatorRequest, error: ErrorCode) -> FindCoordinator
 def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     error = _check_type(ctx.api_version, key_type) or _check_right(ctx, key_type, key) or _check_key(key_type, key)
     if not error:
-        error = internal_topics.ensure(ctx.broker.metadata, ctx.broker.configs.broker, _TOPICS[key_type])
+        error = ctx.services.internal_topics.ensure(_TOPICS[key_type])
     if error:
         return _row(key, error)
-    leader = ctx.broker.leaders.other_leader(*_place(ctx, key_type, key))
-    endpoint = ctx.broker.endpoint_for(ctx.connection.listener) if leader is None else leader.endpoint
+    leader = ctx.services.leaders.other_leader(*_place(ctx, key_type, key))
+    endpoint = ctx.services.endpoint_for(ctx.connection.listener) if leader is None else leader.endpoint
     return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port)
 
 
@@ -88,7 +85,7 @@ def _check_key(key_type: int, key: str) -> ApiError:
 def _place(ctx: RequestContext, key_type: int, key: str) -> tuple[str, int]:
     """The partition whose leader coordinates what the key names."""
     name = _TOPICS[key_type]
-    topic = ctx.broker.metadata.topic(name)
+    topic = ctx.services.metadata.topic(name)
     count = 1 if topic is None else topic.partitions
     share_partition = parse_key(key) if key_type == _SHARE else None
     if isinstance(share_partition, SharePartitionKey):

@@ -6,15 +6,12 @@ Behaviour: on a single broker no partition is ever on its way to another one: no
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.protocol.errors import text_of
 from shareq.protocol.generated.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
-
-VERSIONS = VersionRange(0, 0)
 
 
 def handle(ctx: RequestContext, _request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:

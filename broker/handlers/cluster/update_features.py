@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.features import UpdateKind, update_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
@@ -25,7 +24,6 @@ from shareq.protocol.generated.update_features import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 2)
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +41,7 @@ def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeature
 def _problem(ctx: RequestContext, request: UpdateFeaturesRequest) -> ApiError:
     for update in request.feature_updates:
         kind = _kind(ctx.api_version, update)
-        now = ctx.broker.metadata.features.get(update.feature, 0)
+        now = ctx.services.metadata.features.get(update.feature, 0)
         problem = update_problem(update.feature, now, update.max_version_level, kind)
         if problem is not None:
             message = f"Nothing was updated, because of {update.feature}={update.max_version_level}: {problem}"
@@ -60,7 +58,7 @@ def _kind(version: int, update: FeatureUpdateKey) -> int:
 
 def _update(ctx: RequestContext, request: UpdateFeaturesRequest) -> ApiError:
     try:
-        ctx.broker.metadata.set_features(
+        ctx.services.metadata.set_features(
             {update.feature: update.max_version_level for update in request.feature_updates}
         )
     except OSError as error:

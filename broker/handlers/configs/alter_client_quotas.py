@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated import alter_client_quotas as rpc
@@ -17,7 +16,6 @@ from shareq.protocol.generated import alter_client_quotas as rpc
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 1)
 
 _KINDS: Final = frozenset(("user", "client-id", "ip"))
 

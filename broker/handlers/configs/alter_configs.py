@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.changes import Alteration, ConfigOp
 from shareq.broker.config.service import BROKER, GROUP, TOPIC
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.handlers.shared.alter_resource import REPEATED, alter_resource, repeated
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -24,7 +23,6 @@ from shareq.protocol.generated.alter_configs import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 2)
 
 _STORED_AS: Final = {ResourceType.TOPIC: TOPIC, ResourceType.BROKER: BROKER, ResourceType.GROUP: GROUP}
 
@@ -49,7 +47,7 @@ def _replace(ctx: RequestContext, resource: AlterConfigsResource, validate_only:
     stored_as = _STORED_AS.get(kind)  # type: ignore[call-overload]
     if stored_as is not None:
         named = {config.name for config in resource.configs}
-        current = ctx.broker.metadata.configs(stored_as, name)
+        current = ctx.services.metadata.configs(stored_as, name)
         alterations += [Alteration(key, ConfigOp.DELETE, None) for key in current if key not in named]
     return alter_resource(ctx, kind, name, alterations, validate_only=validate_only)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.describe_client_quotas import (
@@ -20,7 +19,6 @@ from shareq.protocol.generated.describe_client_quotas import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 1)
 
 _USER, _CLIENT_ID, _IP = "user", "client-id", "ip"
 _EXACT, _DEFAULT, _SPECIFIED = 0, 1, 2

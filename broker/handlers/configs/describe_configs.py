@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.describe import ConfigEntry
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.handlers.shared.config_resources import ResourceType, check_broker_name
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.names import CLUSTER_NAME
@@ -29,8 +28,6 @@ from shareq.protocol.generated.describe_configs import (
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-
-VERSIONS = VersionRange(1, 4)
 
 
 def handle(ctx: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
@@ -67,17 +64,17 @@ def _entries(ctx: RequestContext, resource: DescribeConfigsResource) -> list[Con
     refused = _refusal(ctx, resource)
     if refused:
         return refused
-    configs, name = ConfigAdmin(ctx.broker.configs, ctx.broker.metadata), resource.resource_name
+    configs, name = ConfigAdmin(ctx.services.configs, ctx.services.metadata), resource.resource_name
     match resource.resource_type:
         case ResourceType.TOPIC:
             problem = name_error(name)
             if problem is not None:
                 return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
-            if ctx.broker.metadata.topic(name) is None:
+            if ctx.services.metadata.topic(name) is None:
                 return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             return configs.describe_topic(name)
         case ResourceType.BROKER:
-            error = check_broker_name(name, ctx.broker.config.node_id)
+            error = check_broker_name(name, ctx.services.started_with.node_id)
             return error or configs.describe_broker(cluster=not name)
         case ResourceType.GROUP:
             if not name:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shareq.broker.config.changes import Alteration
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.handlers.shared.alter_resource import REPEATED, alter_resource, repeated
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.incremental_alter_configs import (
@@ -24,8 +23,6 @@ from shareq.protocol.generated.incremental_alter_configs import (
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-
-VERSIONS = VersionRange(0, 1)
 
 
 def handle(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.service import GROUP
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS
 from shareq.protocol.errors import ErrorCode
@@ -23,7 +22,6 @@ from shareq.protocol.generated.list_config_resources import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 1)
 
 _ALL: Final = tuple(ResourceType)
 _TYPES_FROM: Final = 1
@@ -45,10 +43,10 @@ def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConf
 def _names(ctx: RequestContext, kind: int) -> list[str]:
     match kind:
         case ResourceType.TOPIC:
-            return [topic.name for topic in ctx.broker.metadata.topics()]
+            return [topic.name for topic in ctx.services.metadata.topics()]
         case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
-            return [str(ctx.broker.config.node_id)]
+            return [str(ctx.services.started_with.node_id)]
         case ResourceType.GROUP:
-            return ctx.broker.metadata.config_names(GROUP)
+            return ctx.services.metadata.config_names(GROUP)
         case _:
             return []

@@ -9,7 +9,6 @@ v1: which protocol a member speaks.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, HIDDEN_TOPICS
@@ -21,25 +20,23 @@ from shareq.protocol.generated.consumer_group_describe import (
     DescribedGroup,
 )
 
-VERSIONS = VersionRange(0, 1)
-
 
 def handle(
     ctx: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse | Pending[ConsumerGroupDescribeResponse]:
-    if not ctx.broker.metadata.consumer_groups_enabled:
+    if not ctx.services.metadata.consumer_groups_enabled:
         return ConsumerGroupDescribeResponse(
             groups=[not_described(group, ErrorCode.UNSUPPORTED_VERSION) for group in request.group_ids]
         )
     hidden = ctx.lacking(DESCRIBE_GROUP, request.group_ids)
     refused = [not_described(group, DESCRIBE_GROUP.error) for group in request.group_ids if group in hidden]
     asked = [group for group in request.group_ids if group not in hidden]
-    described = gather([ctx.broker.consumer_groups.describe(group) for group in asked])
+    described = gather([ctx.services.groups.consumer.describe(group) for group in asked])
 
     def respond(groups: list[DescribedGroup]) -> ConsumerGroupDescribeResponse:
         if request.include_authorized_operations:
             authorized_operations.fill_in_group_operations(ctx, groups)
-        if ctx.broker.authorizer is not None:
+        if ctx.services.authorizer is not None:
             groups = [_visible(ctx, group) for group in groups]
         return ConsumerGroupDescribeResponse(groups=refused + groups)
 

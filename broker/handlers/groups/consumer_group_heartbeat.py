@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.consumer.requests import refusal
@@ -22,15 +21,12 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 
-VERSIONS = VersionRange(0, 1)
-
-
 _TIMES: Final = 2  # the partitions that the member owns are not written down
 
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ConsumerGroupHeartbeatResponse | None:
     """UNKNOWN_SERVER_ERROR, as for any subscription that does not fit into a record."""
-    if not ctx.broker.group_coordinator.has_no_room_for(frame_bytes, times=_TIMES):
+    if not ctx.services.groups.coordinator.has_no_room_for(frame_bytes, times=_TIMES):
         return None
     return refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "The subscription is too large.")
 
@@ -38,13 +34,13 @@ def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ConsumerGroupHeart
 def handle(
     ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse | Pending[ConsumerGroupHeartbeatResponse]:
-    if not ctx.broker.metadata.consumer_groups_enabled:
+    if not ctx.services.metadata.consumer_groups_enabled:
         return refusal(ErrorCode.UNSUPPORTED_VERSION, "Consumer groups are switched off (feature group.version is 0).")
     if not ctx.may(READ_GROUP, request.group_id):
         return ConsumerGroupHeartbeatResponse(error_code=READ_GROUP.error)
     if ctx.lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
         return ConsumerGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error)
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
-    return ctx.broker.consumer_groups.heartbeat(
+    return ctx.services.groups.consumer.heartbeat(
         request, ctx.api_version, client, lambda topic: ctx.may(DESCRIBE_TOPIC, topic)
     )

@@ -8,20 +8,17 @@ completes it.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.security.rights import DELETE_GROUP
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
-
-VERSIONS = VersionRange(0, 2)
 
 
 def handle(ctx: RequestContext, request: DeleteGroupsRequest) -> Pending[DeleteGroupsResponse]:
     group_ids = list(dict.fromkeys(request.groups_names))
     refused = ctx.lacking(DELETE_GROUP, group_ids)
     group_ids = [group_id for group_id in group_ids if group_id not in refused]
-    outcomes = gather([ctx.broker.group_administration.delete_group(group_id) for group_id in group_ids])
+    outcomes = gather([ctx.services.groups.administration.delete_group(group_id) for group_id in group_ids])
 
     def respond(outcomes: list[ApiError]) -> DeleteGroupsResponse:
         results = [

@@ -8,15 +8,12 @@ v3: authorized operations. v4: instance ids. v6: a group that is Dead has the er
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.security.rights import DESCRIBE_GROUP
 from shareq.coordinator.group.classic.describe import not_described
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
-
-VERSIONS = VersionRange(0, 6)
 
 
 def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> Pending[DescribeGroupsResponse]:
@@ -29,7 +26,7 @@ def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> Pending[Descr
             authorized_operations.fill_in_group_operations(ctx, groups)
         return DescribeGroupsResponse(groups=refused + groups)
 
-    return ctx.broker.classic_groups.describe(asked, ctx.api_version).then(respond)
+    return ctx.services.groups.classic.describe(asked, ctx.api_version).then(respond)
 
 
 def failed(request: DescribeGroupsRequest, error: ErrorCode) -> DescribeGroupsResponse:

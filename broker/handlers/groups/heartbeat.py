@@ -7,15 +7,12 @@ v3: static members (KIP-345).
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
-
-VERSIONS = VersionRange(0, 4)
 
 
 def handle(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse | Pending[HeartbeatResponse]:
     if not ctx.may(READ_GROUP, request.group_id):
         return HeartbeatResponse(error_code=READ_GROUP.error)
-    return ctx.broker.classic_groups.heartbeat(request)
+    return ctx.services.groups.classic.heartbeat(request)

@@ -11,14 +11,11 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.security.rights import READ_GROUP
 from shareq.coordinator.group.groups import Client
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
-
-VERSIONS = VersionRange(0, 9)
 
 _NULL_PROTOCOL_FROM = 7
 
@@ -28,7 +25,7 @@ _TIMES: Final = 4
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> JoinGroupResponse | None:
     """UNKNOWN_SERVER_ERROR, as for any metadata that do not fit into the group's record."""
-    if not ctx.broker.group_coordinator.has_no_room_for(frame_bytes, times=_TIMES):
+    if not ctx.services.groups.coordinator.has_no_room_for(frame_bytes, times=_TIMES):
         return None
     return _refused(ctx.api_version, ErrorCode.UNKNOWN_SERVER_ERROR)
 
@@ -37,7 +34,7 @@ def handle(ctx: RequestContext, request: JoinGroupRequest) -> Pending[JoinGroupR
     if not ctx.may(READ_GROUP, request.group_id):
         return completed(_refused(ctx.api_version, READ_GROUP.error))
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
-    answer = ctx.broker.classic_groups.join(request, ctx.api_version, client)
+    answer = ctx.services.groups.classic.join(request, ctx.api_version, client)
     return answer if ctx.api_version >= _NULL_PROTOCOL_FROM else answer.then(_without_null)
 
 

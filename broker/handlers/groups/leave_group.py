@@ -8,12 +8,9 @@ v5: a reason for each, for the log.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
-
-VERSIONS = VersionRange(0, 5)
 
 _MEMBERS_FROM = 3
 
@@ -22,9 +19,9 @@ def handle(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupRespons
     if not ctx.may(READ_GROUP, request.group_id):
         return LeaveGroupResponse(error_code=READ_GROUP.error)
     if ctx.api_version >= _MEMBERS_FROM:
-        return ctx.broker.classic_groups.leave(request)
+        return ctx.services.groups.classic.leave(request)
     one = LeaveGroupRequest(group_id=request.group_id, members=[MemberIdentity(request.member_id)])
-    return ctx.broker.classic_groups.leave(one).then(_of_one_member)
+    return ctx.services.groups.classic.leave(one).then(_of_one_member)
 
 
 def _of_one_member(response: LeaveGroupResponse) -> LeaveGroupResponse:

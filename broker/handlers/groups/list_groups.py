@@ -7,17 +7,14 @@ v4: states. v5: types; share groups are listed in every version, and only here c
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.administration import ListedGroups
 from shareq.broker.security.rights import DESCRIBE_CLUSTER, DESCRIBE_GROUP
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 
-VERSIONS = VersionRange(0, 5)
-
 
 def handle(ctx: RequestContext, request: ListGroupsRequest) -> Pending[ListGroupsResponse]:
-    listed = ctx.broker.group_administration.list_groups(request.states_filter, request.types_filter)
+    listed = ctx.services.groups.administration.list_groups(request.states_filter, request.types_filter)
     see_all = ctx.may(DESCRIBE_CLUSTER)
 
     def respond(listed: ListedGroups) -> ListGroupsResponse:

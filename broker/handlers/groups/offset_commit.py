@@ -10,15 +10,11 @@ GROUP_ID_NOT_FOUND, before ILLEGAL_GENERATION. v10: topics by their ids.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.coordinator.group.offsets.commit import refused
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic, OffsetCommitResponse
-
-VERSIONS = VersionRange(2, 10)
-
 
 _IDS_FROM = 10
 
@@ -28,10 +24,10 @@ def handle(ctx: RequestContext, request: OffsetCommitRequest) -> OffsetCommitRes
         return refused(request, READ_GROUP.error)
     hidden = [topic for topic in request.topics if not _may_read(ctx, topic)]
     if not hidden:
-        return ctx.broker.group_offsets.commit(request, ctx.api_version)
+        return ctx.services.groups.offsets.commit(request, ctx.api_version)
     rows = refused(OffsetCommitRequest(topics=hidden), READ_TOPIC.error).topics
     request.topics = [topic for topic in request.topics if topic not in hidden]
-    committed = ctx.broker.group_offsets.commit(request, ctx.api_version)
+    committed = ctx.services.groups.offsets.commit(request, ctx.api_version)
     return committed.then(lambda response: OffsetCommitResponse(topics=[*rows, *response.topics]))
 
 
@@ -39,7 +35,7 @@ def _may_read(ctx: RequestContext, topic: OffsetCommitRequestTopic) -> bool:
     """Of an unknown id there is nothing to hide."""
     if ctx.api_version < _IDS_FROM:
         return ctx.may(READ_TOPIC, topic.name)
-    image = ctx.broker.metadata.topic_by_id(topic.topic_id)
+    image = ctx.services.metadata.topic_by_id(topic.topic_id)
     return image is None or ctx.may(READ_TOPIC, image.name)
 
 

@@ -8,7 +8,6 @@ on each topic.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import DELETE_GROUP, READ_TOPIC
 from shareq.protocol.errors import ErrorCode
@@ -18,8 +17,6 @@ from shareq.protocol.generated.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-
-VERSIONS = VersionRange(0, 0)
 
 
 def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteResponse | Pending[OffsetDeleteResponse]:
@@ -41,4 +38,4 @@ def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDeleteRes
             response.topics = rows + response.topics
         return response
 
-    return ctx.broker.group_offsets.delete(request).then(respond)
+    return ctx.services.groups.offsets.delete(request).then(respond)

@@ -11,7 +11,6 @@ epochs. v7: `require_stable`. v8: many groups at once. v9: member id and epoch. 
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
 from shareq.coordinator.group.offsets.fetch import refused, refused_by_partition, refused_topic
@@ -25,8 +24,6 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-
-VERSIONS = VersionRange(1, 10)
 
 _GROUP_ERROR_FROM = 2
 _MANY_GROUPS_FROM = 8
@@ -52,11 +49,11 @@ def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse
 def _fetch(
     ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> Pending[OffsetFetchResponseGroup]:
-    version, offsets = ctx.api_version, ctx.broker.group_offsets
+    version, offsets = ctx.api_version, ctx.services.groups.offsets
     if not ctx.may(DESCRIBE_GROUP, group.group_id):
         refuse = refused if version >= _GROUP_ERROR_FROM else refused_by_partition
         return completed(refuse(group, DESCRIBE_GROUP.error))
-    if ctx.broker.authorizer is None:
+    if ctx.services.authorizer is None:
         return offsets.fetch(group, version, require_stable=require_stable)
     hidden = [topic for topic in group.topics or () if not _may_describe(ctx, topic)]
     if group.topics is not None:
@@ -77,7 +74,7 @@ def _may_describe(ctx: RequestContext, topic: OffsetFetchRequestTopics) -> bool:
     """Of an unknown id there is nothing to hide."""
     if ctx.api_version < _IDS_FROM:
         return ctx.may(DESCRIBE_TOPIC, topic.name)
-    image = ctx.broker.metadata.topic_by_id(topic.topic_id)
+    image = ctx.services.metadata.topic_by_id(topic.topic_id)
     return image is None or ctx.may(DESCRIBE_TOPIC, image.name)
 
 

@@ -10,13 +10,10 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
-
-VERSIONS = VersionRange(0, 5)
 
 _PROTOCOL_FROM = 5
 
@@ -26,7 +23,7 @@ _TIMES: Final = 2  # assignments of members that the group does not have are not
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> SyncGroupResponse | None:
     """UNKNOWN_SERVER_ERROR, as for any assignment that does not fit into the group's record."""
-    if not ctx.broker.group_coordinator.has_no_room_for(frame_bytes, times=_TIMES):
+    if not ctx.services.groups.coordinator.has_no_room_for(frame_bytes, times=_TIMES):
         return None
     return SyncGroupResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
@@ -36,4 +33,4 @@ def handle(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse 
         return SyncGroupResponse(error_code=ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if not ctx.may(READ_GROUP, request.group_id):
         return SyncGroupResponse(error_code=READ_GROUP.error)
-    return ctx.broker.classic_groups.sync(request)
+    return ctx.services.groups.classic.sync(request)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
@@ -16,7 +15,6 @@ from shareq.protocol.generated.add_raft_voter import AddRaftVoterRequest, AddRaf
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 1)
 
 _FIXED = "Cluster doesn't support adding voter because the kraft.version feature is 0"
 
@@ -24,7 +22,7 @@ _FIXED = "Cluster doesn't support adding voter because the kraft.version feature
 def handle(ctx: RequestContext, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
     if not ctx.may(ALTER_CLUSTER):
         return AddRaftVoterResponse(error_code=ALTER_CLUSTER.error, error_message=text_of(ALTER_CLUSTER.error))
-    if request.cluster_id not in (None, ctx.broker.metadata.cluster_id):
+    if request.cluster_id not in (None, ctx.services.metadata.cluster_id):
         error = ErrorCode.INCONSISTENT_CLUSTER_ID
         return AddRaftVoterResponse(error_code=error, error_message=text_of(error))
     return AddRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=_FIXED)

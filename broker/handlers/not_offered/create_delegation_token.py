@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.delegation_tokens import refusal
 from shareq.protocol.generated.create_delegation_token import (
     CreateDelegationTokenRequest,
@@ -19,7 +18,6 @@ from shareq.protocol.generated.create_delegation_token import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(1, 3)
 
 _REQUESTER_FROM = 3
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.delegation_tokens import refusal
 from shareq.protocol.generated.describe_delegation_token import (
     DescribeDelegationTokenRequest,
@@ -17,8 +16,6 @@ from shareq.protocol.generated.describe_delegation_token import (
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-
-VERSIONS = VersionRange(1, 3)
 
 
 def handle(ctx: RequestContext, _request: DescribeDelegationTokenRequest) -> DescribeDelegationTokenResponse:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
@@ -16,7 +15,6 @@ from shareq.protocol.generated.remove_raft_voter import RemoveRaftVoterRequest, 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 0)
 
 _FIXED = "Cluster doesn't support removing voter because the kraft.version feature is 0"
 
@@ -24,7 +22,7 @@ _FIXED = "Cluster doesn't support removing voter because the kraft.version featu
 def handle(ctx: RequestContext, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
     if not ctx.may(ALTER_CLUSTER):
         return RemoveRaftVoterResponse(error_code=ALTER_CLUSTER.error, error_message=text_of(ALTER_CLUSTER.error))
-    if request.cluster_id not in (None, ctx.broker.metadata.cluster_id):
+    if request.cluster_id not in (None, ctx.services.metadata.cluster_id):
         error = ErrorCode.INCONSISTENT_CLUSTER_ID
         return RemoveRaftVoterResponse(error_code=error, error_message=text_of(error))
     return RemoveRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=_FIXED)

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.delegation_tokens import refusal
 from shareq.protocol.generated.renew_delegation_token import RenewDelegationTokenRequest, RenewDelegationTokenResponse
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-
-VERSIONS = VersionRange(1, 2)
 
 
 def handle(ctx: RequestContext, _request: RenewDelegationTokenRequest) -> RenewDelegationTokenResponse:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.streams_group_describe import (
     DescribedGroup,
@@ -17,8 +16,6 @@ from shareq.protocol.generated.streams_group_describe import (
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-
-VERSIONS = VersionRange(0, 0)
 
 
 def handle(_ctx: RequestContext, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:

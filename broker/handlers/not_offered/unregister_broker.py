@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
@@ -16,14 +15,12 @@ from shareq.protocol.generated.unregister_broker import UnregisterBrokerRequest,
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 0)
-
 
 def handle(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
     broker_id = request.broker_id
     if not ctx.may(ALTER_CLUSTER):
         return UnregisterBrokerResponse(error_code=ALTER_CLUSTER.error, error_message=text_of(ALTER_CLUSTER.error))
-    if broker_id == ctx.broker.config.node_id:
+    if broker_id == ctx.services.started_with.node_id:
         message = f"Broker ID {broker_id} is the only broker, and answers this"
         return UnregisterBrokerResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=message)
     message = f"Broker ID {broker_id} is not currently registered"

@@ -10,11 +10,9 @@ offset counts. The timeout is for replicas, of which there is none.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.security.rights import DELETE_TOPIC
-from shareq.broker.topics.lookup import find_log
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_records import (
     DeleteRecordsPartitionResult,
@@ -22,8 +20,6 @@ from shareq.protocol.generated.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
-
-VERSIONS = VersionRange(0, 2)
 
 _NO_LOW_WATERMARK = -1
 
@@ -39,7 +35,7 @@ def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsR
     cuts = {
         log: offsets[topic][partition] for (topic, partition), log in found.items() if isinstance(log, PartitionLog)
     }
-    results = ctx.broker.logs.truncate_prefixes(cuts)
+    results = ctx.services.logs.truncate_prefixes(cuts)
     topics = []
     for topic, partitions in offsets.items():
         rows = []
@@ -73,7 +69,7 @@ def _offsets(request: DeleteRecordsRequest) -> dict[str, dict[int, int]]:
 
 
 def _deletable(ctx: RequestContext, topic: str, partition: int) -> PartitionLog | ErrorCode:
-    log = find_log(ctx.broker, topic, partition)
+    log = ctx.services.lookup.log(topic, partition)
     if isinstance(log, ErrorCode):
         return log
     if topic in INTERNAL_TOPICS:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.fetch.read import FetchRead
 from shareq.broker.fetch.sessions import FetchContext, PartitionKey, SessionPartition
 from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
@@ -25,41 +24,41 @@ from shareq.protocol.generated.fetch import (
     PartitionData,
 )
 
-VERSIONS = VersionRange(4, 18)
-
 _IDS_FROM = 13
 _READ_COMMITTED = 1
 
 
 def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
     """Read, or wait for something to read."""
-    broker = ctx.broker
+    services = ctx.services
     by_id = ctx.api_version >= _IDS_FROM
-    context = broker.fetch_sessions.open(
+    context = services.fetch_sessions.open(
         request.session_id,
         request.session_epoch,
         uses_topic_ids=by_id,
         requested=_requested(request, by_id),
         forgotten=_forgotten(request, by_id),
-        now_ms=broker.env.clock.now_ms(),
+        now_ms=services.env.clock.now_ms(),
     )
     if isinstance(context, ErrorCode):
         return FetchResponse(error_code=context)
-    max_bytes = min(request.max_bytes, broker.config.fetch_max_bytes)
+    max_bytes = min(request.max_bytes, services.started_with.fetch_max_bytes)
     limits = FetchLimits(
         request.max_wait_ms, min(request.min_bytes, max_bytes), max_bytes, request.isolation_level == _READ_COMMITTED
     )
     refuse = _refusal(ctx)
-    read = FetchRead(broker, context.partitions, limits, refuse)
+    read = FetchRead(services.lookup, services.answer_budget, context.partitions, limits, refuse)
     if limits.max_wait_ms <= 0 or read.is_enough(limits):
         return _response(ctx, context, read)
     pending: Pending[FetchResponse] = Pending()
     partitions = context.partitions
 
     def done() -> None:
-        pending.complete(_response(ctx, context, FetchRead(broker, partitions, limits, refuse)))
+        pending.complete(
+            _response(ctx, context, FetchRead(services.lookup, services.answer_budget, partitions, limits, refuse))
+        )
 
-    WaitingFetch(broker.fetch_waits, read.logs, limits, ctx.connection.on_close, done)
+    WaitingFetch(services.fetch_waits, read.logs, limits, ctx.connection.on_close, done)
     return pending
 
 
@@ -81,9 +80,9 @@ def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
 
 def _refusal(ctx: RequestContext) -> Callable[[SessionPartition], ErrorCode] | None:
     """What tells whether a partition may be read; None where everybody may."""
-    if ctx.broker.authorizer is None:
+    if ctx.services.authorizer is None:
         return None
-    metadata = ctx.broker.metadata
+    metadata = ctx.services.metadata
 
     def refuse(partition: SessionPartition) -> ErrorCode:
         topic = partition.topic
@@ -122,7 +121,7 @@ def _forgotten(request: FetchRequest, by_id: bool) -> list[PartitionKey]:
 
 def _response(ctx: RequestContext, context: FetchContext, read: FetchRead) -> FetchResponse:
     read.answered()
-    answer = context.answer(read.results, ctx.broker.env.clock.now_ms())
+    answer = context.answer(read.results, ctx.services.env.clock.now_ms())
     return FetchResponse(error_code=answer.error, session_id=answer.session_id, responses=_by_topic(answer.partitions))
 
 

@@ -13,10 +13,8 @@ from __future__ import annotations
 from collections import Counter
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.security.rights import DESCRIBE_TOPIC
-from shareq.broker.topics.lookup import find_log
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartition,
@@ -25,8 +23,6 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-
-VERSIONS = VersionRange(1, 11)
 
 LATEST = -1
 EARLIEST = -2
@@ -44,6 +40,7 @@ _FIRST_VERSION = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
+_NEVER = 2**15  # beyond every version
 
 
 def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -80,9 +77,9 @@ def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse
 def _offset(
     ctx: RequestContext, topic: str, part: ListOffsetsPartition, committed: bool
 ) -> ListOffsetsPartitionResponse:
-    if part.timestamp < 0 and ctx.api_version < _FIRST_VERSION.get(part.timestamp, VERSIONS.last + 1):
+    if part.timestamp < 0 and ctx.api_version < _FIRST_VERSION.get(part.timestamp, _NEVER):
         return _error(part.partition_index, ErrorCode.UNSUPPORTED_VERSION)
-    log = find_log(ctx.broker, topic, part.partition_index, part.current_leader_epoch)
+    log = ctx.services.lookup.log(topic, part.partition_index, part.current_leader_epoch)
     if isinstance(log, ErrorCode):
         return _error(part.partition_index, log)
     found = _find(log, part.timestamp, log.last_stable_offset if committed else log.high_watermark)

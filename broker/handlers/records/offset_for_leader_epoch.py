@@ -8,9 +8,7 @@ v3: replica id, ignored.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
-from shareq.broker.topics.lookup import find_log
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -19,8 +17,6 @@ from shareq.protocol.generated.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
-
-VERSIONS = VersionRange(2, 4)
 
 
 def handle(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
@@ -53,7 +49,7 @@ def failed(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForL
 
 
 def _end_offset(ctx: RequestContext, topic: str, part: OffsetForLeaderPartition) -> EpochEndOffset:
-    log = find_log(ctx.broker, topic, part.partition, part.current_leader_epoch)
+    log = ctx.services.lookup.log(topic, part.partition, part.current_leader_epoch)
     if isinstance(log, ErrorCode):
         return EpochEndOffset(log, part.partition)
     if part.leader_epoch != log.leader_epoch:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.handlers.records.produce_fast_path import ATTRIBUTES_AT, ZSTD_FROM, ProduceFastPath
 from shareq.broker.log.partition_log import Origin, PartitionLog
@@ -35,10 +34,8 @@ from shareq.protocol.generated.produce import (
 )
 from shareq.protocol.records.batch import CODEC_MASK, TRANSACTIONAL, Compression
 
-__all__ = ["ADVERTISED", "VERSIONS", "ProduceFastPath", "failed", "handle"]
+__all__ = ["ProduceFastPath", "failed", "handle"]
 
-VERSIONS = VersionRange(3, 13)
-ADVERTISED = VersionRange(0, 13)
 
 _RECORD_ERRORS_FROM = 8
 _OF_RECORDS = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
@@ -62,7 +59,9 @@ def _admit(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pe
     """Append what may be; the connection waits only where the coordinator has to be asked."""
     from shareq.broker.transactions.produce import admit_batches  # nobody else needs a transaction's rules
 
-    admitted = admit_batches(ctx, request)
+    admitted = admit_batches(
+        ctx.services.transactions.admission, ctx.services.lookup, ctx.may, ctx.api_version, request
+    )
     if isinstance(admitted, ErrorCode):
         return _refuse_all(request, admitted)
     if admitted.done:
@@ -117,14 +116,14 @@ def failed(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
 class _Produce:
     """One request under way: counts the batches that are not durable yet."""
 
-    __slots__ = ("_acks", "_broker", "_ctx", "_now_ms", "_refusals", "failed", "missing", "pending", "response")
+    __slots__ = ("_acks", "_ctx", "_now_ms", "_refusals", "_services", "failed", "missing", "pending", "response")
 
     def __init__(self, ctx: RequestContext, acks: int, refusals: Mapping[tuple[str, int], ErrorCode]) -> None:
         self._ctx = ctx
         self._refusals = refusals
-        self._broker = ctx.broker
+        self._services = ctx.services
         self._acks = acks
-        self._now_ms = ctx.broker.env.clock.wall_ms()
+        self._now_ms = ctx.services.env.clock.wall_ms()
         self.failed = False
         self.missing = 0
         self.response: ProduceResponse | None = None
@@ -141,7 +140,7 @@ class _Produce:
 
     def _image(self, data: TopicProduceData) -> TopicImage | ErrorCode:
         """The topic, or the error of all its partitions."""
-        metadata = self._broker.metadata
+        metadata = self._services.metadata
         if self._ctx.api_version >= PRODUCE_IDS_FROM:
             image = metadata.topic_by_id(data.topic_id)
             missing = ErrorCode.UNKNOWN_TOPIC_ID
@@ -169,7 +168,7 @@ class _Produce:
         if records is None or error is not ErrorCode.NONE:
             return self._refuse(data, error)
         response = PartitionProduceResponse(data.index)
-        log = self._broker.logs.get(image.name, data.index)
+        log = self._services.logs.get(image.name, data.index)
         on_durable = self._durable(response) if self._acks else None
         outcome = log.append(records, origin=Origin.CLIENT, now_wall_ms=self._now_ms, on_durable=on_durable)
         if isinstance(outcome, ErrorCode):

@@ -17,7 +17,7 @@ from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.network.connection import FALL_BACK, AnswerSlot, FallBack
 from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION
-from shareq.broker.topics.lookup import PRODUCE_IDS_FROM, find_log
+from shareq.broker.topics.lookup import PRODUCE_IDS_FROM
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.produce import (
     PartitionProduceResponse,
@@ -30,7 +30,7 @@ from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.batch import HEADER_SIZE, TRANSACTIONAL, Compression
 
 if TYPE_CHECKING:
-    from shareq.broker.dispatch.dispatcher import BoundRoute
+    from shareq.broker.dispatch.route import BoundRoute
 
 ZSTD_FROM: Final = 7
 ATTRIBUTES_AT: Final = 22  # low byte of a batch's attributes
@@ -62,8 +62,8 @@ class ProduceFastPath:
         self._known: dict[bytes, _Known] = {}  # by head; all heads have one length, as those of one topic have
         self._head_end = _HEAD_AT
         self._learned = 0
-        self._wall_ms = bound.context.broker.env.clock.wall_ms
-        self._authorizer = bound.context.broker.authorizer
+        self._wall_ms = bound.context.services.env.clock.wall_ms
+        self._authorizer = bound.context.services.authorizer
         self._generation = 0  # of the access control lists that what is known was learned under
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
@@ -225,9 +225,9 @@ class _Slot(AnswerSlot):
 
 def _learned(bound: BoundRoute, request: ProduceRequest, topic: TopicProduceData) -> _Known | None:
     """What to remember of a request to one partition; None if it has to go the ordinary way always."""
-    route, broker = bound.route, bound.context.broker
+    route, services = bound.route, bound.context.services
     name_or_id = topic.topic_id if route.version >= PRODUCE_IDS_FROM else topic.name
-    log = find_log(broker, name_or_id, topic.partition_data[0].index)
+    log = services.lookup.log(name_or_id, topic.partition_data[0].index)
     if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not bound.context.may(WRITE_TOPIC, log.topic):
         return None
     base_offset, append_time, log_start = _MARK_NUMBERS

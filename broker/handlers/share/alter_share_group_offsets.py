@@ -12,7 +12,6 @@ from collections.abc import Set
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.administration import AlteredOffsets
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
@@ -25,15 +24,13 @@ from shareq.protocol.generated.alter_share_group_offsets import (
 )
 from shareq.protocol.primitives import ZERO_UUID
 
-VERSIONS = VersionRange(0, 0)
-
 _REFUSED: Final = ApiError(READ_TOPIC.error, text_of(READ_TOPIC.error))
 
 
 def handle(
     ctx: RequestContext, request: AlterShareGroupOffsetsRequest
 ) -> AlterShareGroupOffsetsResponse | Pending[AlterShareGroupOffsetsResponse]:
-    if not ctx.broker.metadata.share_groups_enabled:
+    if not ctx.services.metadata.share_groups_enabled:
         error = ErrorCode.UNSUPPORTED_VERSION
         return AlterShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
     if not ctx.may(READ_GROUP, request.group_id):
@@ -46,7 +43,7 @@ def handle(
             continue
         by_partition = offsets.setdefault(topic.topic_name, {})
         by_partition.update({part.partition_index: part.start_offset for part in topic.partitions})
-    pending = ctx.broker.group_administration.alter_offsets(request.group_id, offsets)
+    pending = ctx.services.groups.administration.alter_offsets(request.group_id, offsets)
     return pending.then(lambda altered: _response(ctx, request, altered, refused))
 
 
@@ -59,7 +56,7 @@ def _response(
     for asked in request.topics:
         name = asked.topic_name
         if name not in topics:
-            image = ctx.broker.metadata.topic(name)
+            image = ctx.services.metadata.topic(name)
             topics[name] = AlterShareGroupOffsetsResponseTopic(name, ZERO_UUID if image is None else image.topic_id)
         for index in (part.partition_index for part in asked.partitions):
             result = _REFUSED if name in refused else altered.partitions[name, index]

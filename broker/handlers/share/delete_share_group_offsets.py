@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.administration import DeletedOffsets
 from shareq.broker.security.rights import DELETE_GROUP, READ_TOPIC
@@ -22,15 +21,13 @@ from shareq.protocol.generated.delete_share_group_offsets import (
 )
 from shareq.protocol.primitives import ZERO_UUID
 
-VERSIONS = VersionRange(0, 0)
-
 _FORBIDDEN: Final = ApiError(READ_TOPIC.error, text_of(READ_TOPIC.error))
 
 
 def handle(
     ctx: RequestContext, request: DeleteShareGroupOffsetsRequest
 ) -> DeleteShareGroupOffsetsResponse | Pending[DeleteShareGroupOffsetsResponse]:
-    if not ctx.broker.metadata.share_groups_enabled:
+    if not ctx.services.metadata.share_groups_enabled:
         error = ErrorCode.UNSUPPORTED_VERSION
         return DeleteShareGroupOffsetsResponse(error_code=error, error_message=text_of(error))
     if not ctx.may(DELETE_GROUP, request.group_id):
@@ -39,7 +36,7 @@ def handle(
     names = list(dict.fromkeys(topic.topic_name for topic in request.topics))
     forbidden = ctx.lacking(READ_TOPIC, names)
     names = [name for name in names if name not in forbidden]
-    topic_ids = {name: image.topic_id for name in names if (image := ctx.broker.metadata.topic(name)) is not None}
+    topic_ids = {name: image.topic_id for name in names if (image := ctx.services.metadata.topic(name)) is not None}
 
     def respond(deleted: DeletedOffsets) -> DeleteShareGroupOffsetsResponse:
         if deleted.error:
@@ -49,7 +46,7 @@ def handle(
         hidden = [_topic(name, ZERO_UUID, _FORBIDDEN) for name in sorted(forbidden)]
         return DeleteShareGroupOffsetsResponse(responses=hidden + refused + found)
 
-    return ctx.broker.group_administration.delete_offsets(request.group_id, names).then(respond)
+    return ctx.services.groups.administration.delete_offsets(request.group_id, names).then(respond)
 
 
 def _topic(name: str, topic_id: bytes, result: ApiError) -> DeleteShareGroupOffsetsResponseTopic:

@@ -6,7 +6,6 @@ Behaviour: removes the state of each share partition; there need not be one.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
 from shareq.broker.security.rights import CLUSTER_ACTION
@@ -20,11 +19,9 @@ from shareq.protocol.generated.delete_share_group_state import (
     PartitionResult,
 )
 
-VERSIONS = VersionRange(0, 0)
-
 
 def handle(ctx: RequestContext, request: DeleteShareGroupStateRequest) -> Pending[DeleteShareGroupStateResponse]:
-    coordinator = ctx.broker.share_coordinator
+    coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
         return coordinator.delete(key)

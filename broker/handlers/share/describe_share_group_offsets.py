@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.groups.administration import ShareOffset
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC
@@ -26,13 +25,11 @@ from shareq.protocol.generated.describe_share_group_offsets import (
 )
 from shareq.protocol.primitives import ZERO_UUID
 
-VERSIONS = VersionRange(0, 1)
-
 
 def handle(
     ctx: RequestContext, request: DescribeShareGroupOffsetsRequest
 ) -> DescribeShareGroupOffsetsResponse | Pending[DescribeShareGroupOffsetsResponse]:
-    if not ctx.broker.metadata.share_groups_enabled:
+    if not ctx.services.metadata.share_groups_enabled:
         return failed(request, ErrorCode.UNSUPPORTED_VERSION)
     groups = gather([_describe(ctx, group) for group in request.groups])
     return groups.then(lambda groups: DescribeShareGroupOffsetsResponse(groups=groups))
@@ -52,7 +49,7 @@ def _describe(
     if not ctx.may(DESCRIBE_GROUP, group.group_id):
         return completed(DescribeShareGroupOffsetsResponseGroup(group.group_id, [], DESCRIBE_GROUP.error))
     if group.topics is None:
-        topics = ctx.broker.group_administration.topics_with_offsets(group.group_id)
+        topics = ctx.services.groups.administration.topics_with_offsets(group.group_id)
         return topics.chain(lambda topics: _describe_topics(ctx, group.group_id, _visible(ctx, topics)))
     named: dict[str, dict[int, None]] = {}  # in order, each partition once
     for topic in group.topics:
@@ -84,13 +81,13 @@ def _describe_topics(
     def respond(offsets: Mapping[tuple[str, int], ShareOffset]) -> DescribeShareGroupOffsetsResponseGroup:
         rows = []
         for name, partitions in topics.items():
-            image = ctx.broker.metadata.topic(name)
+            image = ctx.services.metadata.topic(name)
             parts = [_partition(partition, offsets[name, partition]) for partition in partitions]
             topic_id = ZERO_UUID if image is None else image.topic_id
             rows.append(DescribeShareGroupOffsetsResponseTopic(name, topic_id, parts))
         return DescribeShareGroupOffsetsResponseGroup(group_id, rows)
 
-    return ctx.broker.group_administration.describe_offsets(group_id, topics).then(respond)
+    return ctx.services.groups.administration.describe_offsets(group_id, topics).then(respond)
 
 
 def _partition(partition: int, offset: ShareOffset) -> DescribeShareGroupOffsetsResponsePartition:

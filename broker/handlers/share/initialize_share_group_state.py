@@ -7,7 +7,6 @@ Sent by the group coordinator; needs CLUSTER_ACTION where access is controlled.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
 from shareq.broker.security.rights import CLUSTER_ACTION
@@ -21,13 +20,11 @@ from shareq.protocol.generated.initialize_share_group_state import (
     PartitionResult,
 )
 
-VERSIONS = VersionRange(0, 0)
-
 
 def handle(
     ctx: RequestContext, request: InitializeShareGroupStateRequest
 ) -> Pending[InitializeShareGroupStateResponse]:
-    coordinator = ctx.broker.share_coordinator
+    coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
         return coordinator.initialize(key, data.state_epoch, data.start_offset)

@@ -6,7 +6,6 @@ Behaviour: the whole state of each share partition, for a leader that begins; st
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
 from shareq.broker.security.rights import CLUSTER_ACTION
@@ -21,11 +20,9 @@ from shareq.protocol.generated.read_share_group_state import (
     StateBatch,
 )
 
-VERSIONS = VersionRange(0, 0)
-
 
 def handle(ctx: RequestContext, request: ReadShareGroupStateRequest) -> Pending[ReadShareGroupStateResponse]:
-    coordinator = ctx.broker.share_coordinator
+    coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ReadResult]:
         return coordinator.read(key, data.leader_epoch)

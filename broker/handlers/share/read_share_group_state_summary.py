@@ -8,7 +8,6 @@ v1: DeliveryCompleteCount.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
 from shareq.broker.security.rights import CLUSTER_ACTION
@@ -22,13 +21,11 @@ from shareq.protocol.generated.read_share_group_state_summary import (
     ReadStateSummaryResult,
 )
 
-VERSIONS = VersionRange(0, 1)
-
 
 def handle(
     ctx: RequestContext, request: ReadShareGroupStateSummaryRequest
 ) -> Pending[ReadShareGroupStateSummaryResponse]:
-    coordinator = ctx.broker.share_coordinator
+    coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[SummaryResult]:
         return coordinator.read_summary(key)

@@ -8,16 +8,15 @@ v2: renew acknowledgements (type 4, announced by IsRenewAck); AcquisitionLockTim
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.share.acknowledgements import (
-    AckResults,
-    acknowledge_all,
-    leader_of,
-    needs_leader,
-    request_error,
+from shareq.broker.handlers.shared.share_requests import (
+    acknowledge,
+    add_endpoint,
+    leader_to_name,
     requested_acks,
+    share_request_error,
 )
+from shareq.broker.share.acknowledgements import AckResults
 from shareq.broker.share.core.session import FINAL_EPOCH
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.share_acknowledge import (
@@ -29,31 +28,22 @@ from shareq.protocol.generated.share_acknowledge import (
     ShareAcknowledgeTopicResponse,
 )
 
-VERSIONS = VersionRange(1, 2)
-
 
 def handle(
     ctx: RequestContext, request: ShareAcknowledgeRequest
 ) -> ShareAcknowledgeResponse | Pending[ShareAcknowledgeResponse]:
-    error = request_error(ctx, request.group_id, request.member_id)
+    error = share_request_error(ctx, request.group_id, request.member_id)
     if error is not ErrorCode.NONE or request.group_id is None or request.member_id is None:
         return ShareAcknowledgeResponse(error_code=error)
     group_id, member_id, epoch = request.group_id, request.member_id, request.share_session_epoch
-    session = ctx.broker.share_sessions.sessions.update(group_id, member_id, epoch)
+    session = ctx.services.share.sessions.sessions.update(group_id, member_id, epoch)
     if isinstance(session, ErrorCode):
         return ShareAcknowledgeResponse(error_code=session)
-    acked = acknowledge_all(
-        ctx,
-        group_id,
-        member_id,
-        requested_acks(request.topics),
-        renew_request=request.is_renew_ack,
-        renew_version=ctx.api_version >= 2,
-    )
+    acked = acknowledge(ctx, group_id, member_id, requested_acks(request.topics), renew_request=request.is_renew_ack)
 
     def respond(results: AckResults) -> ShareAcknowledgeResponse:
         if epoch == FINAL_EPOCH:
-            ctx.broker.share_sessions.close(session)
+            ctx.services.share.sessions.close(session)
         return _response(ctx, group_id, results)
 
     return acked.then(respond)
@@ -61,18 +51,18 @@ def handle(
 
 def _response(ctx: RequestContext, group_id: str, results: AckResults) -> ShareAcknowledgeResponse:
     response = ShareAcknowledgeResponse(
-        acquisition_lock_timeout_ms=ctx.broker.configs.share_group(group_id).record_lock_duration_ms
+        acquisition_lock_timeout_ms=ctx.services.configs.share_group(group_id).record_lock_duration_ms
     )
     topics: dict[bytes, ShareAcknowledgeTopicResponse] = {}
     for (topic_id, index), error in results.items():
         row = PartitionData(partition_index=index, error_code=error)
         if error is not ErrorCode.NONE:
             row.error_message = text_of(error)
-        if needs_leader(error):
-            endpoint, epoch = leader_of(ctx, topic_id, index)
-            row.current_leader = LeaderIdAndEpoch(endpoint.node_id, epoch)
-            if all(named.node_id != endpoint.node_id for named in response.node_endpoints):
-                response.node_endpoints.append(NodeEndpoint(endpoint.node_id, endpoint.host, endpoint.port))
+        leader = leader_to_name(ctx, topic_id, index, error)
+        if leader is not None:
+            node_id, host, port = leader.endpoint.node_id, leader.endpoint.host, leader.endpoint.port
+            row.current_leader = LeaderIdAndEpoch(node_id, leader.epoch)
+            add_endpoint(response.node_endpoints, NodeEndpoint(node_id, host, port))
         if topic_id not in topics:
             topics[topic_id] = ShareAcknowledgeTopicResponse(topic_id, [])
         topics[topic_id].partitions.append(row)

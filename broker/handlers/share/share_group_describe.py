@@ -7,7 +7,6 @@ DESCRIBE on the group is needed, and on every topic that is assigned in it: else
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, HIDDEN_TOPICS
@@ -19,25 +18,23 @@ from shareq.protocol.generated.share_group_describe import (
     ShareGroupDescribeResponse,
 )
 
-VERSIONS = VersionRange(1, 1)
-
 
 def handle(
     ctx: RequestContext, request: ShareGroupDescribeRequest
 ) -> ShareGroupDescribeResponse | Pending[ShareGroupDescribeResponse]:
-    if not ctx.broker.metadata.share_groups_enabled:
+    if not ctx.services.metadata.share_groups_enabled:
         return ShareGroupDescribeResponse(
             groups=[not_described(group, ErrorCode.UNSUPPORTED_VERSION, None) for group in request.group_ids]
         )
     hidden = ctx.lacking(DESCRIBE_GROUP, request.group_ids)
     refused = [not_described(group, DESCRIBE_GROUP.error) for group in request.group_ids if group in hidden]
     asked = [group for group in request.group_ids if group not in hidden]
-    described = gather([ctx.broker.group_coordinator.describe_share_group(group) for group in asked])
+    described = gather([ctx.services.groups.share.describe(group) for group in asked])
 
     def respond(groups: list[DescribedGroup]) -> ShareGroupDescribeResponse:
         if request.include_authorized_operations:
             authorized_operations.fill_in_group_operations(ctx, groups)
-        if ctx.broker.authorizer is not None:
+        if ctx.services.authorizer is not None:
             groups = [_visible(ctx, group) for group in groups]
         return ShareGroupDescribeResponse(groups=refused + groups)
 

@@ -8,7 +8,6 @@ topic subscribed to.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.groups import Client
@@ -16,12 +15,10 @@ from shareq.coordinator.group.share.heartbeat import refusal
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 
-VERSIONS = VersionRange(1, 1)
-
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ShareGroupHeartbeatResponse | None:
     """UNKNOWN_SERVER_ERROR, as for any subscription that does not fit into a record."""
-    if not ctx.broker.group_coordinator.has_no_room_for(frame_bytes):
+    if not ctx.services.groups.coordinator.has_no_room_for(frame_bytes):
         return None
     return refusal(ErrorCode.UNKNOWN_SERVER_ERROR, "The subscription is too large.")
 
@@ -29,11 +26,11 @@ def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ShareGroupHeartbea
 def handle(
     ctx: RequestContext, request: ShareGroupHeartbeatRequest
 ) -> ShareGroupHeartbeatResponse | Pending[ShareGroupHeartbeatResponse]:
-    if not ctx.broker.metadata.share_groups_enabled:
+    if not ctx.services.metadata.share_groups_enabled:
         return refusal(ErrorCode.UNSUPPORTED_VERSION, "Share groups are switched off (feature share.version is 0).")
     if not ctx.may(READ_GROUP, request.group_id):
         return ShareGroupHeartbeatResponse(error_code=READ_GROUP.error)
     if ctx.lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
         return ShareGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error)
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
-    return ctx.broker.group_coordinator.share_group_heartbeat(request, client)
+    return ctx.services.groups.share.heartbeat(request, client)

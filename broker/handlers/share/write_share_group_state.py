@@ -7,7 +7,6 @@ v1: DeliveryCompleteCount.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.share_state_requests import for_each_partition, refuse_each_partition
 from shareq.broker.security.rights import CLUSTER_ACTION
@@ -22,11 +21,9 @@ from shareq.protocol.generated.write_share_group_state import (
     WriteStateResult,
 )
 
-VERSIONS = VersionRange(0, 1)
-
 
 def handle(ctx: RequestContext, request: WriteShareGroupStateRequest) -> Pending[WriteShareGroupStateResponse]:
-    coordinator = ctx.broker.share_coordinator
+    coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
         batches = [

@@ -34,12 +34,12 @@ def alter_resource(
     error = check_alterations(alterations) or _refusal(ctx, kind, name)
     if error:
         return error
-    configs = ConfigAdmin(ctx.broker.configs, ctx.broker.metadata)
+    configs = ConfigAdmin(ctx.services.configs, ctx.services.metadata)
     match kind:
         case ResourceType.TOPIC:
             return _topic_error(name) or configs.alter_topic(name, alterations, validate_only=validate_only)
         case ResourceType.BROKER:
-            error = check_broker_name(name, ctx.broker.config.node_id)
+            error = check_broker_name(name, ctx.services.started_with.node_id)
             return error or configs.alter_broker(name, alterations, validate_only=validate_only)
         case ResourceType.GROUP:
             if not name:

@@ -49,7 +49,7 @@ def on_cluster(ctx: RequestContext) -> int:
 
 
 def _bits(ctx: RequestContext, kind: ResourceKind, name: str) -> int:
-    authorizer = ctx.broker.authorizer
+    authorizer = ctx.services.authorizer
     operations = operations_of(kind)
     if authorizer is not None:
         who, host = ctx.connection.principal, ctx.connection.client_host

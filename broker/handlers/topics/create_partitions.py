@@ -12,7 +12,6 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import ALTER_TOPIC
 from shareq.broker.topics.creation import MAX_PARTITIONS_PER_REQUEST, check_assignment
 from shareq.coordinator.ports import TopicImage
@@ -27,7 +26,6 @@ from shareq.protocol.generated.create_partitions import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 3)
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +43,7 @@ def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> CreateParti
             counts[topic.name] = topic.count
     if counts and not request.validate_only:
         try:
-            ctx.broker.metadata.create_partitions(counts)
+            ctx.services.metadata.create_partitions(counts)
         except OSError as error:
             logger.error("topics %s: partitions not added: %s", ", ".join(counts), error)
             outcomes.update((name, storage_failure(error)) for name in counts)
@@ -59,7 +57,7 @@ def failed(request: CreatePartitionsRequest, error: ErrorCode) -> CreatePartitio
 def _check(ctx: RequestContext, request: CreatePartitionsTopic) -> ApiError:
     if not ctx.may(ALTER_TOPIC, request.name):
         return ApiError(ALTER_TOPIC.error)
-    topic = ctx.broker.metadata.topic(request.name)
+    topic = ctx.services.metadata.topic(request.name)
     if topic is None:
         return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if topic.internal:
@@ -76,7 +74,7 @@ def _check(ctx: RequestContext, request: CreatePartitionsTopic) -> ApiError:
         message = f"{added} new partitions, but {len(request.assignments)} assignments were specified."
         return ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
     for index, assignment in enumerate(request.assignments):
-        error = check_assignment(ctx.broker.config.node_id, assignment.broker_ids, topic.partitions + index, 1)
+        error = check_assignment(ctx.services.started_with.node_id, assignment.broker_ids, topic.partitions + index, 1)
         if error:
             return error
     return NO_ERROR

@@ -16,7 +16,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.admin import ConfigAdmin
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA, collision_key
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC_CONFIGS
@@ -33,7 +32,6 @@ from shareq.protocol.generated.create_topics import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(2, 7)
 
 logger = logging.getLogger(__name__)
 
@@ -77,14 +75,14 @@ def _spec(topic: CreatableTopic) -> TopicSpec:
 
 
 def _plan(ctx: RequestContext, specs: list[TopicSpec]) -> dict[str, NewTopic | ApiError]:
-    configs = ctx.broker.configs
+    configs = ctx.services.configs
     too_many = check_partition_total(specs, configs.broker.num_partitions)
     if too_many:
         return {spec.name: too_many for spec in specs}
     plans: dict[str, NewTopic | ApiError] = {}
     taken: dict[str, str] = {}
     for spec in specs:
-        plan = plan_topic(ctx.broker.metadata, configs, spec)
+        plan = plan_topic(ctx.services.metadata, configs, spec)
         other = taken.get(collision_key(spec.name))
         if not isinstance(plan, ApiError):
             if other is not None:
@@ -102,7 +100,7 @@ def _create(ctx: RequestContext, plans: dict[str, NewTopic | ApiError]) -> None:
     if not topics:
         return
     try:
-        ctx.broker.metadata.create_topics(topics)
+        ctx.services.metadata.create_topics(topics)
     except OSError as error:
         logger.error("topics %s: not created: %s", ", ".join(topic.name for topic in topics), error)
         plans.update((topic.name, storage_failure(error)) for topic in topics)
@@ -112,7 +110,7 @@ def _result(ctx: RequestContext, name: str, plan: NewTopic | ApiError) -> Creata
     if isinstance(plan, ApiError):
         return _error_row(name, plan)
     row = CreatableTopicResult(name=name, error_message=None)
-    topic = ctx.broker.metadata.topic(name)
+    topic = ctx.services.metadata.topic(name)
     if topic is not None:
         row.topic_id = topic.topic_id
     if not ctx.may(DESCRIBE_TOPIC_CONFIGS, name):
@@ -123,7 +121,7 @@ def _result(ctx: RequestContext, name: str, plan: NewTopic | ApiError) -> Creata
     if ctx.api_version >= 5:
         row.configs = [
             CreatableTopicConfigs(entry.key.name, entry.value, entry.read_only, entry.source, entry.key.sensitive)
-            for entry in ConfigAdmin(ctx.broker.configs, ctx.broker.metadata).describe_new_topic(name, plan.configs)
+            for entry in ConfigAdmin(ctx.services.configs, ctx.services.metadata).describe_new_topic(name, plan.configs)
         ]
     return row
 

@@ -13,7 +13,6 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.security.rights import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
@@ -28,7 +27,6 @@ from shareq.protocol.primitives import ZERO_UUID, uuid_to_text
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(1, 6)
 
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 _NEITHER: Final = ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
@@ -38,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-    if not ctx.broker.configs.broker.delete_topic_enable:
+    if not ctx.services.configs.broker.delete_topic_enable:
         code = ErrorCode.TOPIC_DELETION_DISABLED if ctx.api_version >= 3 else ErrorCode.INVALID_REQUEST
         return failed(request, code)
     may_all = ctx.may(DELETE_CLUSTER)
@@ -71,7 +69,7 @@ def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
 
 def _find(ctx: RequestContext, state: DeleteTopicState, may_all: bool) -> TopicImage | DeletableTopicResult:
     """The topic, or the row that says why it is not deleted. Nothing in a row tells of a topic one may not describe."""
-    metadata, name, topic_id = ctx.broker.metadata, state.name, state.topic_id
+    metadata, name, topic_id = ctx.services.metadata, state.name, state.topic_id
     if name is not None and topic_id != ZERO_UUID:
         return _row(name, topic_id, _NAME_AND_ID)
     if name is None and topic_id == ZERO_UUID:
@@ -94,7 +92,7 @@ def _delete(ctx: RequestContext, rows: list[DeletableTopicResult]) -> None:
     if not names:
         return
     try:
-        ctx.broker.metadata.delete_topics(names)
+        ctx.services.metadata.delete_topics(names)
     except OSError as error:
         logger.error("topics %s: not deleted: %s", ", ".join(names), error)
         failure = storage_failure(error)

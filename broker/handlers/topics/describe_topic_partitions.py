@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import DESCRIBE_TOPIC
@@ -27,7 +26,6 @@ from shareq.protocol.generated.describe_topic_partitions import (
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 0)
 
 _LEADER_EPOCH: Final = 0  # leadership never moves
 
@@ -37,7 +35,7 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
     names = {topic.name for topic in request.topics}
     if cursor is not None and (cursor.partition_index < 0 or (names and cursor.topic_name not in names)):
         return failed(request, ErrorCode.INVALID_REQUEST)
-    wanted = sorted(names) if names else [topic.name for topic in ctx.broker.metadata.topics()]
+    wanted = sorted(names) if names else [topic.name for topic in ctx.services.metadata.topics()]
     first_name = cursor.topic_name if cursor is not None else ""
     wanted = [name for name in wanted if name >= first_name]
     hidden = ctx.lacking(DESCRIBE_TOPIC, wanted)
@@ -45,7 +43,7 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
         ctx,
         [name for name in wanted if name not in hidden],
         {} if cursor is None else {cursor.topic_name: cursor.partition_index},
-        max(1, min(request.response_partition_limit, ctx.broker.configs.broker.max_request_partition_size_limit)),
+        max(1, min(request.response_partition_limit, ctx.services.configs.broker.max_request_partition_size_limit)),
     )
     if names:  # of all topics, only those are told that may be described
         response.topics += [
@@ -68,7 +66,7 @@ def _page(
         if limit <= 0:
             response.next_cursor = DescribeTopicPartitionsResponseCursor(name, first)
             break
-        topic = ctx.broker.metadata.topic(name)
+        topic = ctx.services.metadata.topic(name)
         if topic is None:
             response.topics.append(_unknown(ctx, name))
             continue
@@ -91,7 +89,7 @@ def _unknown(ctx: RequestContext, name: str) -> DescribeTopicPartitionsResponseT
 
 def _row(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
     """A topic with its partitions from `first` up to, but not including, `end`."""
-    node_id = ctx.broker.config.node_id
+    node_id = ctx.services.started_with.node_id
     partitions = [
         DescribeTopicPartitionsResponsePartition(
             partition_index=index,

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.metadata.topic_names import CLUSTER_METADATA, INTERNAL_TOPICS, name_error
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
@@ -33,7 +32,6 @@ from shareq.protocol.primitives import ZERO_UUID
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
-VERSIONS = VersionRange(0, 13)
 
 _LEADER_EPOCH: Final = 0  # leadership never moves
 
@@ -41,12 +39,12 @@ _LEADER_EPOCH: Final = 0  # leadership never moves
 def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse:
     if ctx.api_version in (10, 11) and _asks_by_id(request.topics):
         return failed(request, ErrorCode.INVALID_REQUEST)
-    broker = ctx.broker
-    endpoint = broker.endpoint_for(ctx.connection.listener)
-    config = broker.configs.broker
+    services = ctx.services
+    endpoint = services.endpoint_for(ctx.connection.listener)
+    config = services.configs.broker
     response = MetadataResponse(
         brokers=[MetadataResponseBroker(endpoint.node_id, endpoint.host, endpoint.port, config.broker_rack)],
-        cluster_id=broker.metadata.cluster_id,
+        cluster_id=services.metadata.cluster_id,
         controller_id=endpoint.node_id,
         topics=_topics(ctx, request),
     )
@@ -71,18 +69,18 @@ def _asks_by_id(topics: Iterable[MetadataRequestTopic] | None) -> bool:
 def _topics(ctx: RequestContext, request: MetadataRequest) -> list[MetadataResponseTopic]:
     asked = request.topics
     if asked is None or (not asked and ctx.api_version == 0):
-        topics = ctx.broker.metadata.topics()
+        topics = ctx.services.metadata.topics()
         return [_row(ctx, topic) for topic in topics if ctx.may(DESCRIBE_TOPIC, topic.name)]
     by_id = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID or topic.name is None)
     by_name = dict.fromkeys(topic.name for topic in asked if topic.name is not None and topic.topic_id == ZERO_UUID)
-    may_create = request.allow_auto_topic_creation and ctx.broker.configs.broker.auto_create_topics_enable
+    may_create = request.allow_auto_topic_creation and ctx.services.configs.broker.auto_create_topics_enable
     rows = [_row_by_name(ctx, name, may_create) for name in by_name]
     rows.extend(_row_by_id(ctx, topic_id) for topic_id in by_id)
     return rows
 
 
 def _row_by_id(ctx: RequestContext, topic_id: bytes) -> MetadataResponseTopic:
-    topic = ctx.broker.metadata.topic_by_id(topic_id)
+    topic = ctx.services.metadata.topic_by_id(topic_id)
     if topic is None:
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
     if not ctx.may(DESCRIBE_TOPIC, topic.name):
@@ -93,13 +91,13 @@ def _row_by_id(ctx: RequestContext, topic_id: bytes) -> MetadataResponseTopic:
 def _row_by_name(ctx: RequestContext, name: str, may_create: bool) -> MetadataResponseTopic:
     if not ctx.may(DESCRIBE_TOPIC, name):  # says nothing of whether it exists
         return MetadataResponseTopic(DESCRIBE_TOPIC.error, name)
-    topic: TopicImage | ApiError | None = ctx.broker.metadata.topic(name)
+    topic: TopicImage | ApiError | None = ctx.services.metadata.topic(name)
     if topic is None and may_create and not (ctx.may(CREATE_CLUSTER) or ctx.may(CREATE_TOPIC, name)):
         return MetadataResponseTopic(CREATE_TOPIC.error, name, is_internal=name in INTERNAL_TOPICS)
     if topic is None and name_error(name) is not None:
         return MetadataResponseTopic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
     if topic is None and may_create and name != CLUSTER_METADATA:
-        topic = auto_create(ctx.broker.metadata, ctx.broker.configs, name)
+        topic = auto_create(ctx.services.metadata, ctx.services.configs, name)
     if topic is None:
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
     if isinstance(topic, ApiError):
@@ -108,7 +106,7 @@ def _row_by_name(ctx: RequestContext, name: str, may_create: bool) -> MetadataRe
 
 
 def _row(ctx: RequestContext, topic: TopicImage) -> MetadataResponseTopic:
-    node_id = ctx.broker.config.node_id
+    node_id = ctx.services.started_with.node_id
     partitions = [
         MetadataResponsePartition(
             partition_index=index,

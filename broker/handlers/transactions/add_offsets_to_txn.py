@@ -9,17 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.security.rights import READ_GROUP, WRITE_TRANSACTION
-from shareq.broker.topics.internal import ensure
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
-
-VERSIONS = VersionRange(0, 4)
 
 _FENCED_FROM: Final = 2
 
@@ -31,11 +27,11 @@ def handle(
         return AddOffsetsToTxnResponse(error_code=WRITE_TRANSACTION.error)
     if not ctx.may(READ_GROUP, request.group_id):
         return AddOffsetsToTxnResponse(error_code=READ_GROUP.error)
-    broker = ctx.broker
-    if ensure(broker.metadata, broker.configs.broker, CONSUMER_OFFSETS):
+    services = ctx.services
+    if services.internal_topics.ensure(CONSUMER_OFFSETS):
         return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    at = group_partition_for(request.group_id, broker.group_coordinator.partitions.count)
-    added = broker.transaction_coordinator.add_partitions(
+    at = group_partition_for(request.group_id, services.groups.coordinator.partitions.count)
+    added = services.transactions.coordinator.add_partitions(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,

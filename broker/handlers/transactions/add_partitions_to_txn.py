@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.security.rights import CLUSTER_ACTION, WRITE_TOPIC, WRITE_TRANSACTION
@@ -28,8 +27,6 @@ from shareq.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
-
-VERSIONS = VersionRange(0, 5)
 
 _FENCED_FROM: Final = 2
 _BROKERS_FROM: Final = 4
@@ -51,7 +48,7 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
     problems = _problems(ctx, partitions, refused | INTERNAL_TOPICS)  # nobody may, as in Apache Kafka
     if problems:
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(topics, problems))
-    added = ctx.broker.transaction_coordinator.add_partitions(
+    added = ctx.services.transactions.coordinator.add_partitions(
         request.v3_and_below_transactional_id,
         request.v3_and_below_producer_id,
         request.v3_and_below_producer_epoch,
@@ -82,7 +79,7 @@ def _of_transaction(
     topics = transaction.topics
     partitions = _partitions(topics)
     who = (transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
-    coordinator = ctx.broker.transaction_coordinator
+    coordinator = ctx.services.transactions.coordinator
     problems = _problems(ctx, partitions, frozenset())
     if problems:
         errors: Pending[dict[TopicPartition, ErrorCode]] = completed(problems)
@@ -103,7 +100,7 @@ def _problems(
 ) -> dict[TopicPartition, ErrorCode]:
     problems: dict[TopicPartition, ErrorCode] = {}
     for at in partitions:
-        image = ctx.broker.metadata.topic(at.topic)
+        image = ctx.services.metadata.topic(at.topic)
         if at.topic in refused:
             problems[at] = WRITE_TOPIC.error
         elif image is None or not 0 <= at.partition < image.partitions:

@@ -7,11 +7,9 @@ is under way, with its first offset. Errors concern their partition alone.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import READ_TOPIC
-from shareq.broker.topics.lookup import find_log
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.describe_producers import (
     DescribeProducersRequest,
@@ -20,8 +18,6 @@ from shareq.protocol.generated.describe_producers import (
     ProducerState,
     TopicResponse,
 )
-
-VERSIONS = VersionRange(0, 0)
 
 _NONE = -1
 
@@ -55,7 +51,7 @@ def _topic_error(ctx: RequestContext, name: str) -> ApiError:
 def _partition(ctx: RequestContext, topic: str, partition: int, error: ApiError) -> PartitionResponse:
     if error:
         return PartitionResponse(partition, error.code, error.message)
-    log = find_log(ctx.broker, topic, partition)
+    log = ctx.services.lookup.log(topic, partition)
     if isinstance(log, ErrorCode):
         return PartitionResponse(partition, log)
     return PartitionResponse(partition, active_producers=_producers(log))

@@ -6,7 +6,6 @@ Behaviour: each transactional id has its own error; topics that the client may n
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.security.rights import DESCRIBE_TOPIC, DESCRIBE_TRANSACTION
 from shareq.coordinator.transaction.describe import not_described
@@ -16,8 +15,6 @@ from shareq.protocol.generated.describe_transactions import (
     DescribeTransactionsResponse,
     TransactionState,
 )
-
-VERSIONS = VersionRange(0, 0)
 
 
 def handle(ctx: RequestContext, request: DescribeTransactionsRequest) -> Pending[DescribeTransactionsResponse]:
@@ -40,4 +37,4 @@ def _describe(ctx: RequestContext, transactional_id: str) -> Pending[Transaction
         state.topics = [topic for topic in state.topics if ctx.may(DESCRIBE_TOPIC, topic.topic)]
         return state
 
-    return ctx.broker.transaction_coordinator.describe(transactional_id).then(visible)
+    return ctx.services.transactions.coordinator.describe(transactional_id).then(visible)

@@ -10,14 +10,11 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import WRITE_TRANSACTION
 from shareq.coordinator.transaction.outcome import ProducerResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
-
-VERSIONS = VersionRange(0, 5)
 
 _FENCED_FROM: Final = 2
 _BUMPS_FROM: Final = 5
@@ -26,7 +23,7 @@ _BUMPS_FROM: Final = 5
 def handle(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse | Pending[EndTxnResponse]:
     if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
         return EndTxnResponse(error_code=WRITE_TRANSACTION.error)
-    ended = ctx.broker.transaction_coordinator.end_transaction(
+    ended = ctx.services.transactions.coordinator.end_transaction(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,

@@ -10,7 +10,6 @@ not stable and not served.
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.acls import Operation, ResourceKind
 from shareq.broker.security.rights import IDEMPOTENT_WRITE, WRITE_TRANSACTION
@@ -18,8 +17,6 @@ from shareq.coordinator.transaction.init_producer_id import ExpectedProducer
 from shareq.coordinator.transaction.outcome import ProducerResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-
-VERSIONS = VersionRange(0, 5)
 
 _NONE = -1
 _FENCED_FROM = 4
@@ -37,7 +34,7 @@ def handle(
     if request.transactional_id is not None:
         return _transactional(ctx, request, request.transactional_id)
     try:
-        producer_id = ctx.broker.producer_ids.next()
+        producer_id = ctx.services.producer_ids.next()
     except OSError:
         return _refused(ErrorCode.KAFKA_STORAGE_ERROR)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
@@ -45,12 +42,14 @@ def handle(
 
 def _refusal(ctx: RequestContext, transactional_id: str | None) -> ErrorCode:
     """Without a transactional id IDEMPOTENT_WRITE is needed, or WRITE on any topic."""
-    if ctx.broker.authorizer is None:
+    if ctx.services.authorizer is None:
         return ErrorCode.NONE
     if transactional_id is not None:
         return ErrorCode.NONE if ctx.may(WRITE_TRANSACTION, transactional_id) else WRITE_TRANSACTION.error
     who, host = ctx.connection.principal, ctx.connection.client_host
-    may = ctx.may(IDEMPOTENT_WRITE) or ctx.broker.authorizer.allows_any(who, host, Operation.WRITE, ResourceKind.TOPIC)
+    may = ctx.may(IDEMPOTENT_WRITE) or ctx.services.authorizer.allows_any(
+        who, host, Operation.WRITE, ResourceKind.TOPIC
+    )
     return ErrorCode.NONE if may else IDEMPOTENT_WRITE.error
 
 
@@ -61,7 +60,7 @@ def _transactional(
     if request.producer_id != _NONE:
         expected = ExpectedProducer(request.producer_id, request.producer_epoch)
     timeout_ms = request.transaction_timeout_ms
-    answer = ctx.broker.transaction_coordinator.init_producer_id(transactional_id, timeout_ms, expected)
+    answer = ctx.services.transactions.coordinator.init_producer_id(transactional_id, timeout_ms, expected)
     return answer.then(lambda result: _response(ctx.api_version, result))
 
 

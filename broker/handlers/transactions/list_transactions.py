@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import DESCRIBE_TRANSACTION
 from shareq.coordinator.transaction.describe import TransactionFilter, unknown_states
@@ -20,8 +19,6 @@ from shareq.protocol.generated.list_transactions import (
     ListTransactionsResponse,
     TransactionState,
 )
-
-VERSIONS = VersionRange(0, 2)
 
 
 def handle(
@@ -40,7 +37,7 @@ def handle(
             transaction_states=[row for row in rows if ctx.may(DESCRIBE_TRANSACTION, row.transactional_id)],
         )
 
-    return ctx.broker.transaction_coordinator.list_transactions(wanted).then(respond)
+    return ctx.services.transactions.coordinator.list_transactions(wanted).then(respond)
 
 
 def _matcher(pattern: str | None) -> Callable[[str], bool] | ErrorCode | None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
-from shareq.broker.transactions.offsets import as_offset_commit, commit_offsets
+from shareq.broker.transactions.offsets import as_offset_commit
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
@@ -28,8 +27,6 @@ from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-
-VERSIONS = VersionRange(0, 5)
 
 _Errors = dict[tuple[str, int], int]
 
@@ -46,7 +43,7 @@ def handle(
     if not offsets.topics:
         return _response(request, errors)
     producer = ProducerEpoch(request.producer_id, request.producer_epoch)
-    answer = commit_offsets(ctx.broker, producer, request.transactional_id, offsets, ctx.api_version)
+    answer = ctx.services.transactions.offsets.commit(producer, request.transactional_id, offsets, ctx.api_version)
     return answer.then(lambda response: _response(request, errors | _errors(response)))
 
 
@@ -64,7 +61,7 @@ def _take_out_unknown(ctx: RequestContext, offsets: OffsetCommitRequest) -> _Err
     errors: _Errors = {}
     left: list[OffsetCommitRequestTopic] = []
     for topic in offsets.topics:
-        image = ctx.broker.metadata.topic(topic.name)
+        image = ctx.services.metadata.topic(topic.name)
         error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if topic.name in refused:
             image, error = None, READ_TOPIC.error

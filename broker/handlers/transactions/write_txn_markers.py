@@ -8,11 +8,9 @@ v2: the transaction version, which says whether a marker's epoch has to be a new
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.table import VersionRange
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.log.markers import TransactionMarker
 from shareq.broker.security.rights import ALTER_CLUSTER, CLUSTER_ACTION
-from shareq.broker.transactions.markers import write_marker
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.write_txn_markers import (
@@ -23,8 +21,6 @@ from shareq.protocol.generated.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-
-VERSIONS = VersionRange(1, 2)
 
 # Apache Kafka's coordinator does not expect these of a partition; a client neither.
 _AS_LEADER = {
@@ -39,7 +35,7 @@ def handle(
     if not (ctx.may(ALTER_CLUSTER) or ctx.may(CLUSTER_ACTION)):
         return failed(request, CLUSTER_ACTION.error)
     at = [(row, each) for row in request.markers for each in _partitions(row)]
-    answers = gather([write_marker(ctx.broker, each, _marker(row)) for row, each in at])
+    answers = gather([ctx.services.transactions.markers.write(each, _marker(row)) for row, each in at])
 
     def respond(errors: list[ErrorCode]) -> WriteTxnMarkersResponse:
         results: dict[int, dict[TopicPartition, ErrorCode]] = {row.producer_id: {} for row in request.markers}

@@ -11,7 +11,7 @@ from shareq.broker.log.segments.found_damage import miss_the_end
 from shareq.broker.log.segments.reader import EMPTY, Found, ReadResult, find_timestamp, position_of, read_segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import NO_TIMESTAMP
+from shareq.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, BatchHeader, read_header
 
 __all__ = ["SegmentList"]
 
@@ -150,6 +150,21 @@ class SegmentList:
         if start is None:
             start = self._segments[first].size
         return sum(segment.size for segment in self._segments[first:last]) + end - start
+
+    def in_one_segment(self, offset: int, upto: int) -> bool:
+        """Whether one segment holds both offsets, so that one read may reach from one to the other."""
+        return self._at(offset) == self._at(upto)
+
+    def next_header(self, offset: int) -> BatchHeader | None:
+        """The header of the batch that holds `offset`, or of the first one after it; None behind the last batch, and
+        where it does not lie in its segment whole: then its length is not believed. OSError as the files'.
+        """
+        for segment in self._segments:
+            position = None if segment.map.ends_before(offset) else position_of(segment, offset)
+            if position is not None and position + HEADER_SIZE <= segment.size:
+                header = read_header(segment.read_at(position, HEADER_SIZE))
+                return header if position + header.size <= segment.size else None
+        return None
 
     def find_timestamp(self, timestamp: int, start_offset: int, upto: int) -> Found | None:
         """The first record with at least that timestamp, from `start_offset` and below `upto`."""

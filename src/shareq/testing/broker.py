@@ -271,7 +271,8 @@ class _Thread:
         self._end(clean=False)
 
     def _run(self) -> None:
-        from shareq.broker.process.server import Server, new_event_loop
+        from shareq.broker.process.serve import new_event_loop
+        from shareq.broker.process.server import Server
 
         self._loop = new_event_loop()
         try:
@@ -288,7 +289,7 @@ class _Thread:
             self._loop.close()
 
     async def _start(self, server_class: type[Server]) -> Server:
-        from shareq.broker.process.server import Address
+        from shareq.broker.process.sockets import Address
 
         metrics = None
         if self._metrics is not None:

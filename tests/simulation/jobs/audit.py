@@ -42,7 +42,7 @@ def audit_jobs(world: World, replayed: Sequence[ReplayedGroups]) -> None:
 
 
 def _check_groups(world: World, replayed: Sequence[ReplayedGroups]) -> None:
-    count = world.broker.group_coordinator.partitions.count
+    count = world.services.groups.coordinator.partitions.count
     for route, live, after in replayed:
         for group in world.jobs.groups:
             if group_partition_for(group.id, count) == route:
@@ -55,8 +55,8 @@ def _check_nothing_left(world: World) -> None:
     """No offsets of topics that were deleted, unless writing that down failed since the start."""
     if world.faults.happened or not world.jobs.all_is_well():
         return
-    metadata = world.broker.metadata
-    for partition in world.broker.group_coordinator.partitions:
+    metadata = world.services.metadata
+    for partition in world.services.groups.coordinator.partitions:
         for group_id, topic, at, committed in partition.shard.offsets.store.all():
             known = metadata.topic(topic)
             if known is None or committed.topic_id not in (known.topic_id, ZERO_UUID):
@@ -116,8 +116,8 @@ def _classic_told(group: ClassicGroup, live: ClassicGroup) -> object:
 
 def _check_transactions(world: World) -> None:
     broker = world.broker
-    partitions = broker.transaction_coordinator.partitions
-    settings = transaction_coordinator_settings(broker.config)
+    partitions = broker.services.transactions.coordinator.partitions
+    settings = transaction_coordinator_settings(broker.services.started_with)
 
     def new_shard() -> TransactionCoordinatorShard:
         return TransactionCoordinatorShard(world.clock.wall_ms, lambda: ErrorCode.NONE, lambda: 2, settings)
@@ -146,10 +146,10 @@ def _check_nothing_hangs(world: World) -> None:
     by_producer = {transaction.producer_id: transaction for transaction in known}
     places = [TopicPartition(slot.topic, slot.partition) for slot in world.topics.of(SECOND)]
     places += [
-        TopicPartition(CONSUMER_OFFSETS, route) for route in range(world.broker.group_coordinator.partitions.count)
+        TopicPartition(CONSUMER_OFFSETS, route) for route in range(world.services.groups.coordinator.partitions.count)
     ]
     for at in places:
-        for producer_id in _open_in(world.broker.logs.get(*at)):
+        for producer_id in _open_in(world.services.logs.get(*at)):
             transaction = by_producer.get(producer_id)
             if transaction is None or not _is_under_way(transaction) or at not in transaction.partitions:
                 raise InvariantBroken(f"{at}: a transaction of producer {producer_id} hangs, known is {transaction}")

@@ -74,7 +74,7 @@ class JobGroup:
 
     def shard(self) -> GroupCoordinatorShard | None:
         """The shard that has the group now; None while there is none, or nobody may ask it."""
-        partitions = self.world.broker.group_coordinator.partitions
+        partitions = self.world.services.groups.coordinator.partitions
         if not partitions.count:
             return None
         partition = partitions.get(group_partition_for(self.id, partitions.count))

@@ -251,7 +251,7 @@ class Worker:
         assert isinstance(response, FetchResponse)
         row = row_of(response)
         error = ErrorCode(row.error_code)
-        if world.broker.metadata.topic_by_id(slot.topic_id) is None:
+        if world.services.metadata.topic_by_id(slot.topic_id) is None:
             world.seen["fetches from topics that are gone"] += 1
             yield None  # the answer comes while the topic is being deleted
             if error not in GONE:

@@ -82,7 +82,9 @@ def test_without_an_authorizer_of_ours_the_broker_does_not_start_open() -> None:
 def test_passwords_are_in_no_description() -> None:
     world = World(sasl_properties())
     described = [(entry.key.name, entry.value) for entry in world.admin.describe_broker(cluster=False)]
-    texts = repr((described, world.config.security, world.config.originals, vars(world.config)["values"]))
+    texts = repr(
+        (described, world.started_with.security, world.started_with.originals, vars(world.started_with)["values"])
+    )
     assert "wonderland" not in texts
     assert "builder" not in texts
 

@@ -27,7 +27,7 @@ class Group:
 
     def codecs(self, topic: str) -> set[int]:
         """Of the batches in a topic's one partition."""
-        log = self.world.broker.logs.get(topic, 0)
+        log = self.world.services.logs.get(topic, 0)
         read = log.read(0, 1 << 20, upto=log.high_watermark)
         assert not isinstance(read, ErrorCode)
         assert read.batches
@@ -37,7 +37,7 @@ class Group:
     def is_found_by_a_restart(self) -> bool:
         self.world.restart()
         self.member.client = self.world.connect()
-        shard = self.world.broker.share_coordinator.partitions.get(0).shard
+        shard = self.world.services.share_states.partitions.get(0).shard
         offsets = {
             key.partition: state.start_offset for key in shard.share_partitions() if (state := shard.state_of(key))
         }

@@ -56,7 +56,7 @@ def test_a_record_is_a_snapshot_or_an_update_by_the_first_number_of_its_key() ->
     assert [unpack(">h", key[:2])[0] for key in keys] == [0, 1]
     assert keys[0][2:] == keys[1][2:]
     assert all(
-        life.world.broker.logs.get("__share_group_state", number).log_end_offset == 0
+        life.world.services.logs.get("__share_group_state", number).log_end_offset == 0
         for number in set(range(50)) - {partition_for(life.key, 50)}
     )
 
@@ -142,7 +142,7 @@ def test_deleting_a_state_writes_a_tombstone_with_the_key_of_a_snapshot() -> Non
 
 def test_deleting_a_topic_writes_a_tombstone_too() -> None:
     life = Life()
-    life.world.broker.metadata.delete_topics(["t"])
+    life.world.services.metadata.delete_topics(["t"])
     life.world.clock.run_until_idle()
     assert life.written()[-1] == CoordinatorRecord(ShareSnapshotKey(*life.key), None)
 

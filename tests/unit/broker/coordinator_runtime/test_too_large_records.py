@@ -38,7 +38,7 @@ class Shard:
         self.epoch = self.share.member_epoch
         self.consumer = self.world.connect()
         self.consumer_epoch = consumer_heartbeat(self.consumer, "consumers", "m", 0, ["t"]).member_epoch
-        self.partition = self.world.broker.group_coordinator.partitions.get(0)
+        self.partition = self.world.services.groups.coordinator.partitions.get(0)
         self.state = self.partition.shard
 
     def check_undisturbed(self) -> None:
@@ -60,7 +60,7 @@ class Shard:
             member.reconnect()
         self.share.reconnect()
         self.consumer = self.world.connect()
-        self.partition = self.world.broker.group_coordinator.partitions.get(0)
+        self.partition = self.world.services.groups.coordinator.partitions.get(0)
         self.state = self.partition.shard
         self.check_undisturbed()
         assert not caplog.records
@@ -235,7 +235,7 @@ def test_a_transaction_that_could_not_be_ended_does_not_grow_so_far() -> None:
         taken += 1
     assert error is TOO_LARGE
     assert 900 < taken < 2_000
-    partition = world.broker.transaction_coordinator.partitions.get(0)
+    partition = world.services.transactions.coordinator.partitions.get(0)
     before = partition.shard
     assert producer.commit() == NONE
     assert producer.init() == NONE
@@ -270,8 +270,8 @@ def test_a_group_with_more_offsets_than_a_batch_has_room_for_is_deleted_and_expi
     for group in ("g", "h"):
         for first in range(0, 400, 20):
             client.committed({("wide", n): n for n in range(first, first + 20)}, group=group)
-    shard = world.broker.group_coordinator.partitions.get(0).shard
-    partition = world.broker.group_coordinator.partitions.get(0)
+    shard = world.services.groups.coordinator.partitions.get(0).shard
+    partition = world.services.groups.coordinator.partitions.get(0)
     deleted = partition.schedule(lambda: shard.delete_group("g"), lambda error: pytest.fail(error.name))
     world.clock.run_until_idle()
     assert deleted.value.code is NONE

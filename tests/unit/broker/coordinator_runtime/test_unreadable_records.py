@@ -87,7 +87,7 @@ def begin(world: BrokerWorld) -> None:
 
 
 def ids_of(world: BrokerWorld) -> dict[str, bytes]:
-    topic = world.broker.metadata.topic("t")
+    topic = world.services.metadata.topic("t")
     assert topic is not None
     return {"t": topic.topic_id}
 
@@ -136,13 +136,13 @@ def live(world: BrokerWorld) -> None:
 def life() -> dict[str, tuple[Stored, ...]]:
     """What it wrote into each of the topics."""
     world = new_world()
-    begin = {topic: world.broker.logs.get(topic, 0).log_end_offset for topic in TOPICS}
+    begin = {topic: world.services.logs.get(topic, 0).log_end_offset for topic in TOPICS}
     live(world)
     return {topic: tuple(stored(world, topic, begin[topic])) for topic in TOPICS}
 
 
 def stored(world: BrokerWorld, topic: str, offset: int) -> Iterator[Stored]:
-    log = world.broker.logs.get(topic, 0)
+    log = world.services.logs.get(topic, 0)
     read = log.read(offset, 1 << 24, upto=log.high_watermark)
     assert not isinstance(read, ErrorCode)
     for span in read.batches:
@@ -153,7 +153,7 @@ def stored(world: BrokerWorld, topic: str, offset: int) -> Iterator[Stored]:
 
 def write(world: BrokerWorld, topic: str, batch: bytes) -> None:
     now = world.clock.wall_ms()
-    world.broker.logs.get(topic, 0).append(batch, origin=Origin.COORDINATOR, now_wall_ms=now)
+    world.services.logs.get(topic, 0).append(batch, origin=Origin.COORDINATOR, now_wall_ms=now)
 
 
 # What chance does
@@ -341,7 +341,7 @@ def test_the_sound_log_loads_without_a_word(caplog: pytest.LogCaptureFixture) ->
     with caplog.at_level(logging.WARNING):
         world.restart()
     assert not [line for line in caplog.messages if "skipped" in line]
-    partitions = world.broker.group_coordinator.partitions.get(0)
+    partitions = world.services.groups.coordinator.partitions.get(0)
     assert {group.group_id for group in partitions.shard.share.all()} == {"shares", "x"}
     assert set(partitions.shard.consumer.group("consumers").members) == {"a", "b"}  # type: ignore[union-attr]
 

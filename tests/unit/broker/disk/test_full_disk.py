@@ -40,7 +40,7 @@ PROPERTIES = {
 def world() -> BrokerWorld:
     world = BrokerWorld(PROPERTIES)
     world.clock.advance(3_000)
-    assert world.broker.disk.reserve.size == RESERVE
+    assert world.services.disk.reserve.size == RESERVE
     return world
 
 
@@ -73,7 +73,7 @@ def test_a_warning_comes_first_and_once(world: BrokerWorld, caplog: pytest.LogCa
             world.clock.advance(2_000)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert f"Produce will be refused below {REFUSE}" in caplog.text
-    assert world.broker.disk.state is DiskState.LOW
+    assert world.services.disk.state is DiskState.LOW
 
 
 def test_records_and_new_topics_are_refused_before_the_disk_is_full(
@@ -136,7 +136,7 @@ class Work:
 
     def acquire(self) -> list[tuple[int, int, int]]:
         request = PutConfig(ResourceName("group", "shares"), "share.auto.offset.reset", "earliest")
-        self.world.broker.metadata.alter_configs([request])
+        self.world.services.metadata.alter_configs([request])
         return self.member.acquire(self.place)
 
     def acknowledge(self) -> None:
@@ -160,7 +160,7 @@ def test_acknowledging_and_committing_go_on_when_records_are_refused(world: Brok
     for offset in (2, 3):
         work.acknowledge()
         work.commit(offset)
-    assert world.broker.disk.reserve.size == RESERVE
+    assert world.services.disk.reserve.size == RESERVE
 
 
 def test_with_no_byte_left_acknowledgements_and_commits_get_half_the_reserve(world: BrokerWorld) -> None:
@@ -168,9 +168,9 @@ def test_with_no_byte_left_acknowledgements_and_commits_get_half_the_reserve(wor
     world.fs.space_left = 0
     work.acknowledge()
     work.commit(2)
-    assert world.broker.disk.reserve.size == RESERVE // 2
+    assert world.services.disk.reserve.size == RESERVE // 2
     assert error_of_produce(work.client) is STORAGE_ERROR
-    assert world.broker.disk.state is DiskState.CRITICAL
+    assert world.services.disk.state is DiskState.CRITICAL
     world.crash()
     assert work.committed() == 2
 
@@ -184,7 +184,7 @@ def test_when_half_the_reserve_is_used_up_nothing_answered_is_lost(world: Broker
     while client.commit({("t", 0): answered + 1}, group="consumers") == {("t", 0): NONE}:
         answered += 1
     assert answered > 10
-    assert world.broker.disk.reserve.size == RESERVE // 2
+    assert world.services.disk.reserve.size == RESERVE // 2
     world.restart(clean=False)
     assert work.committed() == answered
     assert deleted(world.connect(), "t") is NONE
@@ -208,7 +208,7 @@ def test_with_no_byte_left_a_topic_can_be_deleted(world: BrokerWorld) -> None:
     world.fs.space_left = 0
 
     def full(_changes: object) -> None:
-        if world.broker.disk.reserve.size:
+        if world.services.disk.reserve.size:
             raise OSError(errno.ENOSPC, "database or disk is full")
 
     world.db.before_commit = full
@@ -221,7 +221,7 @@ def test_with_no_byte_left_a_topic_can_be_deleted(world: BrokerWorld) -> None:
 
 def test_a_full_disk_is_made_free_by_retention_at_once(world: BrokerWorld) -> None:
     work = Work(world, records=10)
-    world.broker.metadata.alter_configs([PutConfig(ResourceName("topic", "t"), "retention.bytes", "1000000")])
+    world.services.metadata.alter_configs([PutConfig(ResourceName("topic", "t"), "retention.bytes", "1000000")])
     world.fs.space_left = 0
     assert error_of_produce(work.client) is STORAGE_ERROR
     world.clock.run_until_idle()
@@ -245,13 +245,13 @@ def test_the_reserve_is_taken_again_when_there_is_room(world: BrokerWorld) -> No
     work = Work(world, records=10)
     world.fs.space_left = 0
     assert deleted_before(work.client, "t", 2) is NONE
-    assert world.broker.disk.reserve.size == 0
+    assert world.services.disk.reserve.size == 0
     world.fs.space_left = REFUSE
     world.clock.advance(5_000)
-    assert world.broker.disk.reserve.size == 0  # records come first
+    assert world.services.disk.reserve.size == 0  # records come first
     world.fs.space_left = 10 * REFUSE
     world.clock.advance(5_000)
-    assert world.broker.disk.reserve.size == RESERVE
+    assert world.services.disk.reserve.size == RESERVE
     assert error_of_produce(work.client) is NONE
 
 

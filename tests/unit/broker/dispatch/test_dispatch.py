@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import shareq.broker.handlers as handlers
-from shareq.broker.dispatch.dispatcher import Route
+from shareq.broker.dispatch.route import Route
 from shareq.broker.dispatch.table import HANDLERS, HandlerRow, VersionRange
 from shareq.broker.metadata.changes import MetaChange
 from shareq.broker.network.counters import Requests
@@ -34,14 +35,17 @@ from shareq.protocol.generated.share_acknowledge import (
 from tests.support.mock_transport import BrokerWorld
 from tests.support.requests import fetch_request
 
+CARD = re.compile(r"(\w+): v(\d+)(?:-(\d+))?(?:; v(\d+)-\d+ are advertised and not served)?[ .;,(]")
 
-@pytest.mark.parametrize("row", HANDLERS.values(), ids=lambda row: row.module)
-def test_the_table_and_the_handler_name_the_same_versions(row: HandlerRow) -> None:
-    module = import_module(f"shareq.broker.handlers.{row.module}")
-    assert row.served == module.VERSIONS
-    assert getattr(module, "ADVERTISED", module.VERSIONS) == row.advertised
-    assert module.__doc__
-    assert f"v{row.served.first}" in module.__doc__
+
+@pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))
+def test_the_handlers_card_names_its_rpc_and_versions(key: ApiKey, row: HandlerRow) -> None:
+    card = CARD.match(import_module(f"shareq.broker.handlers.{row.module}").__doc__ or "")
+    assert card is not None
+    name, first, last, advertised_first = card.groups()
+    assert name == key.name.title().replace("_", "")
+    assert VersionRange(int(first), int(last or first)) == row.served
+    assert VersionRange(int(advertised_first or first), int(last or first)) == row.advertised
 
 
 @pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))

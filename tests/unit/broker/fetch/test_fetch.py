@@ -37,7 +37,7 @@ def waiting_world(
     consumer.send(request, 12)
     world.clock.run_until_idle()
     assert not consumer.frames
-    assert len(world.broker.fetch_waits) == 1
+    assert len(world.services.fetch_waits) == 1
     return world, consumer, producer
 
 
@@ -47,7 +47,7 @@ def test_the_time_is_up_exactly_then() -> None:
     assert not consumer.frames
     world.clock.advance(1)
     assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == 0
-    assert len(world.broker.fetch_waits) == 0
+    assert len(world.services.fetch_waits) == 0
 
 
 def test_no_wait_is_longer_than_five_minutes() -> None:
@@ -62,7 +62,7 @@ def test_the_next_record_ends_the_wait_in_the_tick_it_counts() -> None:
     assert not consumer.frames
     produce(producer)
     assert len(only_partition(consumer.receive(FetchResponse)).records or b"") == BATCH_BYTES
-    assert len(world.broker.fetch_waits) == 0
+    assert len(world.services.fetch_waits) == 0
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_bytes_of_all_partitions_count() -> None:
 def test_a_client_that_is_gone_is_forgotten() -> None:
     world, consumer, producer = waiting_world(max_wait_ms=500)
     consumer.disconnect()
-    assert len(world.broker.fetch_waits) == 0
+    assert len(world.services.fetch_waits) == 0
     produce(producer)
     world.clock.advance(1000)
     assert not consumer.frames
@@ -133,7 +133,7 @@ def test_a_stop_answers_who_waits() -> None:
 
 def test_a_topic_that_is_deleted_is_told_at_once() -> None:
     world, consumer, _ = waiting_world(max_wait_ms=500)
-    world.broker.metadata.delete_topics(["t"])
+    world.services.metadata.delete_topics(["t"])
     part = only_partition(consumer.receive(FetchResponse))
     assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -149,7 +149,7 @@ def test_a_consumer_whose_next_record_is_deleted_is_told_at_once() -> None:
     consumer.send(request, 12)
     world.clock.run_until_idle()
     assert not consumer.frames
-    assert world.broker.logs.get("t", 0).truncate_prefix(1) is ErrorCode.NONE
+    assert world.services.logs.get("t", 0).truncate_prefix(1) is ErrorCode.NONE
     part = only_partition(consumer.receive(FetchResponse))
     assert part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 

@@ -9,10 +9,11 @@ from collections.abc import Callable
 
 import pytest
 
-from shareq.broker.handlers.records.fetch import VERSIONS
+from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.handlers.records.list_offsets import LATEST, MAX_TIMESTAMP
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
@@ -36,6 +37,8 @@ from tests.support.mock_transport import BrokerWorld, MockConnection
 from tests.support.requests import TIMESTAMP_MS, fetch_request, only_partition
 from tests.support.share_client import ACCEPT, GAP, RELEASE, Place, ShareClient, acquired_of, configure, fetch_errors
 
+SERVED = HANDLERS[ApiKey.FETCH].served
+
 UNCOMMITTED, COMMITTED = 0, 1
 
 
@@ -51,7 +54,7 @@ class Topic:
         return self.id, partition
 
     def log(self, partition: int = 0) -> PartitionLog:
-        return self.world.broker.logs.get("t", partition)
+        return self.world.services.logs.get("t", partition)
 
     def add(
         self, *values: bytes, producer: int = -1, partition: int = 0, compression: Compression = Compression.NONE
@@ -103,7 +106,7 @@ def aborted_in(data: PartitionData) -> list[tuple[int, int]] | None:
     return None if listed is None else [(one.producer_id, one.first_offset) for one in listed]
 
 
-@pytest.mark.parametrize("version", range(VERSIONS.first, 13))
+@pytest.mark.parametrize("version", range(SERVED.first, 13))
 def test_fetch_tells_which_transactions_were_aborted(version: int) -> None:
     topic = Topic()
     interleaved(topic)
@@ -314,7 +317,7 @@ def test_nothing_is_acquired_for_a_client_that_went_while_records_were_passed_ov
     topic.world.clock.run_until_idle()
     log = topic.log()
     transactions.end(log, 1, commit=False, now_ms=topic.world.clock.wall_ms())
-    leader = topic.world.broker.share_partitions.get(SharePartitionKey("g", topic.id, 0))
+    leader = topic.world.services.share.partitions.get(SharePartitionKey("g", topic.id, 0))
     assert leader is not None
     while leader.core.next_fetch_offset() < 2:
         topic.world.clock.run_tick()

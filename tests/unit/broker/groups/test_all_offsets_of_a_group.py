@@ -160,7 +160,7 @@ def test_nobody_is_answered_while_the_coordinator_loads() -> None:
     world = World()
     world.offsets.committed({T0: 5})
     move_away(world)
-    world.broker_world.broker.leaders.move(CONSUMER_OFFSETS, partition_of(world), None)
+    world.broker_world.broker.services.leaders.move(CONSUMER_OFFSETS, partition_of(world), None)
     assert world.offsets.fetch(None, 2) == (NONE, {T0: Row(5)})
     world.broker_world.restart()
     world.offsets.client = world.broker_world.connect()
@@ -238,10 +238,10 @@ def described(world: World, group: str) -> DescribedGroup:
 
 
 def partition_of(world: World) -> int:
-    return group_partition_for("g", world.broker_world.broker.group_coordinator.partitions.count)
+    return group_partition_for("g", world.broker_world.broker.services.groups.coordinator.partitions.count)
 
 
 def move_away(world: World) -> None:
     """Another broker coordinates group g from now on."""
     elsewhere = Leader(Endpoint(2, "elsewhere", 9092), 1)
-    world.broker_world.broker.leaders.move(CONSUMER_OFFSETS, partition_of(world), elsewhere)
+    world.broker_world.broker.services.leaders.move(CONSUMER_OFFSETS, partition_of(world), elsewhere)

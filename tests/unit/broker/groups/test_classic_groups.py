@@ -346,7 +346,7 @@ def test_another_broker_that_takes_over_is_to_be_asked_by_all_who_wait() -> None
     two.begin(protocols={"range": b"changed"})
     assert two.waits
     elsewhere = Leader(Endpoint(2, "127.0.0.1", 9093), 1)
-    world.broker.leaders.move("__consumer_offsets", group_partition_for("g", 50), elsewhere)
+    world.services.leaders.move("__consumer_offsets", group_partition_for("g", 50), elsewhere)
     assert two.joined().error_code == ErrorCode.NOT_COORDINATOR
     assert one.heartbeat() is ErrorCode.NOT_COORDINATOR
     one.begin()

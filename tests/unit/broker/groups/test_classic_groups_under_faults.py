@@ -132,7 +132,7 @@ class Trouble:
         else:
             self.world.fs.fail = None
             self.rng.choice((self.world.crash, self.world.restart))()
-            self.world.broker.env.rng.seed(self.rng.random())  # else it gives the same member ids again
+            self.world.services.env.rng.seed(self.rng.random())  # else it gives the same member ids again
             for runner in self.runners:
                 runner.reconnect()
 
@@ -163,7 +163,7 @@ def test_a_group_outlives_trouble(seed: int) -> None:
         trouble.step()
     trouble.settle()
     assert len({runner.client.generation for runner in trouble.runners}) == 1
-    (partition,) = trouble.world.broker.group_coordinator.partitions
+    (partition,) = trouble.world.services.groups.coordinator.partitions
     assert partition.waiting == 0
     trouble.world.broker.stop_waiting()
     for runner in trouble.runners:

@@ -76,7 +76,7 @@ class Offsets(OffsetsClient):
 
     def written(self, group: str = "g") -> list[tuple[str, int, CommittedOffset | None]]:
         """The offsets in the log of a group's partition, oldest first; None for a tombstone."""
-        count = self.broker.group_coordinator.partitions.count
+        count = self.broker.services.groups.coordinator.partitions.count
         found = records(self.world, CONSUMER_OFFSETS, group_partition_for(group, count), GROUP_SERDE)
         return [
             (
@@ -131,7 +131,7 @@ def test_where_nothing_exists_no_group_is_made(version: int) -> None:
     no_topic = ErrorCode.UNKNOWN_TOPIC_ID if version >= IDS_FROM else UNKNOWN
     assert errors == {("nowhere", 0): no_topic, ("t", 7): UNKNOWN}
     assert offsets.commit({}, version) == {}
-    assert offsets.broker.metadata.topic(CONSUMER_OFFSETS) is None
+    assert offsets.broker.services.metadata.topic(CONSUMER_OFFSETS) is None
 
 
 def test_each_topic_is_answered_once_the_refused_ones_first() -> None:
@@ -171,7 +171,7 @@ def test_offsets_of_a_topic_that_is_gone_have_no_id_to_be_told_by() -> None:
     """Version 10 leaves them out, earlier ones name them; here the topic goes behind the coordinator's back."""
     offsets = Offsets()
     offsets.committed({T0: 5, U0: 6})
-    shard = offsets.broker.group_coordinator.partition("g").shard
+    shard = offsets.broker.services.groups.coordinator.partition("g").shard
     shard.offsets.store.put("g", "gone", 0, CommittedOffset(7))
     assert offsets.all() == {T0: 5, U0: 6, ("gone", 0): 7}
     assert offsets.fetch(None, 10) == (NONE, {T0: Row(5), U0: Row(6)})
@@ -182,7 +182,7 @@ def test_stable_offsets_only(version: int) -> None:
     """KIP-447."""
     offsets = Offsets()
     offsets.committed({T0: 5, T1: 6})
-    store = offsets.broker.group_coordinator.partition("g").shard.offsets.store
+    store = offsets.broker.services.groups.coordinator.partition("g").shard.offsets.store
     store.put("g", "t", 0, CommittedOffset(9, record_offset=99), producer_id=7)
     unstable = Row(-1, ErrorCode.UNSTABLE_OFFSET_COMMIT)
     for at in ([T0, T1], None):
@@ -274,7 +274,7 @@ def test_offsets_are_deleted() -> None:
 def test_a_deleted_topic_takes_its_offsets_along() -> None:
     offsets = Offsets()
     offsets.committed({T0: 5, U0: 6})
-    offsets.broker.metadata.delete_topics(["t"])
+    offsets.broker.services.metadata.delete_topics(["t"])
     assert offsets.all() == {U0: 6}
     offsets.world.create_topic("t", 2)
     assert offsets.all() == {U0: 6}
@@ -291,7 +291,7 @@ def test_a_topic_that_was_deleted_just_before_a_crash() -> None:
         return OSError(errno.EIO, "broken") if kind == "write" and CONSUMER_OFFSETS in path else None
 
     offsets.world.fs.fail = broken
-    offsets.broker.metadata.delete_topics(["t"])
+    offsets.broker.services.metadata.delete_topics(["t"])
     offsets.world.fs.fail = None
     offsets.restart(clean=False)
     assert offsets.all() == {U0: 6}
@@ -363,14 +363,14 @@ def test_without_room_for_the_coordinators_topic() -> None:
 def test_another_broker_coordinates_the_group() -> None:
     offsets = Offsets()
     offsets.committed({T0: 5})
-    count = offsets.broker.group_coordinator.partitions.count
+    count = offsets.broker.services.groups.coordinator.partitions.count
     at = group_partition_for("g", count)
-    offsets.broker.leaders.move(CONSUMER_OFFSETS, at, Leader(Endpoint(2, "elsewhere", 9092), 1))
+    offsets.broker.services.leaders.move(CONSUMER_OFFSETS, at, Leader(Endpoint(2, "elsewhere", 9092), 1))
     moved = ErrorCode.NOT_COORDINATOR
     assert offsets.commit({T0: 6}) == {T0: moved}
     assert offsets.fetch(None) == (moved, {})
     assert offsets.delete(T0) is moved
-    offsets.broker.leaders.move(CONSUMER_OFFSETS, at, None)
+    offsets.broker.services.leaders.move(CONSUMER_OFFSETS, at, None)
     assert offsets.all() == {T0: 5}
 
 
@@ -381,9 +381,9 @@ def test_our_own_fault_has_its_place_in_every_version(monkeypatch: pytest.Monkey
     def fault(*_arguments: object, **_named: object) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr(offsets.broker.group_offsets, "commit", fault)
-    monkeypatch.setattr(offsets.broker.group_offsets, "fetch", fault)
-    monkeypatch.setattr(offsets.broker.group_offsets, "delete", fault)
+    monkeypatch.setattr(offsets.broker.services.groups.offsets, "commit", fault)
+    monkeypatch.setattr(offsets.broker.services.groups.offsets, "fetch", fault)
+    monkeypatch.setattr(offsets.broker.services.groups.offsets, "delete", fault)
     error = ErrorCode.UNKNOWN_SERVER_ERROR
     for version in COMMIT_VERSIONS:
         assert offsets.commit({T0: 6}, version) == {T0: error}
@@ -416,8 +416,8 @@ def test_the_log_of_many_commits_stays_small() -> None:
     for value in range(2_000):
         offsets.committed({T0: value, T1: value + 1})
         offsets.world.clock.advance(100)
-    log = offsets.broker.logs.get(CONSUMER_OFFSETS, 0)
-    assert offsets.broker.logs.cleaner.passes
+    log = offsets.broker.services.logs.get(CONSUMER_OFFSETS, 0)
+    assert offsets.broker.services.logs.cleaner.passes
     assert log.log_end_offset == 4_000
     assert len(log.segments) <= 3
     for clean in (True, False):

@@ -50,7 +50,7 @@ def partitions(world: BrokerWorld, answer: ConsumerGroupHeartbeatResponse) -> di
     assert answer.error_code == ErrorCode.NONE, answer.error_message
     if answer.assignment is None:
         return None
-    names = {topic.topic_id: topic.name for topic in world.broker.metadata.topics()}
+    names = {topic.topic_id: topic.name for topic in world.services.metadata.topics()}
     return {names[row.topic_id]: row.partitions for row in answer.assignment.topic_partitions}
 
 
@@ -152,7 +152,7 @@ def test_members_live_on_over_a_restart() -> None:
 
 def test_switched_off() -> None:
     world = BrokerWorld()
-    world.broker.metadata.set_features({"group.version": 0})
+    world.services.metadata.set_features({"group.version": 0})
     assert heartbeat(world, topics=["t"]).error_code == ErrorCode.UNSUPPORTED_VERSION
     assert describe(world).error_code == ErrorCode.UNSUPPORTED_VERSION
 

@@ -158,7 +158,7 @@ def ack_error(answer: ShareAcknowledgeResponse) -> int:
 def test_there_are_no_groups_before_the_first(version: int) -> None:
     admin = Admin()
     assert admin.listed(version) == []
-    assert admin.world.broker.metadata.topic("__consumer_offsets") is None
+    assert admin.world.services.metadata.topic("__consumer_offsets") is None
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -528,5 +528,5 @@ def test_a_lost_connection_gives_them_back() -> None:
 
 
 def share_state_records(world: BrokerWorld) -> int:
-    logs = world.broker.logs
+    logs = world.services.logs
     return sum(logs.get("__share_group_state", partition).log_end_offset for partition in range(50))

@@ -103,7 +103,7 @@ class New:
         self.owned: set[int] = set()
 
     def step(self) -> None:
-        topic = self.world.broker.metadata.topic(TOPIC)
+        topic = self.world.services.metadata.topic(TOPIC)
         assert topic is not None
         owned = [ConsumerGroupHeartbeatRequestTopicPartitions(topic.topic_id, sorted(self.owned))] if self.owned else []
         request = ConsumerGroupHeartbeatRequest(
@@ -175,7 +175,7 @@ class Trouble:
             client.reconnect()
         else:
             self._restart()
-        for partition in self.world.broker.group_coordinator.partitions:
+        for partition in self.world.services.groups.coordinator.partitions:
             self.kinds += partition.shard.kinds()
 
     def _come_or_go(self, client: New) -> None:
@@ -189,7 +189,7 @@ class Trouble:
     def _restart(self) -> None:
         self.world.fs.fail = None
         self.rng.choice((self.world.crash, self.world.restart))()
-        self.world.broker.env.rng.seed(self.rng.random())  # else it gives the same member ids again
+        self.world.services.env.rng.seed(self.rng.random())  # else it gives the same member ids again
         for old in self.old:
             old.reconnect()
         for new in self.new:
@@ -205,7 +205,7 @@ class Trouble:
                 client.step()
             self.world.clock.advance(1_000)
             owned = Counter(number for client in clients for number in client.owned)
-            shard = self.world.broker.group_coordinator.partition(GROUP).shard
+            shard = self.world.services.groups.coordinator.partition(GROUP).shard
             group = shard.consumer.group(GROUP) or shard.classic.group(GROUP)
             assert group is not None
             everybody = group.state_name == "Stable" and len(group.members) == len(clients)

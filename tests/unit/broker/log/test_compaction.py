@@ -49,13 +49,13 @@ def test_share_state_stays_small_whatever_is_acknowledged() -> None:
     def look() -> None:
         nonlocal most
         world.clock.advance(1)
-        log = world.broker.logs.get(SHARE_GROUP_STATE, 0)
+        log = world.services.logs.get(SHARE_GROUP_STATE, 0)
         most = max(most, len(log.segments), len(logs_of(world, SHARE_GROUP_STATE)))
 
     storm.run(20_000, look)
-    log = world.broker.logs.get(SHARE_GROUP_STATE, 0)
+    log = world.services.logs.get(SHARE_GROUP_STATE, 0)
     assert log.log_end_offset > 20_000
-    assert world.broker.logs.cleaner.passes > 10
+    assert world.services.logs.cleaner.passes > 10
     assert most <= 4
     state = StateCaller(client, "g", topic.topic_id).read()
     assert state.error == ErrorCode.NONE
@@ -83,8 +83,8 @@ def test_groups_stay_small_whoever_comes_and_goes() -> None:
         stays.heartbeat()
         world.clock.advance(10)
         most = max(most, len(logs_of(world, CONSUMER_OFFSETS)))
-    assert world.broker.logs.get(CONSUMER_OFFSETS, 0).log_end_offset > 4_000
-    assert world.broker.logs.cleaner.passes > 5
+    assert world.services.logs.get(CONSUMER_OFFSETS, 0).log_end_offset > 4_000
+    assert world.services.logs.cleaner.passes > 5
     assert most <= 4
     before = stays.describe()
     world.restart(clean=False)
@@ -262,7 +262,7 @@ def test_a_tombstone_is_read_until_its_time_is_over() -> None:
 def test_a_share_group_consumes_over_the_gaps(compacted: tuple[BrokerWorld, MockConnection]) -> None:
     """KIP-932, and Apache Kafka 4.3.1: offsets that compaction took are nobody's; others are delivered once."""
     world, client = compacted
-    topic = world.broker.metadata.topic("t")
+    topic = world.services.metadata.topic("t")
     assert topic is not None
     left = {record.offset for record in everything(client, "t")}
     from_the_start(world)
@@ -291,7 +291,7 @@ def test_available_records_that_are_compacted_away_are_not_waited_for() -> None:
     client = world.connect()
     for number in range(10):
         produce(client, "t", keyed((b"k", b"v%d" % number)))
-    topic = world.broker.metadata.topic("t")
+    topic = world.services.metadata.topic("t")
     assert topic is not None
     place = (topic.topic_id, 0)
     from_the_start(world)
@@ -343,7 +343,7 @@ def test_compact_and_delete_does_both() -> None:
     # What shares a segment with younger records lives as long as they do.
     assert values == {b"once": b"old", **{b"k%d" % (n % 4): b"v%d" % n for n in range(116, 120)}}
     world.clock.advance(40 * MINUTE)
-    log = world.broker.logs.get("t", 0)
+    log = world.services.logs.get("t", 0)
     assert (log.log_start_offset, log.log_end_offset) == (121, 121)
 
 
@@ -364,7 +364,7 @@ def test_a_share_group_that_retention_overtakes_goes_on_at_the_log_start() -> No
     for number in range(20):
         produce(client, "t", timed(world, b"k", b"new%d" % number))
     world.clock.advance(20 * MINUTE)
-    start = world.broker.logs.get("t", 0).log_start_offset
+    start = world.services.logs.get("t", 0).log_start_offset
     assert 4 < start <= 20
     member.join("t")
     member.reconnect()

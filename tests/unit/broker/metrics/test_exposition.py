@@ -118,7 +118,7 @@ def test_a_log_that_went_offline() -> None:
     world = BrokerWorld()
     world.create_topic("t")
     append(world, "t", 1)
-    world.broker.logs.get("t", 0).go_offline(OSError("the disk is gone"))
+    world.services.logs.get("t", 0).go_offline(OSError("the disk is gone"))
     assert scraped(world).value("kafka_server_replica_manager_offline_replica_count") == 1
 
 
@@ -137,7 +137,7 @@ def test_compacted_logs() -> None:
     world.clock.advance(60_000)
     told = scraped(world)
     assert told.labels_of(cleaned) == [{"topic": "c", "partition": "0"}]
-    segments = world.broker.logs.get("c", 0).segments
+    segments = world.services.logs.get("c", 0).segments
     assert told.value(cleaned, topic="c", partition="0") == segments[-1].base_offset > 0
     assert told.value("shareq_log_cleaner_passes_total") >= 1
     assert told.value("kafka_log_log_cleaner_manager_uncleanable_partitions_count") == 0
@@ -160,13 +160,13 @@ def test_listeners() -> None:
     listener = Listener(
         "OUTSIDE",
         clock=world.clock,
-        handle=world.broker.handle_frame,
+        handler_for=world.broker.handler_for,
         limits=ListenerLimits(),
-        room=world.broker.answer_budget,
+        room=world.services.answer_budget,
         next_id=lambda: 1,
     )
     listener.bytes_in, listener.bytes_out, listener.accepted, listener.refused = 1, 2, 3, 4
-    world.broker.answer_budget.note_unsent(77)
+    world.services.answer_budget.note_unsent(77)
     told = scraped(world, [listener])
     prefix = "kafka_server_socket_server_metrics"
     assert told.value(f"{prefix}_incoming_byte_total", listener="OUTSIDE") == 1
@@ -199,7 +199,7 @@ def test_the_snapshot_pauses_after_some_rows() -> None:
     world.create_topic("t", 3 * SLICE)
     ShareClient(world).join("t")
     taken = Snapshot()
-    lengths = [0, *(len(taken.share_partitions) for _ in snapshot.take(taken, world.broker, [], 0))]
+    lengths = [0, *(len(taken.share_partitions) for _ in snapshot.take(taken, world.services, {}, [], 0))]
     assert lengths[-1] == 3 * SLICE
     assert max(after - before for before, after in pairwise(lengths)) == SLICE
 
@@ -212,14 +212,14 @@ def test_the_broker_may_change_between_two_slices() -> None:
     member = ShareClient(world)
     member.join("t")
     pieces = []
-    for number, piece in enumerate(scrape(world.broker, [], 0)):
+    for number, piece in enumerate(scrape(world.services, world.broker.dispatcher.requests, [], 0)):
         pieces.append(piece)
         if number == 3:
-            world.broker.metadata.delete_topics(["u"])
+            world.services.metadata.delete_topics(["u"])
             member.leave()
             ShareClient(world, "other", group="h").join("t")
         elif number == 12:
-            world.broker.metadata.delete_topics(["t"])
+            world.services.metadata.delete_topics(["t"])
         world.clock.run_until_idle()
     assert Scraped(b"".join(pieces).decode()).value("shareq_uptime_seconds") > 0
 

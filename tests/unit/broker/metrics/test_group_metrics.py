@@ -208,7 +208,7 @@ def test_lag_counts_what_open_transactions_have_written() -> None:
 def test_lag_of_a_partition_that_is_led_elsewhere_is_not_told() -> None:
     offsets = Offsets()
     offsets.client.committed({("t", 0): 1})
-    offsets.world.broker.leaders.move("t", 0, ELSEWHERE)
+    offsets.world.services.leaders.move("t", 0, ELSEWHERE)
     told = offsets.scrape()
     assert told.labels_of(LAG) == []
     assert told.value(OFFSET, group="g", topic="t", partition="0") == 1
@@ -280,7 +280,7 @@ def test_offsets_that_go_with_their_group_or_topic(what: str) -> None:
     if what == "group":
         offsets.world.connect().call(DeleteGroupsRequest(["g"]), 2, DeleteGroupsResponse)
     else:
-        offsets.world.broker.metadata.delete_topics(["t"])
+        offsets.world.services.metadata.delete_topics(["t"])
         offsets.world.clock.run_until_idle()
     told = offsets.scrape()
     assert (told.labels_of(LAG), told.labels_of(OFFSET)) == ([], [])
@@ -310,7 +310,7 @@ def test_offsets_that_expire() -> None:
 def steps(world: BrokerWorld) -> Iterator[Snapshot]:
     """The snapshot at each pause."""
     taken = Snapshot()
-    for _ in snapshot.take(taken, world.broker, [], 0):
+    for _ in snapshot.take(taken, world.services, {}, [], 0):
         yield taken
 
 
@@ -352,7 +352,7 @@ def test_groups_may_come_and_go_between_two_slices() -> None:
     for number in range(3 * SLICE):
         client.committed({("t", 0): 0}, group=f"g{number}")
     pieces = []
-    for number, piece in enumerate(scrape(world.broker, [], 0)):
+    for number, piece in enumerate(scrape(world.services, world.broker.dispatcher.requests, [], 0)):
         pieces.append(piece)
         gone = [f"g{number}", f"g{3 * SLICE - 1 - number}"]
         world.connect().call(DeleteGroupsRequest(gone), 2, DeleteGroupsResponse)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
-from shareq.broker.topics.internal import ensure
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -125,9 +124,9 @@ def test_a_rebalance_for_partitions_that_were_initialised_later() -> None:
     world.create_topic("u")
     world.clock.advance(10_000)
     assert member.assigned(member.heartbeat("t", "u")) == {"t": [0], "u": [0]}
-    group = world.broker.group_coordinator
-    epochs = [each.group_epoch for partition in group.partitions for each in partition.shard.share.all()]
-    assert scraped(world).value(f"{GROUPS}_share_group_rebalance_total") == group.rebalances == epochs[0] - 1
+    groups = world.services.groups
+    epochs = [each.group_epoch for partition in groups.coordinator.partitions for each in partition.shard.share.all()]
+    assert scraped(world).value(f"{GROUPS}_share_group_rebalance_total") == groups.share.rebalances == epochs[0] - 1
 
 
 def test_three_share_sessions() -> None:
@@ -259,7 +258,7 @@ def test_a_deleted_topic_leaves_its_sums(topic: str) -> None:
     work = Work()
     work.one.acquire(work.first)
     work.one.acknowledge(work.first, (0, 9, ACCEPT))
-    work.world.broker.metadata.delete_topics([topic])
+    work.world.services.metadata.delete_topics([topic])
     work.world.clock.run_until_idle()
     told = work.scrape()
     assert told.labels_of("shareq_share_partition_deliveries_total") == []
@@ -316,10 +315,10 @@ def test_coordinator_partitions() -> None:
 
 def test_a_coordinator_partition_whose_log_is_lost() -> None:
     world = BrokerWorld({"share.coordinator.state.topic.num.partitions": "1"})
-    assert ensure(world.broker.metadata, world.broker.config, SHARE_GROUP_STATE).code is ErrorCode.NONE
+    assert world.services.internal_topics.ensure(SHARE_GROUP_STATE).code is ErrorCode.NONE
     topic_id = world.create_topic("t").topic_id
     ShareClient(world).join("t")
-    world.broker.share_coordinator.partitions.get(0).resign()
+    world.services.share_states.partitions.get(0).resign()
     told = scraped(world)
     assert told.value(f"{STATES}_num_partitions", state="active") == 0
     assert told.value(f"{STATES}_num_partitions", state="failed") == 1

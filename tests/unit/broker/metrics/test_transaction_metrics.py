@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.metadata.topic_names import TRANSACTION_STATE
-from shareq.broker.topics.internal import ensure
 from shareq.broker.transactions.markers import RETRY_MS
 from shareq.protocol.errors import ErrorCode
 from tests.support.broken_disk import broken, second_write_broken
@@ -193,11 +192,11 @@ def test_a_decision_that_is_carried_out_after_a_restart() -> None:
 def test_a_transaction_that_no_coordinator_knows() -> None:
     """It is late five minutes after the longest timeout that is allowed, by its last record."""
     world = World()
-    log = world.world.broker.logs.get("a", 0)
+    log = world.world.services.logs.get("a", 0)
     clock = world.world.clock
     append_directly(log, b"x", producer=7, now_ms=clock.wall_ms())
     clock.run_until_idle()
-    append_directly(world.world.broker.logs.get("b", 0), b"x", producer=8, now_ms=clock.wall_ms() + 60_000)
+    append_directly(world.world.services.logs.get("b", 0), b"x", producer=8, now_ms=clock.wall_ms() + 60_000)
     clock.run_until_idle()
     late = f"{REPLICAS}_partitions_with_late_transactions_count"
     clock.advance(900_000 + 300_000)
@@ -225,7 +224,7 @@ def test_partitions_of_the_coordinator() -> None:
     world = World()
     active = {"state": "active"}
     assert world.scrape().value("shareq_transaction_coordinator_partitions", **active) == 0
-    assert not ensure(world.world.broker.metadata, world.world.config, TRANSACTION_STATE).code
+    assert not world.world.services.internal_topics.ensure(TRANSACTION_STATE).code
     world.producer()
     told = world.scrape()
     assert told.value("shareq_transaction_coordinator_partitions", **active) == 2

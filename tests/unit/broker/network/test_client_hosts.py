@@ -32,7 +32,7 @@ async def test_an_ipv4_client_is_one_on_a_socket_for_both_kinds_too(address: str
     listener = Listener(
         "CLIENTS",
         clock=clock,
-        handle=lambda _connection, _frame: None,
+        handler_for=lambda _connection: lambda _frame: None,
         limits=ListenerLimits(),
         room=AnswerBudget(clock.call_soon),
         next_id=lambda: 1,

@@ -58,19 +58,19 @@ class World:
             1,
             "127.0.0.1",
             "PLAINTEXT",
-            handle=self.handle,
+            handler_for=lambda _connection: self.handle,
             call_soon=self.soon.append,
             outlet=self.peer,
             limits=limits or ConnectionLimits(),
         )
         self.peer.connection = self.connection
 
-    def handle(self, connection: Connection, frame: bytes) -> Reply:
+    def handle(self, frame: bytes) -> Reply:
         data = bytes(frame)
         self.handled.append(data)
         kind = data[:1]
         if kind in (b"p", b"l"):
-            slot = AnswerSlot(connection, parks=kind == b"p")
+            slot = AnswerSlot(self.connection, parks=kind == b"p")
             self.slots.append((data, slot))
             return slot
         if kind == b"x":

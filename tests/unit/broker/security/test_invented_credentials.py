@@ -50,7 +50,7 @@ class Door:
     def add(self, user: str, salt: bytes, iterations: int) -> None:
         key = CredentialKey(user, SHA_256)
         made = credential_from_password(SHA_256, "sesame", salt, iterations)
-        self.world.broker.metadata.alter_credentials([PutScram(key, made)])
+        self.world.services.metadata.alter_credentials([PutScram(key, made)])
 
     def ask(self, user: str, mechanism: str = SHA_256) -> tuple[bytes, int]:
         client = self.world.stranger()
@@ -96,13 +96,13 @@ def test_the_answer_is_the_same_after_a_crash() -> None:
 def test_every_broker_has_other_salts() -> None:
     one, two = Door(), Door()
     two.world._seed = 99
-    two.world.broker.env.rng.seed(99)
+    two.world.services.env.rng.seed(99)
     assert one.ask("nobody") != two.ask("nobody")
 
 
 def test_a_user_without_a_credential_for_this_mechanism_is_one_who_does_not_exist() -> None:
     door = Door()
-    door.world.broker.metadata.alter_credentials([PutScram(CredentialKey("carol", SHA_512), None)])
+    door.world.services.metadata.alter_credentials([PutScram(CredentialKey("carol", SHA_512), None)])
     carol, nobody = door.ask("carol", SHA_512), door.ask("nobody", SHA_512)
     assert (len(carol[0]), carol[1]) == (len(nobody[0]), nobody[1])
 
@@ -131,9 +131,9 @@ def test_the_secret_is_kept_where_metadata_is_and_told_nobody(caplog: pytest.Log
     caplog.set_level("DEBUG")
     door = Door()
     door.ask("nobody")
-    secret = door.world.broker.metadata.own_secret()
+    secret = door.world.services.metadata.own_secret()
     assert len(secret) == 32
-    assert door.world.broker.metadata.own_secret() == secret
+    assert door.world.services.metadata.own_secret() == secret
     assert secret.hex() not in caplog.text
 
 

@@ -98,7 +98,7 @@ def test_with_all_rights_nothing_is_refused_and_without_one_it_is(case: Case) ->
 @pytest.mark.parametrize("case", [case for case in CASES if case.key in HANDLERS], ids=str)
 def test_no_rpc_asks_for_more_than_its_row_names(case: Case) -> None:
     world = AccessWorld()
-    listening = world.broker.authorizer = Listening()
+    listening = world.services.authorizer = Listening()
     send(world, world.alice, case)
     named = {(right.operation, right.kind) for right in RIGHTS[case.key]}
     if case.hides is None:  # operations that are told on request are all asked for
@@ -142,7 +142,7 @@ def test_asking_for_a_topic_creates_it_only_for_those_who_may(right: Right) -> N
     world.grant([describe])
     (row,) = world.alice.call(request, 12, MetadataResponse).topics
     assert row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    assert world.broker.metadata.topic("new") is None
+    assert world.services.metadata.topic("new") is None
     world.grant([describe, acl(right, "new" if right.kind == ResourceKind.TOPIC else None)])
     (row,) = world.alice.call(request, 12, MetadataResponse).topics
     assert row.error_code == ErrorCode.NONE
@@ -228,7 +228,7 @@ def test_a_right_that_is_taken_away_is_gone_at_once_on_the_short_way_of_produce(
     assert [error() for _ in range(3)] == [ErrorCode.TOPIC_AUTHORIZATION_FAILED] * 3
     world.grant([acl(r.WRITE_TOPIC)])
     assert [error() for _ in range(3)] == [ErrorCode.NONE] * 3
-    assert world.broker.logs.get(TOPIC, 0).log_end_offset == 6
+    assert world.services.logs.get(TOPIC, 0).log_end_offset == 6
 
 
 def test_of_all_offsets_those_are_told_whose_topics_may_be_described() -> None:
@@ -255,9 +255,9 @@ def test_acls_survive_a_restart() -> None:
     world = AccessWorld()
     world.grant([acl(r.WRITE_TOPIC), acl(r.READ_TOPIC)])
     world.restart()
-    authorizer = world.broker.authorizer
+    authorizer = world.services.authorizer
     assert authorizer is not None
-    assert list(world.broker.metadata.acls) == [acl(r.WRITE_TOPIC), acl(r.READ_TOPIC)]
+    assert list(world.services.metadata.acls) == [acl(r.WRITE_TOPIC), acl(r.READ_TOPIC)]
     assert authorizer.allows(ALICE, "127.0.0.1", Operation.WRITE, ResourceKind.TOPIC, TOPIC)
     assert not authorizer.allows(ALICE, "127.0.0.1", Operation.ALTER, ResourceKind.TOPIC, TOPIC)
 

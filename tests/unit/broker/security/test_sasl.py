@@ -64,7 +64,7 @@ def test_scram_with_a_short_salt(salt: bytes) -> None:
     """Apache Kafka takes any from its administrators; a salt that they give too short is their weakness alone."""
     world = SaslWorld()
     key = CredentialKey("dave", "SCRAM-SHA-256")
-    world.broker.metadata.alter_credentials(
+    world.services.metadata.alter_credentials(
         [PutScram(key, credential_from_password(key.mechanism, "looking-glass", salt, 4096))]
     )
     assert by_hand(world.stranger(), "dave", "hunter2", salt).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
@@ -352,12 +352,12 @@ def test_a_frame_before_authentication_is_bounded() -> None:
 def test_a_password_that_was_changed_is_asked_for_from_then_on() -> None:
     world = SaslWorld()
     key = CredentialKey("carol", "SCRAM-SHA-256")
-    world.broker.metadata.alter_credentials(
+    world.services.metadata.alter_credentials(
         [PutScram(key, credential_from_password(key.mechanism, "hunter2", SALT, 8192))]
     )
     assert world.stranger().scram().error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert world.stranger().scram(password="hunter2").error_code == ErrorCode.NONE
-    world.broker.metadata.alter_credentials([PutScram(key, None)])
+    world.services.metadata.alter_credentials([PutScram(key, None)])
     assert world.stranger().scram(password="hunter2").error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert world.stranger().scram("SCRAM-SHA-512").error_code == ErrorCode.NONE
 

@@ -52,7 +52,7 @@ def restart_with(world: BrokerWorld, properties: dict[str, str]) -> None:
 def write_record(world: BrokerWorld, topic: str, partition: int, key: bytes, value: bytes | None) -> None:
     """Append a record as another release would have."""
     now = world.clock.wall_ms()
-    log = world.broker.logs.get(topic, partition)
+    log = world.services.logs.get(topic, partition)
     batch = build_batch([RecordData(key, value)], timestamp_ms=now)
     log.append(batch, origin=Origin.COORDINATOR, now_wall_ms=now, on_durable=None)
     world.clock.run_until_idle()
@@ -97,7 +97,7 @@ def test_the_list_of_rebalance_protocols_plays_no_part() -> None:
     """The KIP had "share" in it; Apache Kafka 4.3.1 no longer looks."""
     world, member, place = half_done({"group.coordinator.rebalance.protocols": "classic"})
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.NONE
-    assert world.broker.metadata.share_groups_enabled
+    assert world.services.metadata.share_groups_enabled
 
 
 # Records of other releases

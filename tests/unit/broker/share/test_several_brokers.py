@@ -85,7 +85,7 @@ def test_three_brokers_work_together_by_the_state_rpcs_alone() -> None:
     assert work.consumer.acknowledge(work.place, (0, 3, ACCEPT), (4, 4, RELEASE)) is NONE
     assert cluster.leader_to_states.asked == ["ReadShareGroupState", *["WriteShareGroupState"] * 2]
     key = SharePartitionKey("g", *work.place)
-    state = cluster.states.broker.share_coordinator.partitions.get(0).shard.state_of(key)
+    state = cluster.states.broker.services.share_states.partitions.get(0).shard.state_of(key)
     assert state is not None
     assert [StateBatch(*batch) for batch in state.batches] == [StateBatch(0, 3, 2, 1), StateBatch(4, 4, 0, 1)]
     assert work.described_start() == 0
@@ -95,7 +95,7 @@ def test_three_brokers_work_together_by_the_state_rpcs_alone() -> None:
     assert deleted.results[0].error_code == NONE
     assert cluster.groups_to_states.asked[-1] == "DeleteShareGroupState"
     for world in (cluster.groups, cluster.leader):
-        assert world.broker.logs.get(STATE_TOPIC, 0).log_end_offset == 0
+        assert world.services.logs.get(STATE_TOPIC, 0).log_end_offset == 0
 
 
 def test_every_broker_names_the_coordinator() -> None:
@@ -117,7 +117,7 @@ def test_who_is_not_the_groups_coordinator_says_so() -> None:
         assert deleted.results[0].error_code == NOT_COORDINATOR
         listed = stranger.connection.call(ListGroupsRequest(), 5, ListGroupsResponse)
         assert (listed.error_code, listed.groups) == (NONE, [])
-        assert world.broker.logs.get(GROUP_TOPIC, 0).log_end_offset == 0
+        assert world.services.logs.get(GROUP_TOPIC, 0).log_end_offset == 0
     assert work.member.heartbeat().error_code == NONE
 
 
@@ -206,11 +206,11 @@ def test_a_state_that_was_fenced_means_another_leader_to_the_member() -> None:
     work = Work()
     work.member.join("t")
     assert work.consumer.acquire(work.place) == [(0, 9, 1)]
-    states = work.cluster.states.broker.share_coordinator
+    states = work.cluster.states.broker.services.share_states
     states.read(SharePartitionKey("g", *work.place), 7)
     work.cluster.clock.run_until_idle()
     assert work.consumer.acknowledge(work.place, (0, 4, ACCEPT)) is NOT_LEADER
-    assert work.cluster.leader.broker.share_partitions.get(SharePartitionKey("g", *work.place)) is None
+    assert work.cluster.leader.broker.services.share.partitions.get(SharePartitionKey("g", *work.place)) is None
     work.consumer.send_fetch(max_wait_ms=10)
     work.cluster.clock.advance(10)  # loading it again has failed, which is told when the time is up
     assert fetch_errors(work.consumer.fetch_answer()) == {work.place: NOT_LEADER}

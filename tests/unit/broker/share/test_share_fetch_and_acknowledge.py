@@ -193,7 +193,7 @@ def test_a_share_partition_that_nobody_initialised() -> None:
 def test_a_topic_that_is_deleted_while_records_are_held() -> None:
     queue = Queue()
     member = queue.holding()
-    queue.world.broker.metadata.delete_topics(["t"])
+    queue.world.services.metadata.delete_topics(["t"])
     assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_ID
     assert fetch_errors(member.fetch()) == {queue.place: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
@@ -340,7 +340,7 @@ def test_renewing_prolongs_and_stores_nothing(piggybacked: bool) -> None:
     queue = Queue()
     member = queue.holding()
     queue.world.clock.advance(29_000)
-    log = queue.world.broker.logs
+    log = queue.world.services.logs
     written = sum(log.get("__share_group_state", number).log_end_offset for number in range(50))
     if piggybacked:
         batches = [share_fetch.AcknowledgementBatch(0, 9, [RENEW])]
@@ -407,7 +407,7 @@ def test_records_that_retention_took_are_passed_over_without_a_word() -> None:
     queue = Queue(batches=3)
     member = queue.open()
     assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]
-    log = queue.world.broker.logs.get("t", 0)
+    log = queue.world.services.logs.get("t", 0)
     assert log.truncate_prefix(20) is NONE
     answer = member.fetch()
     assert fetch_errors(answer) == {}

@@ -109,9 +109,9 @@ def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...]) -> None:
     """The member learns it while its other topics have nothing for it; those stay in its session."""
     world = BrokerWorld()
     member = waiting_member(world, *topics)
-    deleted = world.broker.metadata.topic("t")
+    deleted = world.services.metadata.topic("t")
     assert deleted is not None
-    world.broker.metadata.delete_topics(["t"])
+    world.services.metadata.delete_topics(["t"])
     assert fetch_errors(member.fetch_answer()) == {(deleted.topic_id, 0): UNKNOWN}
     assert member.connection.closed is False
     if len(topics) > 1:
@@ -122,9 +122,9 @@ def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...]) -> None:
 def test_a_topic_deleted_and_created_again_ends_the_wait_too() -> None:
     world = BrokerWorld()
     member = waiting_member(world, "t")
-    old = world.broker.metadata.topic("t")
+    old = world.services.metadata.topic("t")
     assert old is not None
-    world.broker.metadata.delete_topics(["t"])
+    world.services.metadata.delete_topics(["t"])
     new = world.create_topic("t")
     append(world, "t", 1)
     assert fetch_errors(member.fetch_answer()) == {(old.topic_id, 0): UNKNOWN}
@@ -155,6 +155,6 @@ def test_errors_are_told_though_no_records_are_asked_for() -> None:
     """MaxRecords 0: Apache Kafka 4.3.1 still names the partitions that are not there."""
     world = BrokerWorld()
     member = idle_member(world, "t")
-    topic = world.broker.metadata.topic("t")
+    topic = world.services.metadata.topic("t")
     assert topic is not None
     assert fetch_errors(member.fetch((topic.topic_id, 7), max_records=0)) == {(topic.topic_id, 7): UNKNOWN}

@@ -17,10 +17,9 @@ from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.partition import AckBatch
 from shareq.broker.share.core.session import FINAL_EPOCH, INITIAL_EPOCH, ListedPartition
 from shareq.broker.share.core.window.record_state import AcknowledgeType, AcquireMode, RecordState
-from shareq.broker.share.fetch import ShareFetch, ShareFetchParams, WantedPartition
-from shareq.broker.share.partitions import SharePartitionLeader
+from shareq.broker.share.fetch import ShareFetchParams, WantedPartition
+from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.topics.endpoint import Endpoint
-from shareq.broker.topics.internal import ensure
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
@@ -47,12 +46,12 @@ class Rig:
         )
         self.broker = Broker(env, config, MemoryMetaDb(), endpoints={"PLAINTEXT": Endpoint(1, "127.0.0.1", 9092)})
         self.broker.start()
-        self.topic_id = self.broker.metadata.create_topic(NewTopic("t", 2)).topic_id
-        assert ensure(self.broker.metadata, config, SHARE_GROUP_STATE).code is ErrorCode.NONE
+        self.topic_id = self.broker.services.metadata.create_topic(NewTopic("t", 2)).topic_id
+        assert self.broker.services.internal_topics.ensure(SHARE_GROUP_STATE).code is ErrorCode.NONE
         for partition in (0, 1):
-            self.broker.share_coordinator.initialize(self.key(partition), 0, 0)
+            self.broker.services.share_states.initialize(self.key(partition), 0, 0)
             batch = build_batch([RecordData(None, b"v")], timestamp_ms=self.clock.wall_ms())
-            log = self.broker.logs.get("t", partition)
+            log = self.broker.services.logs.get("t", partition)
             log.append(batch, origin=Origin.CLIENT, now_wall_ms=self.clock.wall_ms(), on_durable=None)
         self.clock.run_until_idle()
 
@@ -62,21 +61,21 @@ class Rig:
     def fetch(self, member_id: str, partition: int) -> SharePartitionLeader:
         """Acquire the partition's record."""
         params = ShareFetchParams("g", member_id, AcquireMode.BATCH_OPTIMIZED, 100, 1, 1_000, 10, 10)
-        fetch = ShareFetch(self.broker, params, [WantedPartition(self.topic_id, partition, "t")])
+        fetch = self.broker.services.share.fetch(params, [WantedPartition(self.topic_id, partition, "t")])
         fetched = fetch.start()
         self.clock.run_until_idle()
         assert [len(each.acquired) for each in fetched.value] == [1]
-        leader = self.broker.share_partitions.get(self.key(partition))
+        leader = self.broker.services.share.partitions.get(self.key(partition))
         assert leader is not None
         return leader
 
     def acknowledge(self, leader: SharePartitionLeader, member_id: str, kind: AcknowledgeType) -> None:
-        self.broker.share_partitions.acknowledge(leader, member_id, [AckBatch(0, 0, [kind])])
+        self.broker.services.share.partitions.acknowledge(leader, member_id, [AckBatch(0, 0, [kind])])
         self.clock.run_until_idle()
 
     def limit(self, deliveries: int) -> None:
         name = ResourceName("group", "g")
-        self.broker.metadata.alter_configs([PutConfig(name, "share.delivery.count.limit", str(deliveries))])
+        self.broker.services.metadata.alter_configs([PutConfig(name, "share.delivery.count.limit", str(deliveries))])
 
 
 def state(leader: SharePartitionLeader) -> RecordState | None:
@@ -116,7 +115,7 @@ def test_raised_delivery_limit_holds_for_a_session_that_ends() -> None:
     rig.acknowledge(leader, "m1", AcknowledgeType.RELEASE)
     rig.fetch("m1", 0)
     rig.limit(3)
-    rig.broker.share_partitions.release(rig.key(0), "m1")
+    rig.broker.services.share.partitions.release(rig.key(0), "m1")
     rig.clock.run_until_idle()
     assert state(leader) is RecordState.AVAILABLE
 
@@ -124,7 +123,7 @@ def test_raised_delivery_limit_holds_for_a_session_that_ends() -> None:
 def test_session_that_ends_late_leaves_a_newer_one_of_the_member_alone() -> None:
     """The final request's state write outlives its connection, and the member is back already."""
     rig = Rig()
-    service = rig.broker.share_sessions
+    service = rig.broker.services.share.sessions
     listed = [ListedPartition(rig.topic_id, 0, "t")]
     service.sessions.open_or_update("g", "m1", INITIAL_EPOCH, listed, (), has_acks=False, connection_id=1)
     old = service.sessions.update("g", "m1", FINAL_EPOCH)
@@ -140,11 +139,11 @@ def test_a_state_beyond_the_log_end_is_replaced_for_good() -> None:
     """A power loss took acknowledged records; others get their offsets. They must not count as acknowledged."""
     rig = Rig()
     rows = [StateBatch(0, 0, RecordState.AVAILABLE, 2), StateBatch(1, 9, RecordState.ACKNOWLEDGED, 1)]
-    rig.broker.share_coordinator.write(rig.key(0), 0, -1, 0, 9, rows)
+    rig.broker.services.share_states.write(rig.key(0), 0, -1, 0, 9, rows)
     rig.clock.run_until_idle()
     leader = rig.fetch("m", 0)
     assert [row.last_offset for row in leader.core.snapshot()] == [0]
-    state_of = rig.broker.share_coordinator.read(rig.key(0), -1).value
+    state_of = rig.broker.services.share_states.read(rig.key(0), -1).value
     assert (state_of.start_offset, state_of.batches) == (0, ((0, 0, RecordState.AVAILABLE, 2),))
 
 
@@ -153,7 +152,7 @@ def test_a_stop_answers_the_fetches_that_wait() -> None:
     rig = Rig()
     rig.fetch("m", 0)
     params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, 60_000, 1, 1_000, 10, 10)
-    waiting = ShareFetch(rig.broker, params, [WantedPartition(rig.topic_id, 0, "t")]).start()
+    waiting = rig.broker.services.share.fetch(params, [WantedPartition(rig.topic_id, 0, "t")]).start()
     rig.clock.run_until_idle()
     assert not waiting.done
     rig.broker.stop_waiting()
@@ -172,7 +171,7 @@ class DamagedRig(Rig):
         content[content.index(b"2", 61 + 10 + 61)] ^= 1
 
     def produce(self, *values: bytes) -> None:
-        log, now = self.broker.logs.get("t", 0), self.clock.wall_ms()
+        log, now = self.broker.services.logs.get("t", 0), self.clock.wall_ms()
         batch = build_batch([RecordData(None, value) for value in values], timestamp_ms=now)
         log.append(batch, origin=Origin.CLIENT, now_wall_ms=now, on_durable=None)
         self.clock.run_until_idle()
@@ -180,7 +179,7 @@ class DamagedRig(Rig):
     def outcome(self) -> ErrorCode | list[tuple[int, int]]:
         """Of one fetch: its error, or the ranges that were acquired (inclusive)."""
         params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, 100, 1, 10_000, 10, 10)
-        fetched = ShareFetch(self.broker, params, [WantedPartition(self.topic_id, 0, "t")]).start()
+        fetched = self.broker.services.share.fetch(params, [WantedPartition(self.topic_id, 0, "t")]).start()
         self.clock.advance(200)
         errors = [each.error for each in fetched.value if each.error is not ErrorCode.NONE]
         return errors[0] if errors else [(first, last) for each in fetched.value for first, last, _ in each.acquired]
@@ -199,10 +198,10 @@ def test_acknowledging_around_records_that_cannot_be_read_moves_the_start_offset
     rig = DamagedRig()
     rig.limit(2)
     assert [rig.outcome() for _ in range(3)] == [[(0, 0)], ErrorCode.CORRUPT_MESSAGE, [(4, 4)]]
-    leader = rig.broker.share_partitions.get(rig.key(0))
+    leader = rig.broker.services.share.partitions.get(rig.key(0))
     assert leader is not None
-    rig.broker.share_partitions.acknowledge(leader, "m", [AckBatch(0, 0, [AcknowledgeType.ACCEPT])])
-    rig.broker.share_partitions.acknowledge(leader, "m", [AckBatch(4, 4, [AcknowledgeType.ACCEPT])])
+    rig.broker.services.share.partitions.acknowledge(leader, "m", [AckBatch(0, 0, [AcknowledgeType.ACCEPT])])
+    rig.broker.services.share.partitions.acknowledge(leader, "m", [AckBatch(4, 4, [AcknowledgeType.ACCEPT])])
     rig.clock.run_until_idle()
     assert leader.core.start_offset == 5
 
@@ -214,7 +213,7 @@ def test_available_records_that_became_unreadable_are_skipped_too() -> None:
     content = rig.fs.content(path)
     rig.limit(2)
     assert rig.outcome() == [(0, 0)]
-    leader = rig.broker.share_partitions.get(rig.key(0))
+    leader = rig.broker.services.share.partitions.get(rig.key(0))
     assert leader is not None
     rig.acknowledge(leader, "m", AcknowledgeType.RELEASE)
     content[61 + 5] ^= 1  # the first batch is damaged now, as well

@@ -167,7 +167,7 @@ def test_an_idle_group_is_forgotten_by_the_leader_and_its_offsets_are_known() ->
     assert work.one.acknowledge(work.first, (5, 5, ACCEPT)) is NONE
     work.one.connection.disconnect()
     work.world.clock.run_until_idle()
-    leader = work.world.broker.share_partitions
+    leader = work.world.services.share.partitions
     key = SharePartitionKey("g", *work.first)
     assert leader.get(key) is None
     assert work.described() == {0: 6, 1: -1}

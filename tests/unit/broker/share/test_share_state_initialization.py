@@ -34,7 +34,7 @@ def a_world(partitions: int = 2) -> BrokerWorld:
 
 
 def place(world: BrokerWorld, partition: int = 0, topic: str = "t") -> tuple[bytes, int]:
-    image = world.broker.metadata.topic(topic)
+    image = world.services.metadata.topic(topic)
     assert image is not None
     return image.topic_id, partition
 
@@ -56,7 +56,7 @@ def state_epochs(world: BrokerWorld) -> set[int]:
     """The state epochs of everything that has share state."""
     states = [
         partition.shard.state_of(key)
-        for partition in world.broker.share_coordinator.partitions
+        for partition in world.services.share_states.partitions
         for key in partition.shard.share_partitions()
     ]
     return {state.state_epoch for state in states if state is not None}
@@ -146,7 +146,7 @@ def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> No
     world = a_world(partitions=1)
     member, outsider = ShareClient(world), ShareClient(world, "outsider")
     member.join("t")
-    world.broker.metadata.create_partitions({"t": 2})
+    world.services.metadata.create_partitions({"t": 2})
     append(world, "t", 10, partition=1)
     world.fs.fail = failing_from(2, "__consumer_offsets")
     assert member.heartbeat().error_code == ErrorCode.NOT_COORDINATOR
@@ -188,9 +188,9 @@ def after_crashes(
 
 def stage_of(world: BrokerWorld, group_id: str = "g") -> str:
     """How far the group's record of its share partitions has come."""
-    if not world.broker.group_coordinator.partitions.count:
+    if not world.services.groups.coordinator.partitions.count:
         return "no group"
-    partition = world.broker.group_coordinator.partitions.get(group_partition_for(group_id, 50))
+    partition = world.services.groups.coordinator.partitions.get(group_partition_for(group_id, 50))
     group = partition.shard.share_group(group_id)
     if group is None or group.state_partitions is None:
         return "no group"
@@ -231,7 +231,7 @@ def test_a_crash_at_any_point_of_the_heartbeat_that_finds_new_partitions() -> No
 
     def grow() -> tuple[BrokerWorld, ShareClient]:
         world, member = half_done(a_world())
-        world.broker.metadata.create_partitions({"t": 3})
+        world.services.metadata.create_partitions({"t": 3})
         return world, member
 
     seen: Counter[str] = Counter()
@@ -248,13 +248,13 @@ def test_a_crash_at_any_point_of_a_topics_deletion() -> None:
     """Nothing of it is left, neither in the group nor at the share coordinator, and its successor starts over."""
 
     def delete(world: BrokerWorld, _member: ShareClient) -> None:
-        world.broker.metadata.delete_topics(["t"])
+        world.services.metadata.delete_topics(["t"])
         world.clock.run_until_idle()
 
     for world, member in after_crashes(lambda: half_done(a_world()), delete):
         world.clock.run_until_idle()
         assert state_epochs(world) == set()
-        group = world.broker.group_coordinator.partitions.get(group_partition_for("g", 50)).shard.share_group("g")
+        group = world.services.groups.coordinator.partitions.get(group_partition_for("g", 50)).shard.share_group("g")
         assert group is not None
         assert not group.initialized
         assert member.heartbeat().error_code == NONE

@@ -131,7 +131,7 @@ def test_what_does_not_exist(outside: Outside, partition: int, topic_id: bytes |
 def test_a_topic_that_was_deleted_takes_its_states_with_it(outside: Outside) -> None:
     state = outside.state
     state.initialize(3, 100)
-    outside.world.broker.metadata.delete_topics(["t"])
+    outside.world.services.metadata.delete_topics(["t"])
     errors = state.errors()
     assert errors.pop("read") == errors.pop("write") == INVALID_REQUEST
     assert set(errors.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
@@ -217,10 +217,10 @@ def test_a_coordinator_elsewhere(outside: Outside) -> None:
     at = [partition_for(key._replace(partition=partition), 50) for partition in (0, 1)]
     assert at[0] != at[1]
     outside.state.initialize(1, 0)
-    outside.world.broker.leaders.move(SHARE_GROUP_STATE, at[0], Leader(Endpoint(2, "elsewhere", 9092), 1))
+    outside.world.services.leaders.move(SHARE_GROUP_STATE, at[0], Leader(Endpoint(2, "elsewhere", 9092), 1))
     assert set(outside.state.errors().values()) == {ErrorCode.NOT_COORDINATOR}
     assert outside.state.initialize(1, 0, partition=1) == NONE
-    outside.world.broker.leaders.move(SHARE_GROUP_STATE, at[0], None)
+    outside.world.services.leaders.move(SHARE_GROUP_STATE, at[0], None)
     assert outside.state.read() == (NONE, 1, 0, [])
 
 

@@ -47,14 +47,14 @@ class Queue:
 
     def stored_ranges(self) -> int:
         """How many separate ranges the share coordinator keeps."""
-        shard = self.world.broker.share_coordinator.partitions.get(0).shard
+        shard = self.world.services.share_states.partitions.get(0).shard
         state = shard.state_of(SharePartitionKey("g", self.topic_id, 0))
         assert state is not None
         return len(state.batches)
 
     def largest_record(self) -> int:
         """Bytes of the largest value that the share coordinator's topic holds."""
-        log = self.world.broker.logs.get("__share_group_state", 0)
+        log = self.world.services.logs.get("__share_group_state", 0)
         sizes: list[int] = []
         offset = log.log_start_offset
         while offset < log.high_watermark:
@@ -72,9 +72,9 @@ def test_every_record_may_go_another_way_than_its_neighbours() -> None:
         queue.acknowledge_in_turn(first)
     assert queue.stored_ranges() == WIDTH - STEP
     assert queue.largest_record() > MAX_BATCH_BYTES
-    size = queue.world.broker.logs.get("__share_group_state", 0).size_bytes
+    size = queue.world.services.logs.get("__share_group_state", 0).size_bytes
     queue.world.clock.advance(25_000)  # the log is cleaned, no lock runs out
-    assert queue.world.broker.logs.get("__share_group_state", 0).size_bytes < size / 2
+    assert queue.world.services.logs.get("__share_group_state", 0).size_bytes < size / 2
     assert queue.largest_record() > MAX_BATCH_BYTES
     queue.world.restart()
     assert queue.stored_ranges() == WIDTH - STEP

@@ -8,7 +8,6 @@ import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.metadata.changes import MetaChange
-from shareq.broker.topics import internal as internal_topics
 from shareq.protocol.errors import ErrorCode
 from tests.support.admin_world import World
 from tests.support.mock_transport import BrokerWorld
@@ -17,7 +16,13 @@ NAMES = ["__consumer_offsets", "__share_group_state", "__transaction_state"]
 
 
 def ensure(world: World, name: str) -> ErrorCode:
-    return internal_topics.ensure(world.metadata, world.configs.broker, name).code
+    return world.internal_topics.ensure(name).code
+
+
+def partitions(world: World, name: str) -> int:
+    topic = world.metadata.topic(name)
+    assert topic is not None
+    return topic.partitions
 
 
 def test_their_properties() -> None:
@@ -51,11 +56,12 @@ def test_their_properties() -> None:
 
 def test_their_broker_properties() -> None:
     world = World({"offsets.topic.num.partitions": "3", "offsets.topic.segment.bytes": "1000"})
-    assert internal_topics.partition_count(world.metadata, world.config, "__consumer_offsets") == 3
     assert ensure(world, "__consumer_offsets") == ErrorCode.NONE
+    assert partitions(world, "__consumer_offsets") == 3
     assert world.configs.log_settings("__consumer_offsets").segment_bytes == 1000
     again = World({"offsets.topic.num.partitions": "4"}, db=world.db)
-    assert internal_topics.partition_count(again.metadata, again.config, "__consumer_offsets") == 3
+    assert ensure(again, "__consumer_offsets") == ErrorCode.NONE
+    assert partitions(again, "__consumer_offsets") == 3
 
 
 def test_a_partition_count_that_is_not_the_existing_topics_is_told_at_the_start(
@@ -63,7 +69,7 @@ def test_a_partition_count_that_is_not_the_existing_topics_is_told_at_the_start(
 ) -> None:
     world = BrokerWorld()
     for name in NAMES:
-        internal_topics.ensure(world.broker.metadata, world.config, name)
+        world.services.internal_topics.ensure(name)
     world.restart()
     counts = {
         "offsets.topic.num.partitions": "3",
@@ -103,7 +109,7 @@ def test_they_are_created_once() -> None:
 )
 def test_more_replicas_than_brokers_create_nothing_and_name_the_property(name: str, key: str, code: ErrorCode) -> None:
     world = World({key: "3"})
-    error = internal_topics.ensure(world.metadata, world.configs.broker, name)
+    error = world.internal_topics.ensure(name)
     assert error.code == code
     assert error.message == f"Topic {name} cannot be created: {key}=3, and there is one broker"
     assert world.metadata.topics() == []

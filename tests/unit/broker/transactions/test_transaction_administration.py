@@ -199,7 +199,7 @@ def test_an_administrator_aborts_a_hanging_transaction(version: int, versions: V
     world = World()
     producer = world.producer(versions=versions)
     producer.write("a", b"x")
-    log = world.world.broker.logs.get("a", 0)
+    log = world.world.services.logs.get("a", 0)
     assert log.last_stable_offset == 0
     # A client of transaction version 2 has a later epoch coming, and so has to be ended in one.
     epoch = producer.epoch + (1 if versions is JAVA_TV2 and version == 2 else 0)
@@ -251,11 +251,11 @@ def test_no_markers() -> None:
 @pytest.mark.parametrize(("level", "value_versions"), [(0, {0}), (1, {1}), (2, {1})])
 def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int]) -> None:
     world = World()
-    world.world.broker.metadata.set_features({"transaction.version": level})
+    world.world.services.metadata.set_features({"transaction.version": level})
     producer = world.producer(versions=LIBRDKAFKA)
     producer.write("a", b"x")
     producer.commit()
-    log = world.world.broker.logs.get(TRANSACTION_STATE, group_partition_for("t", 50))
+    log = world.world.services.logs.get(TRANSACTION_STATE, group_partition_for("t", 50))
     read = log.read(0, 1 << 20, upto=log.high_watermark)
     assert not isinstance(read, ErrorCode)
     data = bytes(read.records)
@@ -275,7 +275,7 @@ def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int
 def test_fencing_by_the_level_of_the_feature(level: int, epoch: int) -> None:
     """Whatever the producer works in: the broker's own abort follows the broker's version."""
     world = World()
-    world.world.broker.metadata.set_features({"transaction.version": level})
+    world.world.services.metadata.set_features({"transaction.version": level})
     first = world.producer(versions=LIBRDKAFKA)
     first.write("a", b"x")
     assert Transactor(world.client, LIBRDKAFKA).init() is ErrorCode.CONCURRENT_TRANSACTIONS

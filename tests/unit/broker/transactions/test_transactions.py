@@ -59,15 +59,15 @@ class World:
         return OffsetsClient(self.client, self.ids)
 
     def markers(self, topic: str = "a", partition: int = 0) -> list[ControlType | None]:
-        log = self.world.broker.logs.get(topic, partition)
+        log = self.world.services.logs.get(topic, partition)
         return [marker for header, marker in batches_of(log) if header.is_control]
 
     def stable(self, topic: str = "a", partition: int = 0) -> bool:
-        log = self.world.broker.logs.get(topic, partition)
+        log = self.world.services.logs.get(topic, partition)
         return log.last_stable_offset == log.high_watermark
 
     def state(self, transactional_id: str = "t") -> TransactionState:
-        coordinator = self.world.broker.transaction_coordinator
+        coordinator = self.world.services.transactions.coordinator
         at = group_partition_for(transactional_id, coordinator.partitions.count)
         found = coordinator.partitions.get(at).shard.get(transactional_id)
         assert found is not None
@@ -225,7 +225,7 @@ def test_a_batch_outside_the_transaction(version: int) -> None:
         assert world.state() is TransactionState.ONGOING
     else:
         assert error is (ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE)
-        assert world.world.broker.logs.get("a", 0).log_end_offset == 0
+        assert world.world.services.logs.get("a", 0).log_end_offset == 0
 
 
 def test_a_batch_after_the_end_of_its_transaction() -> None:
@@ -275,7 +275,7 @@ def test_the_first_batch_of_version_2_has_sequence_0() -> None:
     producer = world.producer()
     producer.sequences["a", 0] = 5
     assert producer.produce("a", b"x") is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert world.world.broker.logs.get("a", 0).log_end_offset == 0
+    assert world.world.services.logs.get("a", 0).log_end_offset == 0
 
 
 @pytest.mark.parametrize("versions", PROFILES)
@@ -518,7 +518,7 @@ def test_an_open_transaction_outlives_a_crash() -> None:
     producer.client = world.client
     assert producer.write("a", b"y") is NONE
     assert producer.commit() is NONE
-    assert (world.markers(), world.world.broker.logs.get("a", 0).log_end_offset) == ([COMMIT], 3)
+    assert (world.markers(), world.world.services.logs.get("a", 0).log_end_offset) == ([COMMIT], 3)
 
 
 @pytest.mark.parametrize("commit", [True, False])
@@ -628,7 +628,7 @@ def test_a_topic_that_is_gone_needs_no_marker() -> None:
     producer = world.producer()
     producer.write("a", b"x")
     producer.write("b", b"x")
-    world.world.broker.metadata.delete_topics(["b"])
+    world.world.services.metadata.delete_topics(["b"])
     assert producer.commit() is NONE
     assert (world.markers("a"), world.state()) == ([COMMIT], TransactionState.COMPLETE_COMMIT)
 

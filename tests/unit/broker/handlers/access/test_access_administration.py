@@ -108,7 +108,7 @@ def test_what_cannot_be_stored_is_not_in_force() -> None:
     assert alter(world, upserts=[upsert("u")]) == {"u": ErrorCode.KAFKA_STORAGE_ERROR}
     world.db.before_commit = None
     assert described(world) == {READ_T}
-    assert not world.broker.metadata.credentials
+    assert not world.services.metadata.credentials
 
 
 def upsert(user: str, mechanism: int = 1, iterations: int = 4096, salt: bytes = SALT) -> ScramCredentialUpsertion:
@@ -149,7 +149,7 @@ def test_credentials_are_set_described_and_removed() -> None:
         "c": ErrorCode.RESOURCE_NOT_FOUND,
     }
     assert users(world) == {"a": (0, [(2, 8192)]), "b": (0, [(2, 16384)])}
-    stored = world.broker.metadata.credentials[CredentialKey("b", "SCRAM-SHA-512")]
+    stored = world.services.metadata.credentials[CredentialKey("b", "SCRAM-SHA-512")]
     assert stored == credential_from_salted("SCRAM-SHA-512", SALT, b"p" * 32, 16384)
     assert "hidden" in repr(stored)
 
@@ -175,7 +175,7 @@ def test_a_short_salt_is_taken(salt: bytes) -> None:
     """As by Apache Kafka's ScramControlManager."""
     world = AccessWorld()
     assert alter(world, [upsert("u", salt=salt)]) == {"u": 0}
-    assert world.broker.metadata.credentials[CredentialKey("u", "SCRAM-SHA-256")].salt == salt
+    assert world.services.metadata.credentials[CredentialKey("u", "SCRAM-SHA-256")].salt == salt
 
 
 def test_a_user_named_twice_is_left_alone() -> None:

@@ -166,7 +166,7 @@ def test_this_broker_is_the_quorum(world: BrokerWorld, client: MockConnection, v
     assert (answer.error_code, topic.topic_name, quorum.partition_index) == (0, "__cluster_metadata", 0)
     assert (quorum.error_code, quorum.leader_id, quorum.observers) == (0, 1, [])
     assert (voter.replica_id, voter.replica_directory_id) == (1, ZERO_UUID)
-    assert voter.log_end_offset == quorum.high_watermark == world.broker.metadata.features_epoch
+    assert voter.log_end_offset == quorum.high_watermark == world.services.metadata.features_epoch
     now = world.clock.wall_ms() if version >= 1 else -1
     assert (voter.last_fetch_timestamp, voter.last_caught_up_timestamp) == (now, now)
     nodes = {node.node_id: [(each.name, each.host, each.port) for each in node.listeners] for node in answer.nodes}
@@ -262,24 +262,24 @@ def alter(client: MockConnection, request: AlterConfigsRequest, version: int = 2
 def test_what_is_not_named_goes_back_to_its_default(world: BrokerWorld, client: MockConnection, version: int) -> None:
     request = alter_configs_request(ResourceType.TOPIC, "t", {"segment.ms": "8000", "max.message.bytes": "100"})
     assert alter(client, request, version) == [ErrorCode.NONE]
-    assert world.broker.metadata.configs("topic", "t") == {"segment.ms": "8000", "max.message.bytes": "100"}
-    assert world.broker.configs.log_settings("t").roll_ms == 8000
+    assert world.services.metadata.configs("topic", "t") == {"segment.ms": "8000", "max.message.bytes": "100"}
+    assert world.services.configs.log_settings("t").roll_ms == 8000
     assert alter(client, alter_configs_request(ResourceType.TOPIC, "t", {}), version) == [ErrorCode.NONE]
-    assert not world.broker.metadata.configs("topic", "t")
+    assert not world.services.metadata.configs("topic", "t")
 
 
 def test_groups_and_brokers(world: BrokerWorld, client: MockConnection) -> None:
     group = alter_configs_request(ResourceType.GROUP, "g", {"share.auto.offset.reset": "earliest"})
     broker = alter_configs_request(ResourceType.BROKER, "1", {"log.retention.ms": "9000"})
     assert [alter(client, each) for each in (group, broker)] == [[ErrorCode.NONE]] * 2
-    assert world.broker.metadata.configs("group", "g") == {"share.auto.offset.reset": "earliest"}
-    assert world.broker.configs.broker.values["log.retention.ms"] == 9000
+    assert world.services.metadata.configs("group", "g") == {"share.auto.offset.reset": "earliest"}
+    assert world.services.configs.broker.values["log.retention.ms"] == 9000
     assert alter(client, alter_configs_request(ResourceType.BROKER, "1", {})) == [ErrorCode.NONE]
-    assert not world.broker.metadata.configs("broker", "1")
+    assert not world.services.metadata.configs("broker", "1")
 
 
 def test_refused_properties_change_nothing(world: BrokerWorld, client: MockConnection) -> None:
-    before = dict(world.broker.metadata.configs("topic", "t"))
+    before = dict(world.services.metadata.configs("topic", "t"))
     topic, invalid = ResourceType.TOPIC, ErrorCode.INVALID_REQUEST
     for kind, name, configs, error in (
         (topic, "t", {"segment.ms": "x"}, ErrorCode.INVALID_CONFIG),
@@ -297,7 +297,7 @@ def test_refused_properties_change_nothing(world: BrokerWorld, client: MockConne
     assert alter(client, twice) == [invalid, invalid]
     only_checked = alter_configs_request(topic, "t", {"segment.ms": "8000"}, validate_only=True)
     assert alter(client, only_checked) == [ErrorCode.NONE]
-    assert world.broker.metadata.configs("topic", "t") == before
+    assert world.services.metadata.configs("topic", "t") == before
 
 
 # -- Refusals

@@ -11,7 +11,7 @@ from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metadata.changes import MetaChange
 from shareq.broker.metadata.features import FEATURES
 from shareq.broker.metadata.store import NewTopic
-from shareq.protocol.api_keys import ApiKey, codec, versions
+from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -32,25 +32,6 @@ from shareq.protocol.primitives import ZERO_UUID, Message
 from tests.support.admin_world import World
 
 NOT_ASKED = -(2**31)
-ADMIN_APIS = [
-    ApiKey.API_VERSIONS,
-    ApiKey.METADATA,
-    ApiKey.CREATE_TOPICS,
-    ApiKey.DELETE_TOPICS,
-    ApiKey.CREATE_PARTITIONS,
-    ApiKey.DESCRIBE_CONFIGS,
-    ApiKey.INCREMENTAL_ALTER_CONFIGS,
-    ApiKey.DESCRIBE_CLUSTER,
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS,
-    ApiKey.FIND_COORDINATOR,
-]
-
-
-@pytest.mark.parametrize("key", ADMIN_APIS)
-def test_table_module_and_protocol_agree_on_versions(key: ApiKey) -> None:
-    module = import_module(f"shareq.broker.handlers.{HANDLERS[key].module}")
-    assert HANDLERS[key].served == HANDLERS[key].advertised == module.VERSIONS
-    assert (module.VERSIONS.first, module.VERSIONS.last) == versions(key)
 
 
 # -- ApiVersions

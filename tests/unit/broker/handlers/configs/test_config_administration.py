@@ -12,7 +12,6 @@ from shareq.broker.config.keys.definition import ConfigError, ConfigKey, ConfigS
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.broker.metadata.store import NewTopic
-from shareq.broker.topics import internal as internal_topics
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
@@ -132,7 +131,7 @@ def test_every_property_tells_who_has_set_it(key: ConfigKey) -> None:
     """The file, or a change at work, of this broker or of all."""
     text = another_value(key)
     world = World({key.name: text})
-    told = describe(world, BROKER, str(world.config.node_id), [key.name])[1][key.name]
+    told = describe(world, BROKER, str(world.started_with.node_id), [key.name])[1][key.name]
     assert (told.value, told.config_source) == (text, ConfigSource.STATIC_BROKER)
     for name, source in (("1", ConfigSource.DYNAMIC_BROKER), ("", ConfigSource.DYNAMIC_DEFAULT_BROKER)):
         world = World()
@@ -410,7 +409,7 @@ def test_resources_stand_alone(world: World) -> None:
     ],
 )
 def test_the_share_state_topic_stays_compacted(world: World, change: tuple[str, int, str | None]) -> None:
-    internal_topics.ensure(world.metadata, world.configs.broker, "__share_group_state")
+    world.internal_topics.ensure("__share_group_state")
     row = alter(world, TOPIC, "__share_group_state", change)
     assert row.error_code == ErrorCode.INVALID_CONFIG
     assert "must be compact for __share_group_state" in str(row.error_message)

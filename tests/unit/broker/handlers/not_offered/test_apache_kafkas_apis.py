@@ -120,7 +120,7 @@ def test_the_quorum_does_not_change() -> None:
     """KIP-853, where kraft.version is 0."""
     world = BrokerWorld()
     client = world.connect()
-    own = world.broker.metadata.cluster_id
+    own = world.services.metadata.cluster_id
     for cluster_id, error in (
         (None, ErrorCode.UNSUPPORTED_VERSION),
         (own, ErrorCode.UNSUPPORTED_VERSION),

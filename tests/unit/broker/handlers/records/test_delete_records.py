@@ -136,7 +136,7 @@ def test_all_partitions_of_a_request_are_one_write(world: BrokerWorld) -> None:
 def test_segments_without_a_record_that_is_left_are_removed(world: BrokerWorld) -> None:
     client = world.connect()
     six_segments(world, client, "s")
-    log = world.broker.logs.get("s", 0)
+    log = world.services.logs.get("s", 0)
     assert len(log.segments) == 6
     assert deleted(client, "s", {0: 7}) == {0: (ErrorCode.NONE, 7)}
     assert [segment.base_offset for segment in log.segments] == [6, 8, 10]
@@ -151,7 +151,7 @@ def test_a_share_group_goes_on_behind_the_deleted_records(world: BrokerWorld) ->
     from_the_start(world)
     member = ShareClient(world)
     member.join("t")
-    place = next((topic.topic_id, 0) for topic in world.broker.metadata.topics() if topic.name == "t")
+    place = next((topic.topic_id, 0) for topic in world.services.metadata.topics() if topic.name == "t")
     deleted(world.connect(), "t", {0: 7})
     assert [(first, last) for first, last, _ in member.acquire(place)] == [(7, 9)]
 
@@ -160,7 +160,7 @@ def test_records_that_a_member_holds_can_still_be_acknowledged(world: BrokerWorl
     from_the_start(world)
     member = ShareClient(world)
     member.join("t")
-    place = next((topic.topic_id, 0) for topic in world.broker.metadata.topics() if topic.name == "t")
+    place = next((topic.topic_id, 0) for topic in world.services.metadata.topics() if topic.name == "t")
     assert member.acquire(place, max_records=5) == [(0, 4, 1)]
     deleted(world.connect(), "t", {0: -1})
     assert member.acknowledge(place, (0, 4, 1)) is ErrorCode.NONE

@@ -8,7 +8,6 @@ import pytest
 
 from shareq.broker.handlers.records.produce_fast_path import MOST_LEARNED
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
-from shareq.broker.topics.internal import ensure
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.produce import (
@@ -55,7 +54,7 @@ def test_the_short_way_answers_byte_for_byte_as_the_ordinary_one(version: int, s
     got = quick.receive_frame()
     assert got[4:] == expected[4:]
     assert got[:4] == (2).to_bytes(4, "big")
-    for log in (world.broker.logs.get("t", 0), other.broker.logs.get("t", 0)):
+    for log in (world.services.logs.get("t", 0), other.broker.services.logs.get("t", 0)):
         assert log.high_watermark == 2
 
 
@@ -114,7 +113,7 @@ def test_a_topic_that_was_deleted_and_made_again_is_noticed(version: int) -> Non
     client = world.connect()
     for _ in range(2):
         produced(client, batch(b"x"), version, topic_id=old_id)
-    world.broker.metadata.delete_topics(["t"])
+    world.services.metadata.delete_topics(["t"])
     gone = ErrorCode.UNKNOWN_TOPIC_ID if version == 13 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert produced(client, batch(b"x"), version, topic_id=old_id).error_code == gone
     world.create_topic("t")
@@ -162,7 +161,7 @@ def test_acks_0_on_the_short_way() -> None:
         client.send(request, 9)
         client.forget_last()
     world.clock.run_until_idle()
-    assert world.broker.logs.get("t", 0).high_watermark == 3
+    assert world.services.logs.get("t", 0).high_watermark == 3
     request.topic_data[0].partition_data[0].records = damaged(batch(b"x"))
     client.send(request, 9)
     assert client.closed
@@ -171,7 +170,7 @@ def test_acks_0_on_the_short_way() -> None:
 
 def test_internal_topics_are_for_the_broker_alone() -> None:
     world = BrokerWorld()
-    ensure(world.broker.metadata, world.config, CONSUMER_OFFSETS)
+    world.services.internal_topics.ensure(CONSUMER_OFFSETS)
     keyed = bytes(build_batch([RecordData(b"key", b"value")], timestamp_ms=0))
     request = produce_request(keyed, topic=CONSUMER_OFFSETS)
     for client_id in ("mock", "__admin_client"):  # the latter may in Apache Kafka (AdminUtils)
@@ -179,7 +178,7 @@ def test_internal_topics_are_for_the_broker_alone() -> None:
         for _ in range(2):
             response = client.call(request, 9, ProduceResponse)
             assert response.responses[0].partition_responses[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
-    assert world.broker.logs.get(CONSUMER_OFFSETS, 0).log_end_offset == 0
+    assert world.services.logs.get(CONSUMER_OFFSETS, 0).log_end_offset == 0
 
 
 def test_what_is_learned_is_bounded() -> None:

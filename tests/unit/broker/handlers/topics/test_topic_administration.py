@@ -8,7 +8,6 @@ import pytest
 
 from shareq.broker.metadata.changes import MetaChange
 from shareq.broker.metadata.store import NewTopic
-from shareq.broker.topics import internal as internal_topics
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.create_partitions import (
@@ -337,7 +336,7 @@ def test_growth_assigned_to_this_broker(two_partitions: World) -> None:
 def test_a_coordinators_topic_does_not_grow(name: str) -> None:
     """With another number of partitions, what is in them would be looked for in the wrong ones."""
     world = World()
-    internal_topics.ensure(world.metadata, world.configs.broker, name)
+    world.internal_topics.ensure(name)
     code, message = grow(world, CreatePartitionsTopic(name, 51, None))[name]
     assert code == ErrorCode.INVALID_PARTITIONS
     assert message == f"Topic '{name}' keeps its 50 partitions: what a coordinator stores is found by their number."

@@ -1,0 +1,73 @@
+"""What a coordinator's runtime needs of the broker: its partitions' logs, and who leads them.
+
+The logs of this process serve it (`shareq.broker.log`). A log may be kept elsewhere as long as it keeps the promises
+written here: the runtime knows nothing of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin
+from shareq.broker.log.markers import MarkedLog
+from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.log.settings import LogSettings
+from shareq.broker.topics.leaders import LeaderMap
+from shareq.coordinator.ports import TopicNames
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import BatchHeader
+
+
+class CoordinatorLog(MarkedLog, Protocol):
+    """One partition of a coordinator's topic. Offsets of ends are exclusive; `high_watermark` is durable."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def log_start_offset(self) -> int: ...
+    @property
+    def log_end_offset(self) -> int: ...
+    @property
+    def high_watermark(self) -> int: ...
+    @property
+    def settings(self) -> LogSettings: ...
+
+    def append(
+        self, batch: Batch, *, origin: Origin, now_wall_ms: int, on_durable: OnDurable | None = None
+    ) -> AppendInfo | ErrorCode:
+        """Queue a batch behind the others. `on_durable` is called once, in the order of the appends, with NONE when the
+        batch is durable or with the error when it was lost; never for a batch that is refused here by an ErrorCode.
+        """
+
+    def read(self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> ReadResult | ErrorCode:
+        """Whole durable batches from the one that holds `offset`, below `upto` (exclusive); with `min_one_batch` the
+        first whatever its size. CORRUPT_MESSAGE for what cannot be read.
+        """
+
+    def unreadable_range(self, offset: int) -> tuple[int, int] | None:
+        """The offsets around `offset` that cannot be read, the second exclusive; None if none are known."""
+
+    def next_header(self, offset: int) -> BatchHeader | None:
+        """The header of the batch that holds `offset`, or of the first one after it. Raises OSError."""
+
+
+class CoordinatorLogs(Protocol):
+    """The logs of the coordinators' partitions."""
+
+    def get(self, topic: str, partition: int) -> CoordinatorLog: ...
+
+    def before_flush(self, callback: Callable[[], None]) -> None:
+        """Call once, before what was appended in this tick of the loop is written."""
+
+
+class CoordinatorHost(NamedTuple):
+    """Where the coordinators run."""
+
+    env: Environment
+    metadata: TopicNames
+    logs: CoordinatorLogs
+    leaders: LeaderMap

@@ -1,0 +1,107 @@
+"""One RPC in one version: how its requests are read, handled and answered; and the same as one connection uses it."""
+
+from __future__ import annotations
+
+import importlib
+import struct
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.response_errors import error_reader
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.network.connection import AnswerSlot, FallBack
+from shareq.broker.network.counters import Requests
+from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.headers import response_header
+from shareq.protocol.primitives import Gathered, Message
+
+SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
+
+Failed = Callable[[Message, ErrorCode], Message]
+
+RefusalBySize = Callable[[RequestContext, int], "Message | None"]
+"""The answer to a request of so many bytes, if it cannot be accepted whatever is in it: it is not read then."""
+
+
+class FastPath(Protocol):
+    """A handler's `ProduceFastPath`: a shorter way for requests that are like earlier ones of their connection."""
+
+    def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
+        """The reply, or FALL_BACK when the request has to go the ordinary way; nothing has happened then."""
+
+    def learn(self, frame: bytes, request: Any) -> None:
+        """A request that went the ordinary way. Any: the handler's own request class."""
+
+
+class Route:
+    """One RPC in one version: how to read, handle and answer it. `requests` counts those of all its versions."""
+
+    __slots__ = (
+        "api_key",
+        "decode",
+        "errors_in",
+        "failed",
+        "fast_path",
+        "handle",
+        "prefix",
+        "refusal_by_size",
+        "requests",
+        "version",
+    )
+
+    def __init__(self, api_key: ApiKey, version: int, requests: Requests) -> None:
+        row = HANDLERS[api_key]
+        module = importlib.import_module(f"shareq.broker.handlers.{row.module}")
+        messages = codec(api_key)
+        self.api_key = api_key
+        self.version = version
+        self.requests = requests
+        self.errors_in = error_reader(messages.response_class)
+        self.decode: Callable[[bytes, int, int], tuple[Message, int]] = messages.request_class.decode
+        # A response, a pending one, or None where the request gets no answer (Produce with acks=0).
+        self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = module.handle
+        self.failed: Failed | None = getattr(module, "failed", None) or _top_level_failure(messages.response_class)
+        self.refusal_by_size: RefusalBySize | None = getattr(module, "refusal_by_size", None)
+        self.fast_path: Callable[[BoundRoute], FastPath] | None = getattr(module, "ProduceFastPath", None)
+        self.prefix = bytes(4) + response_header(api_key, version, 0)
+
+    def __str__(self) -> str:
+        return f"{self.api_key.name} v{self.version}"
+
+    def frame(self, response: Message, correlation_id: int) -> Gathered:
+        """The whole response frame, size included. Counts the errors in it."""
+        for error_code in self.errors_in(response):
+            self.requests.failed(error_code)
+        out = Gathered(self.prefix)
+        response.encode_into(out, self.version)
+        size = out.size if out.left else len(out)
+        SIZE_AND_CORRELATION.pack_into(out, 0, size - 4, correlation_id)
+        return out
+
+
+class BoundRoute:
+    """A route as one connection uses it.
+
+    `tail` are the header's bytes behind the correlation id: the client id and, in flexible versions, the tags. A
+    connection repeats them in every request, so that the header is parsed once and compared from then on.
+    """
+
+    __slots__ = ("body", "context", "fast_path", "refusal_by_size", "requests", "route", "tail")
+
+    def __init__(self, route: Route, context: RequestContext, tail: bytes, body: int) -> None:
+        self.route = route
+        self.requests = route.requests
+        self.context = context
+        self.tail = tail
+        self.body = body
+        self.fast_path = route.fast_path(self) if route.fast_path is not None else None
+
+
+def _top_level_failure(response_class: type[Message]) -> Failed | None:
+    """The error answer of an RPC whose response begins with its own error code."""
+    if "error_code" not in response_class.__slots__:
+        return None
+    return lambda _request, error: response_class(error_code=error)  # type: ignore[call-arg]

@@ -1,0 +1,35 @@
+"""A part of the broker that is made when it is first needed, and the news it gets from then on."""
+
+from __future__ import annotations
+
+from shareq.coordinator.ports import TopicImage
+
+
+class Service:
+    """What the broker notifies its lazy parts of. A part overrides what concerns it; all of it is harmless twice.
+
+    Everything is called on the loop's thread, after the metadata shows the change.
+    """
+
+    __slots__ = ()
+
+    def recover(self) -> None:
+        """At a start, and before anything else: load what the part's log has, and go on with what a crash cut off."""
+
+    def topic_changed(self, topic: TopicImage) -> None:
+        """The topic is new, or has more partitions."""
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """The topic is gone from the metadata, and its logs are."""
+
+    def leader_moved(self, topic: str, partition: int) -> None:
+        """Another broker leads the partition from now on, or this one does again."""
+
+    def share_groups_disabled(self) -> None:
+        """Share groups were switched off."""
+
+    def stop_waiting(self) -> None:
+        """The broker is about to stop: answer what is parked."""
+
+    def close(self) -> None:
+        """Stop all timers; nothing is written any more."""

@@ -1,0 +1,48 @@
+"""What share groups need of the two other parts of KIP-932: the coordinator of their states, and their leaders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Protocol
+
+from shareq.broker.foundation.pending import Pending
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.results import SummaryResult
+from shareq.protocol.errors import ApiError
+
+
+class ShareStates(Protocol):
+    """The durable states of share partitions, as the group coordinator uses them; answers are durable."""
+
+    def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> Pending[ApiError]:
+        """InitializeShareGroupState: a new state, whatever there was."""
+
+    def initialize_once(
+        self,
+        key: SharePartitionKey,
+        state_epoch: int,
+        replaced: Callable[[Iterable[SharePartitionKey]], None],
+        *,
+        again: bool = False,
+    ) -> Pending[ApiError]:
+        """As `initialize`, without start offset, unless there is a state of that epoch, or `again`, of an older one.
+        `replaced` is called immediately if a state was created, before anything else is done with it.
+        """
+
+    def read_summary(self, key: SharePartitionKey) -> Pending[SummaryResult]:
+        """ReadShareGroupStateSummary."""
+
+    def delete(self, key: SharePartitionKey) -> Pending[ApiError]:
+        """DeleteShareGroupState."""
+
+
+class ShareLeaders(Protocol):
+    """The leaders of share partitions, which keep what they have read of the states. Called together with the operation
+    on the state, before anything else happens.
+    """
+
+    def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
+        """The states are being rewritten: forget what was read of them."""
+
+    def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
+        """The states are being deleted: forget them, and what was counted of them by name."""

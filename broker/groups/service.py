@@ -1,0 +1,71 @@
+"""Groups of every kind, as the handlers use them."""
+
+from __future__ import annotations
+
+from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
+from shareq.broker.coordinator_runtime.ports import CoordinatorHost
+from shareq.broker.foundation.service import Service
+from shareq.broker.groups.administration import GroupAdministration
+from shareq.broker.groups.classic import ClassicGroupService
+from shareq.broker.groups.consumer import ConsumerGroupService
+from shareq.broker.groups.coordinator import GroupCoordinatorService
+from shareq.broker.groups.offsets import GroupOffsetsService
+from shareq.broker.groups.ports import ShareLeaders, ShareStates
+from shareq.broker.groups.share import ShareGroupService
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
+from shareq.broker.topics.internal import InternalTopics
+from shareq.broker.topics.lookup import PartitionLookup
+from shareq.coordinator.group.shard import GroupCoordinatorSettings
+from shareq.coordinator.ports import GroupSettingsSource, TopicImage
+
+
+class GroupService(Service):
+    """The group coordinator (`coordinator`), and what is asked of it by the kind of group, of offsets, and by
+    administrators.
+    """
+
+    def __init__(
+        self,
+        host: CoordinatorHost,
+        configs: GroupSettingsSource,
+        settings: GroupCoordinatorSettings,
+        log_settings: CoordinatorLogSettings,
+        internal_topics: InternalTopics,
+        lookup: PartitionLookup,
+        states: ShareStates,
+        leaders: ShareLeaders,
+    ) -> None:
+        clock, metadata = host.env.clock, host.metadata
+        self.coordinator = coordinator = GroupCoordinatorService(host, configs, settings, log_settings)
+        self.share = ShareGroupService(coordinator, internal_topics, states, leaders, clock)
+        self.classic = ClassicGroupService(coordinator, internal_topics, host.env)
+        self.consumer = ConsumerGroupService(coordinator, internal_topics, host.env)
+        self.offsets = GroupOffsetsService(coordinator, internal_topics, metadata, clock)
+        self.administration = GroupAdministration(
+            coordinator, internal_topics, metadata, lookup, states, leaders, clock
+        )
+
+    def recover(self) -> None:
+        """Load the groups, and finish deletions of topics that a crash cut off."""
+        self.coordinator.recover()
+
+    def topic_changed(self, topic: TopicImage) -> None:
+        """Groups that subscribe to it look again at their next heartbeat."""
+        self.coordinator.topic_created(topic)
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """Forget the topic in all groups."""
+        self.coordinator.topic_deleted(topic)
+
+    def leader_moved(self, topic: str, partition: int) -> None:
+        """Give up a partition of the groups' topic; a later use begins with its log."""
+        if topic == CONSUMER_OFFSETS:
+            self.coordinator.partitions.resign(partition)
+
+    def stop_waiting(self) -> None:
+        """Fail every parked request with NOT_COORDINATOR: its clients ask another broker."""
+        self.coordinator.partitions.refuse_parked()
+
+    def close(self) -> None:
+        """Stop all timers."""
+        self.coordinator.partitions.close()

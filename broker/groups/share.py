@@ -1,0 +1,136 @@
+"""Share groups: a heartbeat is carried through its two phases, between which the states of new share partitions are made
+(`shareq.coordinator.group.share.heartbeat`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.pending import Pending, completed, gather
+from shareq.broker.groups.coordinator import GroupCoordinatorService
+from shareq.broker.groups.ports import ShareLeaders, ShareStates
+from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.broker.topics.internal import InternalTopics
+from shareq.coordinator.group.groups import Client
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.group.share.describe import not_described
+from shareq.coordinator.group.share.heartbeat import HeartbeatPlan, refusal
+from shareq.coordinator.shard import CoordinatorResult
+from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.generated.share_group_describe import DescribedGroup
+from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
+from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey
+
+
+class ShareGroupService:
+    """What members and administrators ask of share groups. Answers come when what they tell is durable.
+
+    `rebalances` counts the epochs that heartbeats have raised, but for those with which members left.
+    """
+
+    def __init__(
+        self,
+        groups: GroupCoordinatorService,
+        internal_topics: InternalTopics,
+        states: ShareStates,
+        leaders: ShareLeaders,
+        clock: Clock,
+    ) -> None:
+        self._groups = groups
+        self._internal_topics = internal_topics
+        self._states = states
+        self._leaders = leaders
+        self._now = clock.now_ms
+        self.rebalances = 0
+        self._initializing: dict[str, int] = {}  # group id -> heartbeats between their two phases
+        self._waiting: dict[str, list[Callable[[], None]]] = {}  # heartbeats that wait for those
+
+    def heartbeat(self, request: ShareGroupHeartbeatRequest, client: Client) -> Pending[ShareGroupHeartbeatResponse]:
+        """ShareGroupHeartbeat: both phases. The internal topics are created here when they are not there yet."""
+        for topic in (CONSUMER_OFFSETS, SHARE_GROUP_STATE):
+            error = self._internal_topics.ensure(topic)
+            if error:
+                return completed(refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message or ""))
+        partition = self._groups.partition(request.group_id)
+        answer: Pending[ShareGroupHeartbeatResponse] = Pending()
+        plan = partition.schedule(
+            lambda: partition.shard.share.begin_heartbeat(request, client, self._now()),
+            lambda error: HeartbeatPlan(request.group_id, request.member_id, _failed(error)),
+        )
+        plan.on_complete(lambda plan: self._carry_on(partition, plan, answer))
+        return answer
+
+    def describe(self, group_id: str) -> Pending[DescribedGroup]:
+        """One entry of ShareGroupDescribe."""
+        if not self._groups.partitions.count:
+            message = f"Group {group_id} not found."
+            return completed(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
+        return self._groups.schedule(
+            group_id,
+            lambda shard: shard.share.describe(group_id),
+            lambda error: not_described(group_id, error, "The coordinator's log could not be written."),
+        )
+
+    # -- the two phases
+
+    def _carry_on(
+        self,
+        partition: CoordinatorPartition[GroupCoordinatorShard],
+        plan: HeartbeatPlan,
+        answer: Pending[ShareGroupHeartbeatResponse],
+    ) -> None:
+        self.rebalances += plan.bumped
+        if plan.response is not None:
+            answer.complete(plan.response)
+        elif plan.initialize:
+            self._initialize(partition, plan, answer)
+        elif self._initializing.get(plan.group_id):
+            waiting = self._waiting.setdefault(plan.group_id, [])
+            waiting.append(lambda: self._finish(partition, plan, None, answer))
+        else:  # those it would wait for have finished meanwhile
+            self._finish(partition, plan, None, answer)
+
+    def _initialize(
+        self,
+        partition: CoordinatorPartition[GroupCoordinatorShard],
+        plan: HeartbeatPlan,
+        answer: Pending[ShareGroupHeartbeatResponse],
+    ) -> None:
+        self._initializing[plan.group_id] = self._initializing.get(plan.group_id, 0) + 1
+        replaced = self._leaders.state_replaced
+        outcomes = gather(
+            [
+                self._states.initialize_once(each.key, each.state_epoch, replaced, again=each.again)
+                for each in plan.initialize
+            ]
+        )
+
+        def initialized(results: list[ApiError]) -> None:
+            self._finish(partition, plan, not any(results), answer)
+            left = self._initializing[plan.group_id] = self._initializing[plan.group_id] - 1
+            if not left:
+                del self._initializing[plan.group_id]
+                for finish in self._waiting.pop(plan.group_id, ()):
+                    finish()
+
+        outcomes.on_complete(initialized)
+
+    def _finish(
+        self,
+        partition: CoordinatorPartition[GroupCoordinatorShard],
+        plan: HeartbeatPlan,
+        initialized: bool | None,
+        answer: Pending[ShareGroupHeartbeatResponse],
+    ) -> None:
+        def operation() -> CoordinatorResult[ShareGroupHeartbeatResponse]:
+            result = partition.shard.share.finish_heartbeat(plan, initialized, self._now())
+            self.rebalances += any(isinstance(record.key, ShareGroupMetadataKey) for record in result.records)
+            return result
+
+        partition.schedule(operation, _failed).on_complete(answer.complete)
+
+
+def _failed(error: ErrorCode) -> ShareGroupHeartbeatResponse:
+    return refusal(error, "The coordinator's log could not be written.")

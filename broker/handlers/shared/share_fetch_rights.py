@@ -1,0 +1,56 @@
+"""Which partitions of a ShareFetch may be read: when the request comes, and when records are handed out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
+from shareq.broker.share.core.fetch_plan import rotate
+from shareq.broker.share.core.session import SessionPartition, ShareFetchContext
+from shareq.broker.share.fetch import FetchedPartition, WantedPartition
+from shareq.protocol.errors import ErrorCode
+
+Refusal = Callable[[str], ErrorCode]
+"""Why records of a topic may not be handed out now, or NONE."""
+
+
+def refusal(ctx: RequestContext, group_id: str) -> Refusal | None:
+    """What asks for the rights again before records are handed out; None where every client may have them."""
+    if ctx.services.authorizer is None:
+        return None
+
+    def refuse(topic: str) -> ErrorCode:
+        if not ctx.may(READ_GROUP, group_id):
+            return READ_GROUP.error
+        return ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error
+
+    return refuse
+
+
+def without_refused(ctx: RequestContext, result: FetchedPartition, refuse: Refusal | None) -> FetchedPartition:
+    """The result, without records that may not be read any more: acknowledgements of the same request were still being
+    written. The locks run out, as for any answer that is not taken.
+    """
+    topic = ctx.services.metadata.topic_by_id(result.topic_id) if result.acquired and refuse is not None else None
+    error = ErrorCode.NONE if topic is None or refuse is None else refuse(topic.name)
+    return result if error is ErrorCode.NONE else FetchedPartition(result.topic_id, result.partition, error)
+
+
+def wanted_partitions(ctx: RequestContext, context: ShareFetchContext) -> list[WantedPartition]:
+    """The session's partitions in the order to fetch them, those that cannot be fetched with their errors."""
+    return [_wanted(ctx, each) for each in rotate(context.partitions, context.epoch)]
+
+
+def _wanted(ctx: RequestContext, listed: SessionPartition) -> WantedPartition:
+    topic_id, partition, name = listed.topic_id, listed.partition, listed.topic
+    if name is None:
+        return WantedPartition(topic_id, partition, None, ErrorCode.UNKNOWN_TOPIC_ID)
+    if not ctx.may(READ_TOPIC, name):
+        return WantedPartition(topic_id, partition, None, READ_TOPIC.error)
+    topic = ctx.services.metadata.topic_by_id(topic_id)
+    if topic is None or not 0 <= partition < topic.partitions:
+        return WantedPartition(topic_id, partition, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if ctx.services.leaders.other_leader(name, partition) is not None:
+        return WantedPartition(topic_id, partition, None, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return WantedPartition(topic_id, partition, name)

@@ -1,0 +1,100 @@
+"""What ShareFetch and ShareAcknowledge have in common: checks of the request, its acknowledgements, leaders to name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
+from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
+from shareq.broker.share.core.partition import Acknowledged
+from shareq.broker.topics.leaders import Leader
+from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH
+from shareq.protocol.errors import ErrorCode
+
+_RENEW_FROM = 2
+
+
+class WirePartition(Protocol):
+    """A partition of either request."""
+
+    partition_index: int
+
+    @property
+    def acknowledgement_batches(self) -> Sequence[Acknowledged]: ...
+
+
+class WireTopic(Protocol):
+    """A topic of either request."""
+
+    topic_id: bytes
+
+    @property
+    def partitions(self) -> Sequence[WirePartition]: ...
+
+
+class WireEndpoint(Protocol):
+    """A node of either response."""
+
+    node_id: int
+
+
+EndpointT = TypeVar("EndpointT", bound=WireEndpoint)
+
+
+def share_request_error(ctx: RequestContext, group_id: str | None, member_id: str | None) -> ErrorCode:
+    """What forbids a ShareFetch or ShareAcknowledge as a whole: UNSUPPORTED_VERSION, INVALID_REQUEST,
+    GROUP_AUTHORIZATION_FAILED, or NONE.
+
+    The member id is any text of 1 to 36 characters; whether the member is in the group is not looked at.
+    """
+    if not ctx.services.metadata.share_groups_enabled:
+        return ErrorCode.UNSUPPORTED_VERSION
+    if group_id is not None and not ctx.may(READ_GROUP, group_id):
+        return READ_GROUP.error
+    if group_id is None or not member_id or len(member_id) > MAX_MEMBER_ID_LENGTH:
+        return ErrorCode.INVALID_REQUEST
+    return ErrorCode.NONE
+
+
+def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
+    """What the request acknowledges, with every partition it names."""
+    return [
+        PartitionAcks(topic.topic_id, partition.partition_index, partition.acknowledgement_batches)
+        for topic in topics
+        for partition in topic.partitions
+    ]
+
+
+def acknowledge(
+    ctx: RequestContext, group_id: str, member_id: str, acks: Sequence[PartitionAcks], *, renew_request: bool
+) -> Pending[AckResults]:
+    """Apply a request's acknowledgements; see `ShareAcknowledgements.apply`."""
+    return ctx.services.share.acknowledgements.apply(
+        group_id,
+        member_id,
+        acks,
+        lambda topic: ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error,
+        renew_request=renew_request,
+        renew_version=ctx.api_version >= _RENEW_FROM,
+    )
+
+
+def leader_to_name(ctx: RequestContext, topic_id: bytes, partition: int, error: int) -> Leader | None:
+    """The leader that the response must name beside this error, as this request's listener reaches it; None beside
+    errors that need none.
+    """
+    if error not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+        return None
+    services = ctx.services
+    topic = services.metadata.topic_by_id(topic_id)
+    other = None if topic is None else services.leaders.other_leader(topic.name, partition)
+    return other or Leader(services.endpoint_for(ctx.connection.listener), 0)
+
+
+def add_endpoint(endpoints: list[EndpointT], endpoint: EndpointT) -> None:
+    """Name a node in the response, once."""
+    if all(named.node_id != endpoint.node_id for named in endpoints):
+        endpoints.append(endpoint)

@@ -1,0 +1,114 @@
+"""Running a broker as a process of its own: its event loop, its signals, and what is loaded once it listens."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.process.allocator import keep_freed_memory
+from shareq.broker.process.open_files import raise_file_limit
+from shareq.broker.process.server import Server
+from shareq.broker.process.sockets import Address
+
+if TYPE_CHECKING:
+    from shareq.broker.process.scram_option import NewScramUser
+
+logger = logging.getLogger(__name__)
+
+WARM_UP_AFTER_S: Final = 0.1  # after the start; first requests are soon there, and import what they need themselves
+WARM_UP_STEP_S: Final = 0.002
+
+
+def serve_forever(
+    config: BrokerConfig,
+    features: Mapping[str, int],
+    *,
+    metrics: Address | None = None,
+    new_users: Sequence[NewScramUser] = (),
+    ready: Callable[[Iterable[str], str, str | None], None],
+) -> None:
+    """Run a broker until a signal stops it; `ready` gets its addresses, data folder and metrics URL (None without).
+
+    Raises ServeError.
+    """
+    for warning in config.warnings:
+        logger.warning("%s", warning)
+    raise_file_limit()
+    loop = new_event_loop()
+    try:
+        loop.run_until_complete(_serve(Server(config, features, metrics, new_users=new_users), ready))
+    finally:
+        loop.close()
+
+
+async def _serve(server: Server, ready: Callable[[Iterable[str], str, str | None], None]) -> None:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+
+    def on_signal(number: int) -> None:
+        if stopping.is_set():
+            server.hurry()  # asked twice: clients that do not take their answers are cut off
+        else:
+            logger.info("%s: stopping", signal.Signals(number).name)
+            stopping.set()
+
+    for number in _stop_signals():
+        loop.add_signal_handler(number, on_signal, number)
+    loop.set_exception_handler(_on_loop_error)
+    await server.start()
+    gc.freeze()  # what is there now stays: the collector need not look at it again
+    gc.enable()
+    ready(server.addresses, server.data_dir, server.metrics_url)
+    loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come(server.uses_scram))
+    await stopping.wait()
+    await server.stop()
+
+
+def _stop_signals() -> Iterator[int]:
+    """As in Apache Kafka, a terminal that goes away is a clean stop, too, unless nohup says that it is nothing."""
+    yield signal.SIGTERM
+    yield signal.SIGINT
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        yield signal.SIGHUP
+
+
+def _steps_to_come(scram: bool) -> Iterator[Callable[[], object]]:
+    """What can wait until the broker listens: the allocator, and what the first requests of each kind would import."""
+    yield keep_freed_memory
+    if scram:
+        yield partial(import_module, "scramp")  # a tenth of a second, which the first login need not wait for
+    for row in HANDLERS.values():
+        yield partial(import_module, f"shareq.broker.handlers.{row.module}")
+    yield partial(import_module, "shareq.broker.groups.service")
+    yield partial(import_module, "shareq.broker.share.service")
+
+
+def _warm_up(loop: asyncio.AbstractEventLoop, steps: Iterator[Callable[[], object]]) -> None:
+    """One step in each tick: the broker listens early, and the first group need not wait all the same."""
+    step = next(steps, None)
+    if step is not None:
+        step()
+        loop.call_later(WARM_UP_STEP_S, _warm_up, loop, steps)
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """uvloop's event loop, or asyncio's own where there is no uvloop (Windows)."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
+
+
+def _on_loop_error(_loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+    error = context.get("exception")
+    logger.error("%s", context.get("message"), exc_info=error if isinstance(error, BaseException) else None)

@@ -1,0 +1,78 @@
+"""Sockets of the process: bound before anything is touched, listening when the broker is ready."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from typing import NamedTuple
+
+from shareq.broker.config.broker_config import BrokerConfig
+
+
+class ServeError(Exception):
+    """The broker cannot run; one sentence for the user. `usage`: because of its options or configuration."""
+
+    def __init__(self, message: str, *, usage: bool = False) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
+class Address(NamedTuple):
+    """Where to listen. An empty host stands for every address of this machine, port 0 for any free one."""
+
+    host: str
+    port: int
+
+
+def bind(wanted: Address, purpose: str) -> socket.socket:
+    """A bound socket that does not listen yet: connecting to it is refused until the broker is ready.
+
+    `purpose` completes "cannot ... on HOST:PORT" in the ServeError that this raises.
+    """
+    host = wanted.host or "0.0.0.0"
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, wanted.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        bound = socket.socket(family, kind, protocol)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+        except OSError:
+            bound.close()
+            raise
+    except OSError as error:
+        raise ServeError(f"cannot {purpose} on {host}:{wanted.port}: {_reason(error)}") from error
+    return bound
+
+
+def begin_to_listen(bound: socket.socket, backlog: int, purpose: str) -> None:
+    """Listen on a bound socket. Two sockets may bind one port; the conflict shows only here, and uvloop would hide it.
+    Raises ServeError.
+    """
+    address = address_text(bound.getsockname())
+    try:
+        bound.listen(backlog)
+    except OSError as error:
+        raise ServeError(f"cannot {purpose} on {address}: {_reason(error)}") from error
+
+
+def _reason(error: OSError) -> str:
+    in_use = error.errno == errno.EADDRINUSE
+    return "the port is in use by another process" if in_use else error.strerror or str(error)
+
+
+def set_buffers(bound: socket.socket, config: BrokerConfig) -> None:
+    """Sizes that were asked for, which accepted sockets inherit; otherwise the system finds better ones by itself."""
+    for name, option, size in (
+        ("socket.send.buffer.bytes", socket.SO_SNDBUF, config.socket_send_buffer_bytes),
+        ("socket.receive.buffer.bytes", socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
+    ):
+        if name in config.originals and size > 0:
+            bound.setsockopt(socket.SOL_SOCKET, option, size)
+
+
+def address_text(address: tuple[object, ...]) -> str:
+    """HOST:PORT of a socket's address."""
+    host, port = address[:2]
+    return f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}"

@@ -1,0 +1,265 @@
+"""Every service of the broker, built with what it needs and nothing else. The only place that knows all of them.
+
+What a start can do without is made, and its modules imported, when it is first needed: at the start if there is
+something to recover, else by the first group or after the start, in idle time. A fresh broker listens earlier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.service import ConfigService
+from shareq.broker.coordinator_runtime.ports import CoordinatorHost
+from shareq.broker.disk.guarded_db import GuardedMetaDb
+from shareq.broker.disk.watch import DiskWatch
+from shareq.broker.fetch.sessions import FetchSessions
+from shareq.broker.fetch.wait import FetchWaits
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.log.manager import LogManager
+from shareq.broker.metadata.changes import MetaDb
+from shareq.broker.metadata.features import TRANSACTION_VERSION
+from shareq.broker.metadata.producer_ids import ProducerIds
+from shareq.broker.metadata.store import MetadataStore
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
+from shareq.broker.network.answer_budget import AnswerBudget
+from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
+from shareq.broker.topics.internal import InternalTopics, cleaner_rule_for
+from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.lookup import PartitionLookup
+
+if TYPE_CHECKING:
+    from shareq.broker.foundation.service import Service
+    from shareq.broker.groups.ports import ShareStates
+    from shareq.broker.groups.service import GroupService
+    from shareq.broker.security.authorizer import Authorizer
+    from shareq.broker.security.credentials import ScramCredential
+    from shareq.broker.security.invented_credentials import InventedCredentials
+    from shareq.broker.share.coordinator import ShareCoordinatorService
+    from shareq.broker.share.persister import Persister
+    from shareq.broker.share.service import ShareService
+    from shareq.broker.transactions.service import TransactionService
+    from shareq.coordinator.share.keys import SharePartitionKey
+
+    class ShareStateStore(Persister, ShareStates, Protocol):
+        """Keeps the state of share partitions, for their leaders and for the group coordinator."""
+
+
+@dataclass(slots=True)
+class Made:
+    """The lazy services that exist by now. News for them make none."""
+
+    share: ShareService | None = None
+    groups: GroupService | None = None
+    share_states: ShareCoordinatorService | None = None
+    transactions: TransactionService | None = None
+
+    def __iter__(self) -> Iterator[Service]:
+        """In the order in which they get news."""
+        return (each for each in (self.share, self.groups, self.share_states, self.transactions) if each is not None)
+
+
+class _LeadersMade:
+    """The leaders of share partitions, as `ShareLeaders`. There is nothing to forget before there are any."""
+
+    def __init__(self, made: Made) -> None:
+        self._made = made
+
+    def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
+        if self._made.share is not None:
+            self._made.share.partitions.state_replaced(keys)
+
+    def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
+        if self._made.share is not None:
+            self._made.share.partitions.state_deleted(keys)
+
+
+class Services:
+    """The parts of one broker. Everything runs on the thread that runs `env.clock`.
+
+    `env.fs` and `meta_db` are guarded against a full disk here. `started_with` is the configuration of the start,
+    `configs.broker` what holds now. See `Broker` for the other arguments.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        started_with: BrokerConfig,
+        meta_db: MetaDb,
+        disk: DiskWatch,
+        *,
+        endpoints: Mapping[str, Endpoint] | None = None,
+        features: Mapping[str, int] | None = None,
+        release_lock: Callable[[], None] | None = None,
+        states: ShareStateStore | None = None,
+        cluster_id: str | None = None,
+        from_format_1: bool = False,
+    ) -> None:
+        self.env = env
+        self.disk = disk
+        self.started_with = started_with
+        self.endpoints = dict(endpoints) if endpoints is not None else advertised_endpoints(started_with, {})
+        self.metadata = MetadataStore(
+            GuardedMetaDb(meta_db, disk.reserve, lambda: disk.state),
+            env,
+            features={**started_with.requested_features, **(features or {})},
+            rack=started_with.broker_rack,
+            cluster_id=cluster_id,
+        )
+        self.configs = ConfigService(started_with, self.metadata)
+        self.authorizer = self._make_authorizer()
+        self.logs = LogManager(
+            env,
+            started_with.data_dir,
+            self.configs.log_settings,
+            self.configs.flush_every_message,
+            retention_check_ms=started_with.log_retention_check_interval_ms,
+            producer_check_ms=started_with.producer_id_expiration_check_interval_ms,
+            cleaner_settings=self.configs.cleaner_settings,
+            cleaner_rule_for=cleaner_rule_for,
+            coordinator_topics=INTERNAL_TOPICS,
+            release_lock=release_lock,
+            disk=disk,
+            from_format_1=from_format_1,
+        )
+        self.producer_ids = ProducerIds(self.metadata)
+        self.fetch_sessions = FetchSessions(
+            started_with.max_incremental_fetch_session_cache_slots, lambda: env.rng.randint(1, 2**31 - 1)
+        )
+        self.fetch_waits = FetchWaits(env.clock)
+        self.leaders = LeaderMap()
+        self.answer_budget = AnswerBudget(env.clock.call_soon)
+        self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
+        self.lookup = PartitionLookup(self.metadata, self.logs)
+        self.made = Made()
+        self._states = states
+        self._host = CoordinatorHost(env, self.metadata, self.logs, self.leaders)
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """Where clients of the first listener connect."""
+        return next(iter(self.endpoints.values()))
+
+    def endpoint_for(self, listener: str) -> Endpoint:
+        """Where clients of this listener connect."""
+        return self.endpoints.get(listener) or self.endpoint
+
+    def _make_authorizer(self) -> Authorizer | None:
+        """Which client has which right, by the ACLs in the metadata. None where every client has all."""
+        config = self.started_with
+        if not config.authorizer_class_name:
+            return None
+        from shareq.broker.security.authorizer import Authorizer
+
+        authorizer = Authorizer(config.super_principals, allow_if_none=config.allow_everyone_if_no_acl_found)
+        authorizer.replace(self.metadata.acls)
+        self.metadata.on_acls_changed(lambda: authorizer.replace(self.metadata.acls))
+        return authorizer
+
+    # -- what SCRAM asks for
+
+    @cached_property
+    def invented_credentials(self) -> InventedCredentials:
+        """What SCRAM users who do not exist are asked for. Made before the first listener with SCRAM opens: its secret
+        may have to be written down.
+        """
+        from shareq.broker.security.invented_credentials import InventedCredentials
+
+        metadata = self.metadata
+        invented = InventedCredentials(metadata.own_secret())
+        invented.follow(metadata.credentials)
+        metadata.on_credentials_changed(lambda: invented.follow(metadata.credentials))
+        return invented
+
+    def scram_credential(self, mechanism: str, user: str) -> ScramCredential:
+        """A user's credential; one that no password fits for a user who does not exist. Both take equally long."""
+        from shareq.broker.security.credentials import CredentialKey
+
+        invented = self.invented_credentials.of(mechanism, user)
+        return self.metadata.credentials.get(CredentialKey(user, mechanism), invented)
+
+    # -- made when they are first needed
+
+    @cached_property
+    def share_states(self) -> ShareCoordinatorService:
+        """The share coordinator: durable state of share partitions."""
+        from shareq.broker.share.coordinator import (
+            ShareCoordinatorService,
+            share_coordinator_settings,
+            share_state_log_settings,
+        )
+
+        config = self.started_with
+        self.made.share_states = made = ShareCoordinatorService(
+            self._host, share_coordinator_settings(config), share_state_log_settings(config)
+        )
+        return made
+
+    @property
+    def share_state_store(self) -> ShareStateStore:
+        """Where the state of share partitions is kept."""
+        return self._states or self.share_states
+
+    @cached_property
+    def share(self) -> ShareService:
+        """The share partitions this broker leads, and the sessions of their consumers."""
+        from shareq.broker.share.service import ShareService
+
+        self.made.share = made = ShareService(
+            self.env,
+            self.logs,
+            self.configs,
+            self.leaders,
+            self.share_state_store,
+            self.metadata,
+            self.answer_budget,
+            self.started_with.group_share_max_share_sessions,
+        )
+        self.logs.add_listener(made.partitions.on_high_watermark)
+        return made
+
+    @cached_property
+    def groups(self) -> GroupService:
+        """Groups of every kind: membership, assignment, offsets."""
+        from shareq.broker.groups.coordinator import group_coordinator_settings, group_log_settings
+        from shareq.broker.groups.service import GroupService
+
+        config = self.started_with
+        self.made.groups = made = GroupService(
+            self._host,
+            self.configs,
+            group_coordinator_settings(config),
+            group_log_settings(config),
+            self.internal_topics,
+            self.lookup,
+            self.share_state_store,
+            _LeadersMade(self.made),
+        )
+        return made
+
+    @cached_property
+    def transactions(self) -> TransactionService:
+        """Transactional ids and their transactions."""
+        from shareq.broker.transactions.coordinator import CleanupIntervals, transaction_coordinator_settings
+        from shareq.broker.transactions.service import TransactionService
+
+        config = self.started_with
+        self.made.transactions = made = TransactionService(
+            self._host,
+            self.internal_topics,
+            self.lookup,
+            self.logs,
+            lambda: self.groups.coordinator.partitions,
+            new_producer_id=self.producer_ids.next,
+            transaction_version=lambda: self.metadata.features.get(TRANSACTION_VERSION, 0),
+            verifies=lambda: self.configs.broker.transaction_partition_verification_enable,
+            settings=transaction_coordinator_settings(config),
+            intervals=CleanupIntervals(
+                config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+                config.transaction_remove_expired_transaction_cleanup_interval_ms,
+            ),
+        )
+        return made

@@ -1,0 +1,86 @@
+"""One share partition in this broker's memory, and the fetches and acknowledgements that wait for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Protocol
+
+from shareq.broker.share.core.partition import SharePartition
+from shareq.broker.share.ports import RecordSource
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
+
+
+class LeaderState(Enum):
+    """Life of a share partition in this broker's memory."""
+
+    LOADING = auto()
+    ACTIVE = auto()
+    FAILED = auto()  # could not be loaded; gone from the cache
+    FENCED = auto()  # dropped from the cache; references that are left finish what is under way
+
+
+@dataclass(slots=True)
+class Unreadable:
+    """Offsets from `first_offset` to `next_offset` (exclusive) that cannot be read, and how often that was tried."""
+
+    first_offset: int
+    next_offset: int
+    attempts: int = 0
+
+
+class SharePartitionLeader:
+    """One share partition in memory, with the fetches that wait for it. Owned by `SharePartitionManager`."""
+
+    __slots__ = (
+        "armed_at",
+        "core",
+        "error",
+        "key",
+        "log",
+        "since_ns",
+        "start_write_id",
+        "state",
+        "topic",
+        "unreadable",
+        "waiters",
+        "writes",
+    )
+
+    def __init__(
+        self, key: SharePartitionKey, topic: str, log: RecordSource, core: SharePartition, since_ns: int = 0
+    ) -> None:
+        self.since_ns = since_ns  # when loading began
+        self.key = key
+        self.topic = topic
+        self.log = log
+        self.core = core
+        self.state = LeaderState.LOADING
+        self.error = ErrorCode.NONE
+        self.start_write_id: int | None = None  # the write of the resolved start offset, while under way
+        self.armed_at: int | None = None  # the earliest deadline that the manager will look at
+        self.unreadable: Unreadable | None = None  # where the last read failed
+        self.waiters: dict[Parked, None] = {}  # in the order they came
+        self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
+
+    @property
+    def is_active(self) -> bool:
+        """It is loaded, and this broker leads it."""
+        return self.state is LeaderState.ACTIVE
+
+    @property
+    def is_gone(self) -> bool:
+        """Waiters must be failed: its topic was deleted, or another broker leads it. `error` says which."""
+        return self.state is LeaderState.FENCED and self.error is not ErrorCode.NONE
+
+
+class Parked(Protocol):
+    """A fetch that waits for records."""
+
+    def look_again(self) -> None:
+        """There may be something now."""
+
+    def finish(self) -> None:
+        """Answer now, with nothing."""

@@ -1,0 +1,75 @@
+"""What share partitions read their records from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final, Protocol
+
+from shareq.broker.log.append import Traffic
+from shareq.broker.log.segments.reader import Found, ReadResult
+from shareq.broker.log.segments.txn_index import AbortedTransaction
+from shareq.protocol.errors import ErrorCode
+
+
+class NotHereYet(Enum):
+    """Instead of records: there are some, and the source fetches them. It announces them as a new high watermark."""
+
+    NOT_HERE_YET = 0
+
+
+NOT_HERE_YET: Final = NotHereYet.NOT_HERE_YET
+
+
+class RecordSource(Protocol):
+    """The records of one partition. Ends are exclusive; readers see up to the high watermark, those of committed
+    records up to the last stable offset. `refusal` is why nothing can be read any more, or NONE.
+    """
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def topic_id(self) -> bytes: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def leader_epoch(self) -> int: ...
+    @property
+    def log_start_offset(self) -> int: ...
+    @property
+    def high_watermark(self) -> int: ...
+    @property
+    def last_stable_offset(self) -> int: ...
+    @property
+    def refusal(self) -> ErrorCode: ...
+    @property
+    def traffic(self) -> Traffic: ...
+
+    def read(
+        self, offset: int, max_bytes: int, *, upto: int, max_records: int | None = None
+    ) -> ReadResult | ErrorCode | NotHereYet:
+        """Whole batches from the one that holds `offset`, below `upto` (exclusive), at most `max_bytes` but always one;
+        with `max_records` up to the batch that holds the last of so many offsets. OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE,
+        KAFKA_STORAGE_ERROR.
+        """
+
+    def unreadable_range(self, offset: int) -> tuple[int, int] | None:
+        """The offsets around `offset` that cannot be read, the second exclusive; None if none are known."""
+
+    def available_bytes(self, offset: int, upto: int) -> int:
+        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any."""
+
+    def in_one_segment(self, offset: int, upto: int) -> bool:
+        """Whether one read may reach from `offset` to `upto`."""
+
+    def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
+        """Those that a reader of committed records from `first_offset` to `upper_bound` (exclusive) must know of."""
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
+        """The first record with that timestamp or a later one; None when there is none. Raises OSError."""
+
+
+class RecordSources(Protocol):
+    """The sources of the partitions that exist."""
+
+    def get(self, topic: str, partition: int) -> RecordSource: ...

@@ -1,0 +1,73 @@
+"""The share partitions this broker leads, as the handlers use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.service import Service
+from shareq.broker.network.answer_budget import AnswerBudget
+from shareq.broker.share.acknowledgements import ShareAcknowledgements
+from shareq.broker.share.fetch import ShareFetch, ShareFetchHost, ShareFetchParams, WantedPartition
+from shareq.broker.share.partitions import SharePartitionManager
+from shareq.broker.share.persister import Persister
+from shareq.broker.share.ports import RecordSources
+from shareq.broker.share.sessions import ShareSessionService
+from shareq.broker.topics.leaders import LeaderMap
+from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource, TopicImage
+from shareq.protocol.errors import ErrorCode
+
+
+class ShareService(Service):
+    """Share partitions (`partitions`), the sessions of their consumers (`sessions`) and what these acknowledge
+    (`acknowledgements`). `max_sessions`: so many sessions are kept at most.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        sources: RecordSources,
+        settings: ShareGroupSettingsSource,
+        other_leaders: LeaderMap,
+        persister: Persister,
+        metadata: MetadataImage,
+        answer_budget: AnswerBudget,
+        max_sessions: int,
+    ) -> None:
+        self._settings = settings
+        self.partitions = SharePartitionManager(env, sources, settings, other_leaders, persister)
+        self.sessions = ShareSessionService(self.partitions, max_sessions)
+        self.acknowledgements = ShareAcknowledgements(self.partitions, metadata)
+        self._fetch_host = ShareFetchHost(env, self.partitions, metadata, answer_budget)
+
+    def fetch(
+        self,
+        params: ShareFetchParams,
+        wanted: Sequence[WantedPartition],
+        refuse: Callable[[str], ErrorCode] | None = None,
+    ) -> ShareFetch:
+        """A new share fetch, not started yet; see `ShareFetch`."""
+        isolation_level = self._settings.share_group(params.group_id).isolation_level
+        return ShareFetch(self._fetch_host, isolation_level, params, wanted, refuse)
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """Drop the topic's share partitions."""
+        self.partitions.topic_deleted(topic)
+
+    def leader_moved(self, topic: str, partition: int) -> None:
+        """Drop the share partitions of a partition that another broker leads."""
+        self.partitions.leader_moved(topic, partition)
+
+    def share_groups_disabled(self) -> None:
+        """Leave nothing in memory but what the coordinators keep."""
+        self.sessions.sessions.clear()
+        self.partitions.forget_all()
+
+    def stop_waiting(self) -> None:
+        """Answer every parked fetch, and give nothing back when the connections close."""
+        self.partitions.finish_waiting()
+        self.sessions.stop()
+
+    def close(self) -> None:
+        """Stop the timer."""
+        self.partitions.close()

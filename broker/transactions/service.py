@@ -1,0 +1,73 @@
+"""Transactions, as the handlers use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+from shareq.broker.coordinator_runtime.ports import CoordinatorHost
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.service import Service
+from shareq.broker.log.markers import TransactionMarker
+from shareq.broker.metadata.topic_names import TRANSACTION_STATE
+from shareq.broker.topics.internal import InternalTopics
+from shareq.broker.topics.lookup import PartitionLogs, PartitionLookup
+from shareq.broker.transactions.admission import TransactionAdmission
+from shareq.broker.transactions.coordinator import CleanupIntervals, TransactionCoordinatorService
+from shareq.broker.transactions.markers import MarkerWriter
+from shareq.broker.transactions.offsets import TransactionalOffsets
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.transaction.shard import TransactionCoordinatorSettings
+from shareq.protocol.errors import ErrorCode
+
+
+class TransactionService(Service):
+    """The transaction coordinator (`coordinator`), the writer of its markers (`markers`), which producers may write in
+    a transaction (`admission`), and offsets that are committed in one (`offsets`).
+
+    `group_partitions` are the group coordinator's. See `TransactionCoordinatorService` and `TransactionAdmission` for
+    the rest.
+    """
+
+    def __init__(
+        self,
+        host: CoordinatorHost,
+        internal_topics: InternalTopics,
+        lookup: PartitionLookup,
+        logs: PartitionLogs,
+        group_partitions: Callable[[], CoordinatorPartitions[GroupCoordinatorShard]],
+        *,
+        new_producer_id: Callable[[], int],
+        transaction_version: Callable[[], int],
+        verifies: Callable[[], bool],
+        settings: TransactionCoordinatorSettings,
+        intervals: CleanupIntervals,
+    ) -> None:
+        def end_in_group(partition: int, marker: TransactionMarker) -> Pending[ErrorCode]:
+            return group_partitions().get(partition).end_transaction(marker)
+
+        clock = host.env.clock
+        self.markers = MarkerWriter(lookup, clock, end_in_group)
+        self.coordinator = TransactionCoordinatorService(
+            host, internal_topics, self.markers, new_producer_id, transaction_version, settings, intervals
+        )
+        self.admission = TransactionAdmission(self.coordinator, clock, verifies)
+        self.offsets = TransactionalOffsets(self.admission, group_partitions, internal_topics, host.metadata, logs)
+
+    def recover(self) -> None:
+        """Load the transactions, and end those whose outcome was decided."""
+        self.coordinator.recover()
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """With the coordinator's own topic all transactional ids are gone."""
+        self.coordinator.topic_deleted(topic)
+
+    def leader_moved(self, topic: str, partition: int) -> None:
+        """Give up a partition of the transactions' topic; a later use begins with its log."""
+        if topic == TRANSACTION_STATE:
+            self.coordinator.partitions.resign(partition)
+
+    def close(self) -> None:
+        """Stop all timers."""
+        self.coordinator.close()
