@@ -1,5 +1,5 @@
-"""Share groups: a heartbeat is carried through its two phases, between which the states of new share partitions are made
-(`shareq.coordinator.group.share.heartbeat`).
+"""Share groups: a heartbeat is carried through its two phases, between which the states of new share partitions are
+made (`shareq.coordinator.group.share.heartbeat`).
 """
 
 from __future__ import annotations
