@@ -145,6 +145,10 @@ class ShareCoordinatorService(Service):
     def recover(self) -> None:
         """At a start: load what the log has, and finish deletions that a crash cut off."""
         self.partitions.load()
+        self._finish_deletions()
+
+    def _finish_deletions(self) -> None:
+        """Forget topics that metadata does not know: a crash came between their deletion and ours."""
         states = [key for partition in self.partitions for key in partition.shard.share_partitions()]
         gone = frozenset(key.topic_id for key in states if self._metadata.topic_by_id(key.topic_id) is None)
         if gone:

@@ -46,7 +46,7 @@ def pending_offsets_outlive_their_topic() -> AbstractContextManager[object]:
 
 
 def a_start_does_not_finish_deletions_of_offsets() -> AbstractContextManager[object]:
-    return replaced((GroupCoordinatorService, "finish_deletions", lambda _self: None))
+    return replaced((GroupCoordinatorService, "_finish_deletions", lambda _self: None))
 
 
 def offsets_of_transactions_do_not_tell_their_topics_ids() -> AbstractContextManager[object]:

@@ -39,8 +39,8 @@ def emptied_segment_stays_in_the_log() -> AbstractContextManager[object]:
 
 def start_does_not_finish_deletions() -> AbstractContextManager[object]:
     return replaced(
-        (ShareCoordinatorService, "finish_deletions", lambda _self: None),
-        (GroupCoordinatorService, "finish_deletions", lambda _self: None),
+        (ShareCoordinatorService, "_finish_deletions", lambda _self: None),
+        (GroupCoordinatorService, "_finish_deletions", lambda _self: None),
     )
 
 

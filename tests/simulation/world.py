@@ -245,7 +245,7 @@ class World:
     def call(self, api: str, request: Message, version: int, connection: SimConnection) -> Pending[Message]:
         """Hand a request to the handler of that API, named in lower case."""
         handler = import_module(f"shareq.broker.handlers.{HANDLERS[ApiKey[api.upper()]].module}")
-        context = RequestContext(self.broker, connection, version, "sim")  # type: ignore[arg-type]
+        context = RequestContext(self.services, connection, version, "sim")  # type: ignore[arg-type]
         answer = handler.handle(context, request)
         if isinstance(answer, Pending):
             return answer
