@@ -143,8 +143,8 @@ class Fs(Protocol):
         folders: Sequence[str] = (),
         bulk: bool = False,
     ) -> None:
-        """Sync the files, then what was created, renamed and removed in the folders, off the loop; then call back on
-        the loop with what failed (group commit). With `bulk`, whatever is not has precedence.
+        """Sync the files, and what was created, renamed and removed in the folders, off the loop and in any order; then
+        call back on the loop with what failed (group commit). With `bulk`, whatever is not has precedence.
         """
 
 

@@ -7,7 +7,7 @@ import os
 import queue
 import stat
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final
@@ -21,9 +21,9 @@ Buffer = bytes | bytearray | memoryview
 _MAX_BUFFERS: Final = os.sysconf("SC_IOV_MAX") if hasattr(os, "sysconf") else 16
 _TEMPORARY_SUFFIX: Final = ".tmp"
 _TEMPORARY_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+_SYNC_THREADS: Final = 4  # file systems write what is synced at once in one transaction, and flush the disk once for it
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
-_SyncJob = tuple[list["OsFile"], Sequence[str], Callable[[SyncErrors], None]]
 _BOOT_ID_FILE: Final = "/proc/sys/kernel/random/boot_id"  # Linux
 
 
@@ -37,7 +37,7 @@ class OsFile:
         self._fd = os.open(path, flags, 0o644)
         self._path = path
         self._size = os.fstat(self._fd).st_size
-        self._syncs = 0  # under way on the other thread
+        self._syncs = 0  # under way on other threads
         self._close_wanted = False
 
     @property
@@ -119,8 +119,8 @@ class OsFs:
     """
 
     def __init__(self, hand_back: Callable[[Callable[[], None]], object]) -> None:
-        self._urgent = _SyncWorker("shareq-sync", hand_back)
-        self._bulk = _SyncWorker("shareq-sync-bulk", hand_back)
+        self._urgent = _SyncThreads("shareq-sync", hand_back, _SYNC_THREADS)
+        self._bulk = _SyncThreads("shareq-sync-bulk", hand_back, 1)
         self._locks: dict[str, int] = {}  # descriptors by folder
 
     def open(self, path: str, *, create: bool = False) -> File:
@@ -252,10 +252,12 @@ class OsFs:
         folders: Sequence[str] = (),
         bulk: bool = False,
     ) -> None:
-        """Sync files and folders on a worker thread, in order, then call back on the loop with what failed."""
+        """Sync files and folders on other threads, several at once, then call back on the loop with what failed.
+
+        With `bulk` one after the other: that leaves the disk to what is not.
+        """
         own = [file for file in files if isinstance(file, OsFile)]
-        worker = self._bulk if bulk else self._urgent
-        worker.put((own, folders, on_done))
+        (self._bulk if bulk else self._urgent).sync(own, folders, on_done)
 
     def close(self) -> None:
         """End the worker threads when their jobs are done."""
@@ -263,47 +265,77 @@ class OsFs:
         self._bulk.close()
 
 
-class _SyncWorker:
-    """A thread that syncs one job after the other; there from the first one on."""
+class _SyncJob:
+    """What one `sync_soon` asked for. It ends with the last of its `left` syncs, on that one's thread."""
 
-    def __init__(self, name: str, hand_back: Callable[[Callable[[], None]], object]) -> None:
+    __slots__ = ("_errors", "_files", "_left", "_lock", "_on_done")
+
+    def __init__(self, files: Sequence[OsFile], left: int, on_done: Callable[[SyncErrors], None]) -> None:
+        self._files = files
+        self._left = left
+        self._on_done = on_done
+        self._errors: dict[str, OSError] = {}
+        self._lock = threading.Lock()
+
+    def run(self, path: str, sync: Callable[[], None]) -> bool:
+        """Make one of the syncs; True if it was the last."""
+        error = None
+        try:
+            sync()
+        except OSError as failure:
+            error = failure
+        with self._lock:
+            if error is not None:
+                self._errors[path] = error
+            self._left -= 1
+            return self._left == 0
+
+    def end(self) -> None:
+        """On the loop's thread."""
+        for file in self._files:
+            file.sync_ended()
+        self._on_done(self._errors)
+
+
+class _SyncThreads:
+    """Up to `most` threads that sync, each there from the first job on that has work for it."""
+
+    def __init__(self, name: str, hand_back: Callable[[Callable[[], None]], object], most: int) -> None:
         self._name = name
         self._hand_back = hand_back
-        self._jobs: queue.SimpleQueue[_SyncJob | None] = queue.SimpleQueue()
-        self._thread: threading.Thread | None = None
+        self._most = most
+        self._syncs: queue.SimpleQueue[tuple[_SyncJob, str, Callable[[], None]] | None] = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
 
-    def put(self, job: _SyncJob) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
-            self._thread.start()
-        for file in job[0]:
+    def sync(self, files: Sequence[OsFile], folders: Sequence[str], on_done: Callable[[SyncErrors], None]) -> None:
+        syncs: list[tuple[str, Callable[[], None]]] = [(file.path, file.sync) for file in files]
+        syncs += [(path, partial(_sync_folder, path)) for path in folders]
+        job = _SyncJob(files, len(syncs), on_done)
+        if not syncs:
+            self._hand_back(job.end)
+            return
+        for file in files:
             file.sync_begins()
-        self._jobs.put(job)
+        while len(self._threads) < min(len(syncs), self._most):
+            thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        for path, sync in syncs:
+            self._syncs.put((job, path, sync))
 
     def close(self) -> None:
-        if self._thread is not None:
-            self._jobs.put(None)
-            self._thread.join()
-            self._thread = None
+        for _ in self._threads:
+            self._syncs.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            files, folders, on_done = job
-            errors: dict[str, OSError] = {}
-            for path, sync in _syncs(files, folders):
-                try:
-                    sync()
-                except OSError as error:
-                    errors[path] = error
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                self._hand_back(_ending(files, errors, on_done))
-
-
-def _syncs(files: Sequence[OsFile], folders: Sequence[str]) -> Iterator[tuple[str, Callable[[], None]]]:
-    for file in files:
-        yield file.path, file.sync
-    for path in folders:
-        yield path, partial(_sync_folder, path)
+        while (each := self._syncs.get()) is not None:
+            job, path, sync = each
+            if job.run(path, sync):
+                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    self._hand_back(job.end)
 
 
 def _sync_folder(path: str) -> None:
@@ -321,15 +353,6 @@ def _allocate(fd: int, position: int, size: int) -> None:
     zeros = bytes(65_536)  # macOS
     for at in range(position, position + size, len(zeros)):
         os.pwrite(fd, zeros[: position + size - at], at)
-
-
-def _ending(files: list[OsFile], errors: SyncErrors, on_done: Callable[[SyncErrors], None]) -> Callable[[], None]:
-    def end() -> None:
-        for file in files:
-            file.sync_ended()
-        on_done(errors)
-
-    return end
 
 
 def _has_type(path: str, is_type: Callable[[int], bool]) -> bool:

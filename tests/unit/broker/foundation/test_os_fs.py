@@ -204,6 +204,73 @@ def test_a_file_closed_under_a_background_sync_is_closed_when_that_is_over(
     other.close()
 
 
+def test_what_one_call_syncs_is_synced_at_once(
+    fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three commits of the file system one after the other would take three times as long."""
+    together = threading.Barrier(3)
+    monkeypatch.setattr(os_fs_module, "_sync_data", lambda _fd: together.wait(10))
+    monkeypatch.setattr(os, "fsync", lambda _fd: together.wait(10))
+    files = [fs.open(f"{tmp_path}/{at}", create=True) for at in range(2)]
+    results: list[SyncErrors] = []
+    fs.sync_soon(files, results.append, folders=[str(tmp_path)])
+    hand_back.run_one()
+    assert results == [{}]
+    for file in files:
+        file.close()
+
+
+def test_a_sync_ends_with_its_last_file_and_tells_which_failed(
+    fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+    synced: list[int] = []
+
+    def sync(fd: int) -> None:
+        name = Path(os.readlink(f"/proc/self/fd/{fd}")).name
+        assert name != "0" or go_on.wait(10)
+        if name == "1":
+            raise OSError(5, "input/output error")
+        synced.append(int(name))
+
+    monkeypatch.setattr(os_fs_module, "_sync_data", sync)
+    files = [fs.open(f"{tmp_path}/{at}", create=True) for at in range(9)]
+    first: list[SyncErrors] = []
+    second: list[SyncErrors] = []
+    fs.sync_soon(files, first.append)
+    fs.sync_soon(files[2:3], second.append)
+    hand_back.run_one()
+    assert (first, second) == ([], [{}])  # one file of the first call is under way still
+    go_on.set()
+    hand_back.run_one()
+    assert list(first[0]) == [f"{tmp_path}/1"]
+    assert sorted(synced) == [0, 2, 2, 3, 4, 5, 6, 7, 8]
+    for file in files:
+        file.close()
+
+
+def test_closing_waits_for_every_sync(
+    fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, go_on = threading.Event(), threading.Event()
+    synced: list[int] = []
+
+    def slow_sync(fd: int) -> None:
+        began.set()
+        assert go_on.wait(10)
+        synced.append(fd)
+
+    monkeypatch.setattr(os_fs_module, "_sync_data", slow_sync)
+    files = [fs.open(f"{tmp_path}/{at}", create=True) for at in range(12)]
+    fs.sync_soon(files, lambda _errors: None)
+    assert began.wait(10)
+    closing = threading.Thread(target=fs.close)
+    closing.start()
+    go_on.set()
+    closing.join(10)
+    assert (closing.is_alive(), len(synced), len(hand_back.calls)) == (False, 12, 1)
+
+
 def test_a_failed_background_sync_is_told(
     fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
