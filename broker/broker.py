@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -49,7 +48,7 @@ class Broker:
     ) -> None:
         disk = disk or DiskWatch(env.clock, env.fs, config.data_dir, config.disk_settings)
         self.services = Services(
-            replace(env, fs=ReservedFs(env.fs, config.data_dir, disk.reserve)),
+            env.with_fs(ReservedFs(env.fs, config.data_dir, disk.reserve)),
             config,
             meta_db,
             disk,

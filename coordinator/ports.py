@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
 
@@ -11,8 +10,7 @@ MAX_MEMBER_ID_LENGTH: Final = 36
 """Characters of a share-group member's id; it need not be a UUID (KIP-932, version 1 of the RPCs)."""
 
 
-@dataclass(frozen=True, slots=True)
-class TopicImage:
+class TopicImage(NamedTuple):
     """One topic as metadata knows it. `topic_id` is 16 bytes, `partitions` a count; `racks` are those of the brokers
     that have its partitions, ascending.
     """
@@ -45,16 +43,14 @@ class IsolationLevel(IntEnum):
     READ_COMMITTED = 1
 
 
-@dataclass(frozen=True, slots=True)
-class AutoOffsetReset:
+class AutoOffsetReset(NamedTuple):
     """`share.auto.offset.reset`: strategy is latest, earliest or by_duration; `duration_ms` only for the last."""
 
     strategy: str = "latest"
     duration_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ShareGroupSettings:
+class ShareGroupSettings(NamedTuple):
     """A share group's effective settings: the group's own values over the broker's (share-group configs, KIP-932)."""
 
     session_timeout_ms: int = 45_000

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.protocol.generated.index import APIS, ApiKey
 from shareq.protocol.primitives import Message
@@ -12,8 +11,7 @@ from shareq.protocol.primitives import Message
 __all__ = ["ApiCodec", "ApiKey", "codec", "flexible_from", "versions"]
 
 
-@dataclass(frozen=True, slots=True)
-class ApiCodec:
+class ApiCodec(NamedTuple):
     """One API's classes. Versions are inclusive; `flexible_from` may be above `max_version`."""
 
     api_key: ApiKey

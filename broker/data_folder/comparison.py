@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.data_folder.digest import digest_of
 from shareq.broker.data_folder.journal_format import Journal
@@ -27,8 +26,7 @@ class Verdict(Enum):
     REFUSE = "neither can be trusted, or both equally"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What one record says. `state` without the entries of its own, None when there is nothing or nothing readable.
 
     `problem`: why it cannot be trusted, "" when it can be or is missing. `number` is 0 in a database of format 1.

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from shareq.broker.foundation.checked_text import checked_line, line_body
@@ -30,7 +29,6 @@ _ESCAPED: Final = re.compile(rb"\\(.)")
 _PLAIN: Final = {b"\\": b"\\", b"t": b"\t", b"n": b"\n"}
 
 
-@dataclass(slots=True)
 class Journal:
     """What a journal's bytes say.
 
@@ -39,13 +37,16 @@ class Journal:
     although commits follow, "" without; `newest` is the number of the last commit that can be seen.
     """
 
-    cluster_id: str
-    state: MetaState
-    sequence: int = 0
-    digest: int = 0
-    cut_off: bool = False
-    damage: str = ""
-    newest: int = 0
+    __slots__ = ("cluster_id", "cut_off", "damage", "digest", "newest", "sequence", "state")
+
+    def __init__(self, cluster_id: str, state: MetaState) -> None:
+        self.cluster_id = cluster_id
+        self.state = state
+        self.sequence = 0
+        self.digest = 0
+        self.cut_off = False
+        self.damage = ""
+        self.newest = 0
 
 
 def format_journal(cluster_id: str, state: MetaState, sequence: int, digest: int) -> bytes:

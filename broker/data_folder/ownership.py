@@ -6,8 +6,7 @@ wrote. A folder that is absent or empty becomes ours. Anything else is refused, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.data_folder.journal_format import JOURNAL_FILE, parse_journal
 from shareq.broker.data_folder.marker import MARKER_FILE, Marker, parse_marker
@@ -37,8 +36,7 @@ class DataFolderError(Exception):
         self.has_repair = has_repair
 
 
-@dataclass(frozen=True, slots=True)
-class Occupant:
+class Occupant(NamedTuple):
     """What a folder is. `marker` is None without a readable one; `fresh`: there is nothing in it yet.
 
     `damage` says what is the matter with a marker that cannot be read, "" when there is none.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from dataclasses import replace
 from typing import Final
 
 from shareq.broker.data_folder.comparison import Found, found_in_database
@@ -39,7 +38,7 @@ class SqliteRecord:
             self._database = SqliteMetaDb(self.name, create=False, immutable=log_problem != "")
             self._database.check()
             found = found_in_database(self._database.load())
-            return replace(found, problem=log_problem, damaged=True) if log_problem and not found.problem else found
+            return found._replace(problem=log_problem, damaged=True) if log_problem and not found.problem else found
         except (OSError, sqlite3.Error, ValueError, TypeError) as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise  # nothing is wrong with it

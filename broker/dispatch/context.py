@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.security.names import CLUSTER_NAME
 
@@ -14,14 +13,16 @@ if TYPE_CHECKING:
     from shareq.broker.services import Services
 
 
-@dataclass(frozen=True, slots=True)
 class RequestContext:
     """Who asks, and in which version. Shared by all requests of a connection that agree in both."""
 
-    services: Services
-    connection: Connection
-    api_version: int
-    client_id: str | None
+    __slots__ = ("api_version", "client_id", "connection", "services")
+
+    def __init__(self, services: Services, connection: Connection, api_version: int, client_id: str | None) -> None:
+        self.services: Final = services
+        self.connection: Final = connection
+        self.api_version: Final = api_version
+        self.client_id: Final = client_id
 
     def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
         """Whether who asks has a right on the resource of this name. Without an authorizer everybody has."""

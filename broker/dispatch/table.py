@@ -9,21 +9,31 @@ from this table alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from shareq.protocol.api_keys import ApiKey
 
 
-@dataclass(frozen=True, slots=True)
 class VersionRange:
     """Versions of an RPC, both ends inclusive."""
 
-    first: int
-    last: int
+    __slots__ = ("first", "last")
+
+    def __init__(self, first: int, last: int) -> None:
+        self.first: Final = first
+        self.last: Final = last
 
     def __contains__(self, version: int) -> bool:
         return self.first <= version <= self.last
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VersionRange) and (self.first, self.last) == (other.first, other.last)
+
+    def __hash__(self) -> int:
+        return hash((self.first, self.last))
+
+    def __repr__(self) -> str:
+        return f"VersionRange({self.first}, {self.last})"
 
 
 class HandlerRow:

@@ -11,8 +11,7 @@ holds `max.incremental.fetch.session.cache.slots` of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from shareq.protocol.errors import ErrorCode
 
@@ -26,18 +25,37 @@ TopicKey = str | bytes  # the name, or from Fetch version 13 on the 16 bytes of 
 PartitionKey = tuple[TopicKey, int]
 
 
-@dataclass(slots=True)
 class SessionPartition:
     """One partition a client fetches. The last two are what the client was told; -1 when nothing."""
 
-    topic: TopicKey
-    partition: int
-    fetch_offset: int
-    max_bytes: int
-    current_leader_epoch: int = -1
-    last_fetched_epoch: int = -1
-    high_watermark: int = -1
-    log_start_offset: int = -1
+    __slots__ = (
+        "current_leader_epoch",
+        "fetch_offset",
+        "high_watermark",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "max_bytes",
+        "partition",
+        "topic",
+    )
+
+    def __init__(
+        self,
+        topic: TopicKey,
+        partition: int,
+        fetch_offset: int,
+        max_bytes: int,
+        current_leader_epoch: int = -1,
+        last_fetched_epoch: int = -1,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.fetch_offset = fetch_offset
+        self.max_bytes = max_bytes
+        self.current_leader_epoch = current_leader_epoch
+        self.last_fetched_epoch = last_fetched_epoch
+        self.high_watermark = -1
+        self.log_start_offset = -1
 
     @property
     def key(self) -> PartitionKey:
@@ -56,8 +74,7 @@ class Fetched(Protocol):
 T = TypeVar("T", bound=Fetched)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionAnswer(Generic[T]):
+class SessionAnswer(NamedTuple, Generic[T]):
     """The session part of a response: partitions in the order to answer them; empty when there is an error."""
 
     error: ErrorCode

@@ -7,8 +7,7 @@ and answered when one of its topics is deleted; nothing polls.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.fetch.sessions import SessionPartition
 from shareq.broker.foundation.environment import Clock, TimerHandle
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 LONGEST_WAIT_MS: Final = 300_000  # whatever a client asks for; librdkafka's own upper bound
 
 
-@dataclass(frozen=True, slots=True)
-class FetchLimits:
+class FetchLimits(NamedTuple):
     """What one fetch asks for. Bytes count record batches only; a first batch is returned whatever its size."""
 
     max_wait_ms: int

@@ -7,7 +7,6 @@ Production passes the monotonic clock, a seeded-by-the-OS generator and `OsFs`; 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Final, NamedTuple, Protocol
 
@@ -151,14 +150,20 @@ class Fs(Protocol):
 _DASH: Final = 62  # in base64 for URLs
 
 
-@dataclass(frozen=True, slots=True)
 class Environment:
-    """What a broker is given of the outside world."""
+    """What a broker is given of the outside world. `secrets` is for what nobody may guess; a simulation uses `rng`."""
 
-    clock: Clock
-    rng: Random
-    fs: Fs
-    secrets: Random | None = None  # for what nobody may guess; a simulation uses `rng`
+    __slots__ = ("clock", "fs", "rng", "secrets")
+
+    def __init__(self, clock: Clock, rng: Random, fs: Fs, secrets: Random | None = None) -> None:
+        self.clock: Final = clock
+        self.rng: Final = rng
+        self.fs: Final = fs
+        self.secrets: Final = secrets
+
+    def with_fs(self, fs: Fs) -> Environment:
+        """The same over another file system."""
+        return Environment(self.clock, self.rng, fs, self.secrets)
 
     def secret_bytes(self, count: int) -> bytes:
         """Random bytes that nobody can guess, whatever has been seen of earlier ones."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.protocol.records.compression import Compression
 
@@ -13,8 +12,7 @@ UNLIMITED: Final = 2**63 - 1
 _DAY_MS: Final = 24 * 60 * 60 * 1000
 
 
-@dataclass(frozen=True, slots=True)
-class LogSettings:
+class LogSettings(NamedTuple):
     """A topic's effective log configuration; names and defaults are Apache Kafka 4.3.1's, `.` written as `_`.
 
     -1 in `retention_ms` and `retention_bytes` means no limit. `compression_type` None is `producer`: as it came.

@@ -8,7 +8,6 @@ loss; when it raised, none of them happened; a process that dies inside it finds
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from shareq.broker.security.acls import Acl
@@ -101,17 +100,26 @@ MetaChange = (
 )
 
 
-@dataclass(slots=True)
 class MetaState:
     """Everything the database holds. Whoever got it from `load` owns it."""
 
-    topics: dict[str, TopicRow] = field(default_factory=dict)
-    configs: dict[ResourceName, dict[str, str]] = field(default_factory=dict)
-    features: dict[str, int] = field(default_factory=dict)
-    meta: dict[str, str] = field(default_factory=dict)
-    acls: dict[Acl, None] = field(default_factory=dict)
-    scram: dict[CredentialKey, ScramCredential] = field(default_factory=dict)
-    deleted: dict[bytes, TopicRow] = field(default_factory=dict)
+    __slots__ = ("acls", "configs", "deleted", "features", "meta", "scram", "topics")
+
+    def __init__(self) -> None:
+        self.topics: dict[str, TopicRow] = {}
+        self.configs: dict[ResourceName, dict[str, str]] = {}
+        self.features: dict[str, int] = {}
+        self.meta: dict[str, str] = {}
+        self.acls: dict[Acl, None] = {}
+        self.scram: dict[CredentialKey, ScramCredential] = {}
+        self.deleted: dict[bytes, TopicRow] = {}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MetaState):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in MetaState.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
 
     def apply(self, change: MetaChange) -> None:  # noqa: C901 - one case for each change
         """Make one change here."""
@@ -152,9 +160,15 @@ class MetaState:
 
     def copy(self) -> MetaState:
         """An independent copy."""
-        configs = {resource: dict(properties) for resource, properties in self.configs.items()}
-        features, meta, acls = dict(self.features), dict(self.meta), dict(self.acls)
-        return MetaState(dict(self.topics), configs, features, meta, acls, dict(self.scram), dict(self.deleted))
+        copy = MetaState()
+        copy.topics.update(self.topics)
+        copy.configs.update((resource, dict(properties)) for resource, properties in self.configs.items())
+        copy.features.update(self.features)
+        copy.meta.update(self.meta)
+        copy.acls.update(self.acls)
+        copy.scram.update(self.scram)
+        copy.deleted.update(self.deleted)
+        return copy
 
     def rows(self) -> Iterator[MetaChange]:
         """The changes that make this state of an empty one, one for each row."""

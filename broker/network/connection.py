@@ -13,9 +13,8 @@ import logging
 import struct
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
 
 from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.framing import SIZE_BYTES
@@ -41,8 +40,7 @@ class CloseConnection(Exception):
     """The connection cannot go on: a malformed frame, an unknown RPC. The text is the reason that is logged."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
+class ConnectionLimits(NamedTuple):
     """What one connection may make the broker hold, in bytes unless named otherwise.
 
     `max_frame_bytes` is `socket.request.max.bytes`, inclusive. The others stop the handling of further frames:
@@ -261,7 +259,7 @@ class Connection:
         """
         self.gate = gate = gate_before(self._handle)
         self._admitted_limits = self._limits
-        self._limits = replace(self._limits, max_frame_bytes=min(max_frame_bytes, self._limits.max_frame_bytes))
+        self._limits = self._limits._replace(max_frame_bytes=min(max_frame_bytes, self._limits.max_frame_bytes))
         self._handle = gate.handle_frame
 
     def admitted(self, handle: FrameHandler | None) -> None:

@@ -9,8 +9,8 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Final, cast
+from types import MappingProxyType
+from typing import Final, NamedTuple, cast
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.network.answer_budget import AnswerBudget
@@ -24,8 +24,7 @@ _IPV4_INSIDE: Final = "::ffff:"  # before an IPv4 address, on a socket that take
 SHORTEST_SWEEP_MS: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
-class ListenerLimits:
+class ListenerLimits(NamedTuple):
     """How many connections a listener takes, and how long one may be silent.
 
     `max_connections` is `max.connections`, `max_per_ip` and `per_ip_overrides` (address -> number) are
@@ -34,9 +33,9 @@ class ListenerLimits:
 
     max_connections: int = 2**31 - 1
     max_per_ip: int = 2**31 - 1
-    per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+    per_ip_overrides: Mapping[str, int] = MappingProxyType({})
     max_idle_ms: int = 600_000
-    connection: ConnectionLimits = field(default_factory=ConnectionLimits)
+    connection: ConnectionLimits = ConnectionLimits()
 
 
 class SocketConnection(asyncio.Protocol):

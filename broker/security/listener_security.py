@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 PLAINTEXT: Final = "PLAINTEXT"
@@ -13,7 +13,6 @@ SASL_SSL: Final = "SASL_SSL"
 SERVED_PROTOCOLS: Final = (PLAINTEXT, SASL_PLAINTEXT)
 
 
-@dataclass(frozen=True, slots=True)
 class ListenerSecurity:
     """`mechanisms` are SASL's, none where nobody has to authenticate; `plain_users` are passwords by user name.
 
@@ -21,12 +20,23 @@ class ListenerSecurity:
     before authentication; `failed_delay_ms` is how long a failed attempt takes.
     """
 
-    protocol: str = PLAINTEXT
-    mechanisms: tuple[str, ...] = ()
-    plain_users: Mapping[str, str] = field(default_factory=dict, repr=False)
-    max_reauth_ms: Mapping[str, int] = field(default_factory=dict)
-    max_receive_bytes: int = 524_288
-    failed_delay_ms: int = 100
+    __slots__ = ("failed_delay_ms", "max_reauth_ms", "max_receive_bytes", "mechanisms", "plain_users", "protocol")
+
+    def __init__(
+        self,
+        protocol: str = PLAINTEXT,
+        mechanisms: tuple[str, ...] = (),
+        plain_users: Mapping[str, str] = MappingProxyType({}),
+        max_reauth_ms: Mapping[str, int] = MappingProxyType({}),
+        max_receive_bytes: int = 524_288,
+        failed_delay_ms: int = 100,
+    ) -> None:
+        self.protocol: Final = protocol
+        self.mechanisms: Final = mechanisms
+        self.plain_users: Final = plain_users
+        self.max_reauth_ms: Final = max_reauth_ms
+        self.max_receive_bytes: Final = max_receive_bytes
+        self.failed_delay_ms: Final = failed_delay_ms
 
     @property
     def sasl(self) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """This broker as one listener's clients see it."""
 
     node_id: int

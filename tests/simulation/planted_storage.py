@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -33,7 +32,7 @@ def _promising(**known: Any) -> AbstractContextManager[object]:
     def init(self: _Opening, *arguments: Any) -> None:
         *others, promise = arguments
         assert isinstance(promise, Promise)
-        original(self, *others, replace(promise, **known))  # type: ignore[call-arg]
+        original(self, *others, promise._replace(**known))  # type: ignore[call-arg]
 
     return replaced((_Opening, "__init__", init))
 
@@ -78,7 +77,7 @@ def logs_without_a_promise_have_damage_alone() -> AbstractContextManager[object]
 
     def promise_of(self: StartFiles, *arguments: Any, **options: Any) -> Promise:
         promise = original(self, *arguments, **options)
-        return promise if promise.synced else replace(promise, synced=None)
+        return promise if promise.synced else promise._replace(synced=None)
 
     return replaced((StartFiles, "promise_of", promise_of))
 

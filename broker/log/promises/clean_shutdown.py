@@ -12,7 +12,6 @@ format 1 the file is empty and says that the stop was clean, and nothing else.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.checked_text import content_of, with_checksum
@@ -36,11 +35,10 @@ class LogEnd(NamedTuple):
     plain: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CleanStop:
+class CleanStop(NamedTuple):
     """What the file says. `logs` are None in format 1, which does not name them."""
 
-    logs: Mapping[TopicPartition, LogEnd] | None = field(default=None)
+    logs: Mapping[TopicPartition, LogEnd] | None = None
 
     def plain_end(self, key: TopicPartition) -> LogEnd | None:
         """Where a plain log ended; None for any other."""

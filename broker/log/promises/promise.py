@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["NOTHING_KNOWN", "Promise"]
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(NamedTuple):
     """What is known of one log at a start. Offsets are exclusive ends; None is unknown.
 
     `clean`: the broker was stopped cleanly: the files are complete, and `end` is the log end offset. `same_boot`:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from hashlib import md5
 from typing import Generic, TypeVar
 
@@ -37,7 +36,7 @@ class Topics:
         return self._by_name[name]
 
     def grow(self, name: str, partitions: int) -> None:
-        self._by_name[name] = replace(self._by_name[name], partitions=partitions)
+        self._by_name[name] = self._by_name[name]._replace(partitions=partitions)
 
     def delete(self, name: str) -> TopicImage:
         self._incarnation += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 
 import pytest
 
@@ -164,7 +163,7 @@ def test_the_limit_follows_the_topic(caplog: pytest.LogCaptureFixture) -> None:
     metadata = {"range": bytes(3_000_000)}
     member.send_join(protocols=metadata)
     assert member.joined().error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-    log.settings = replace(log.settings, max_message_bytes=4_000_000)
+    log.settings = log.settings._replace(max_message_bytes=4_000_000)
     form([member], protocols=metadata)
     caplog.clear()
     with caplog.at_level(logging.ERROR):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from random import Random
 
 import pytest
@@ -220,7 +219,7 @@ def test_topics_without_the_delete_policy_keep_everything() -> None:
         world.produce(b"0")
     world.clock.advance(60 * MINUTE)  # twelve times that it looks
     assert world.log.log_start_offset == 0
-    world.settings = dataclasses.replace(world.settings, delete=True)
+    world.settings = world.settings._replace(delete=True)
     world.logs.reload_settings()
     world.clock.advance(5 * MINUTE)
     assert world.log.log_start_offset == 10

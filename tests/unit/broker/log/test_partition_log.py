@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from random import Random
 
 import pytest
@@ -476,7 +475,7 @@ def test_changed_settings_take_effect_at_once() -> None:
     size = len(batch_of(b"x"))
     for _ in range(4):
         world.produce(b"x")
-    world.settings = dataclasses.replace(world.settings, segment_bytes=2 * size, max_message_bytes=size)
+    world.settings = world.settings._replace(segment_bytes=2 * size, max_message_bytes=size)
     world.logs.reload_settings(TOPIC)
     assert world.append(batch_of(b"xy")) is ErrorCode.MESSAGE_TOO_LARGE
     for _ in range(4):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from shareq.broker.log.cleaner.schedule import CleanerSettings
@@ -18,7 +16,7 @@ KEYS = 6
 
 def compacted_world(*, producer: bool = False) -> LogWorld:
     """Several cleaned segments, with gaps between their batches, inside them, and between the segments."""
-    world = LogWorld(replace(COMPACTED, segment_bytes=500))
+    world = LogWorld(COMPACTED._replace(segment_bytes=500))
     sequence = 0
     for number in range(90):
         size = number % 4 + 1
@@ -143,7 +141,7 @@ def test_the_log_start_may_lie_in_a_gap() -> None:
 
 def test_the_end_of_the_log_stays_though_its_last_records_went() -> None:
     """All of the last sealed segment is superseded by nothing but time: tombstones whose time is over."""
-    world = LogWorld(replace(COMPACTED, delete_retention_ms=0, min_cleanable_dirty_ratio=0.0))
+    world = LogWorld(COMPACTED._replace(delete_retention_ms=0, min_cleanable_dirty_ratio=0.0))
     append(world, (b"stays", b"v"))
     for number in range(40):
         append(world, (b"k%d" % number, None))

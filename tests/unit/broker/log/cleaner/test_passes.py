@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
@@ -49,8 +48,7 @@ class History:
         self.rule = rule
         self.transactions = transactions
         self.retention_ms = self.rng.choice((0, 5_000, 10**9))
-        settings = replace(
-            COMPACTED,
+        settings = COMPACTED._replace(
             delete_retention_ms=self.retention_ms,
             segment_bytes=self.rng.choice((300, 900)),
             producer_id_expiration_ms=10**15,
@@ -166,7 +164,7 @@ class History:
 
     def clean_everything(self) -> None:
         """Until nothing is dirty any more; twice, with the time of all tombstones over."""
-        self.world.settings = replace(self.world.settings, min_cleanable_dirty_ratio=0.0)
+        self.world.settings = self.world.settings._replace(min_cleanable_dirty_ratio=0.0)
         self.world.logs.reload_settings()
         for _ in range(3):
             self.world.log.roll(self.world.clock.wall_ms())

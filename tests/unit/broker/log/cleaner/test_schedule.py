@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from shareq.broker.foundation.environment import Environment
@@ -47,7 +45,7 @@ def test_a_sealed_segment_is_cleaned_at_once_not_after_the_backoff() -> None:
 
 
 def test_the_active_segment_is_never_cleaned() -> None:
-    world = LogWorld(replace(COMPACTED, segment_bytes=10**6))
+    world = LogWorld(COMPACTED._replace(segment_bytes=10**6))
     fill(world, 50)
     world.clock.advance(MINUTE)
     assert offsets(world) == list(range(50))
@@ -71,7 +69,7 @@ def test_a_segment_that_is_not_on_stable_storage_supersedes_nothing() -> None:
 
 
 def test_little_dirt_is_left_until_it_is_worth_it() -> None:
-    world = LogWorld(replace(COMPACTED, min_cleanable_dirty_ratio=0.6))
+    world = LogWorld(COMPACTED._replace(min_cleanable_dirty_ratio=0.6))
     append(world, *[(b"once%d" % at, b"x") for at in range(60)])  # nothing of it ever goes
     fill(world, 1)
     world.clock.advance(MINUTE)
@@ -86,7 +84,7 @@ def test_little_dirt_is_left_until_it_is_worth_it() -> None:
 
 
 def test_records_younger_than_min_compaction_lag_stay() -> None:
-    world = LogWorld(replace(COMPACTED, min_compaction_lag_ms=10 * MINUTE))
+    world = LogWorld(COMPACTED._replace(min_compaction_lag_ms=10 * MINUTE))
     fill(world, 2 * PER_SEGMENT)
     world.clock.advance(9 * MINUTE)
     fill(world, 2 * PER_SEGMENT, start=2 * PER_SEGMENT)
@@ -98,7 +96,7 @@ def test_records_younger_than_min_compaction_lag_stay() -> None:
 
 
 def test_max_compaction_lag_forces_a_pass_and_rolls_the_active_segment_for_it() -> None:
-    world = LogWorld(replace(COMPACTED, max_compaction_lag_ms=10 * MINUTE, min_cleanable_dirty_ratio=1.0))
+    world = LogWorld(COMPACTED._replace(max_compaction_lag_ms=10 * MINUTE, min_cleanable_dirty_ratio=1.0))
     fill(world, PER_SEGMENT + 3)
     world.clock.advance(9 * MINUTE)
     assert world.logs.cleaner.passes == 0
@@ -110,7 +108,7 @@ def test_max_compaction_lag_forces_a_pass_and_rolls_the_active_segment_for_it() 
 
 
 def test_segment_ms_rolls_a_compacted_log_that_nobody_appends_to() -> None:
-    world = LogWorld(replace(COMPACTED, segment_bytes=10**6, segment_ms=10 * MINUTE))
+    world = LogWorld(COMPACTED._replace(segment_bytes=10**6, segment_ms=10 * MINUTE))
     fill(world, 20)
     world.clock.advance(9 * MINUTE)
     assert len(offsets(world)) == 20
@@ -119,7 +117,7 @@ def test_segment_ms_rolls_a_compacted_log_that_nobody_appends_to() -> None:
 
 
 def test_restarts_do_not_make_a_segment_young_again() -> None:
-    world = LogWorld(replace(COMPACTED, segment_bytes=10**6, segment_ms=10 * MINUTE))
+    world = LogWorld(COMPACTED._replace(segment_bytes=10**6, segment_ms=10 * MINUTE))
     fill(world, 20)
     for _ in range(11):
         world.clock.advance(MINUTE)
@@ -129,17 +127,17 @@ def test_restarts_do_not_make_a_segment_young_again() -> None:
 
 
 def test_a_segment_ms_that_is_lowered_counts_for_the_active_segment() -> None:
-    world = LogWorld(replace(COMPACTED, segment_bytes=10**6))
+    world = LogWorld(COMPACTED._replace(segment_bytes=10**6))
     fill(world, 20)
     world.clock.advance(11 * MINUTE)
-    world.settings = replace(world.settings, segment_ms=10 * MINUTE)
+    world.settings = world.settings._replace(segment_ms=10 * MINUTE)
     world.logs.reload_settings()
     world.clock.advance(MINUTE)
     assert offsets(world) == list(range(15, 20))
 
 
 def test_what_is_not_compacted_is_not_touched() -> None:
-    world = LogWorld(replace(COMPACTED, compact=False, delete=True, segment_ms=MINUTE))
+    world = LogWorld(COMPACTED._replace(compact=False, delete=True, segment_ms=MINUTE))
     fill(world, 3 * PER_SEGMENT)
     bases = [segment.base_offset for segment in world.log.segments]
     world.clock.advance(10 * MINUTE)
@@ -162,12 +160,12 @@ def test_after_the_backoff_it_looks_again() -> None:
     world = LogWorld(COMPACTED)
     world.cleaner = CleanerSettings(backoff_ms=5_000)
     world.restart()  # from here on it waits that long
-    world.settings = replace(world.settings, min_cleanable_dirty_ratio=1.0)
+    world.settings = world.settings._replace(min_cleanable_dirty_ratio=1.0)
     world.logs.reload_settings()
     fill(world, 3 * PER_SEGMENT)
     world.clock.advance(6_000)
     assert world.logs.cleaner.passes == 0
-    world.settings = replace(world.settings, min_cleanable_dirty_ratio=0.5)
+    world.settings = world.settings._replace(min_cleanable_dirty_ratio=0.5)
     world.logs.reload_settings()
     world.clock.advance(5_000)
     assert world.logs.cleaner.passes == 1
@@ -185,7 +183,7 @@ def coordinator_logs(world: LogWorld) -> LogManager:
 
 def test_a_coordinators_active_segment_is_sealed_when_most_of_the_log_is_in_it() -> None:
     """With segments of 100 MiB its log would else be read for seconds at a start."""
-    world = LogWorld(replace(COMPACTED, segment_bytes=100 << 20))
+    world = LogWorld(COMPACTED._replace(segment_bytes=100 << 20))
     logs = coordinator_logs(world)
     log = logs.get(TOPIC, 0)
 
@@ -230,7 +228,7 @@ def test_the_dirtiest_log_is_cleaned_first_and_then_the_others() -> None:
 
 
 def test_a_log_with_more_keys_than_memory_takes_several_passes() -> None:
-    world = LogWorld(replace(COMPACTED, min_cleanable_dirty_ratio=0.0))
+    world = LogWorld(COMPACTED._replace(min_cleanable_dirty_ratio=0.0))
     world.cleaner = NEVER
     fill(world, 10 * PER_SEGMENT, keys=20)
     world.cleaner = CleanerSettings(memory_bytes=7 * SUBJECT_BYTES)
@@ -339,7 +337,7 @@ def test_a_log_cut_at_its_front_in_the_middle_of_a_pass() -> None:
 
 def test_a_topic_that_is_not_compacted_any_more_in_the_middle_of_a_pass() -> None:
     world = busy_world()
-    world.settings = replace(world.settings, compact=False, delete=True)
+    world.settings = world.settings._replace(compact=False, delete=True)
     world.logs.reload_settings()
     release_syncs(world)
     assert not world.logs.cleaner.busy
@@ -358,7 +356,7 @@ def test_a_broker_that_stops_in_the_middle_of_a_pass() -> None:
 
 
 def test_appends_and_reads_go_on_between_the_steps_of_a_pass() -> None:
-    world = LogWorld(replace(COMPACTED, segment_bytes=400_000, index_interval_bytes=4096))
+    world = LogWorld(COMPACTED._replace(segment_bytes=400_000, index_interval_bytes=4096))
     world.cleaner = NEVER
     payload = b"x" * 1000
     for number in range(1200):
@@ -395,7 +393,7 @@ def test_a_small_batch_of_many_records_is_a_step_of_its_own() -> None:
 
 def test_a_pass_keeps_up_with_a_log_that_grows_fast() -> None:
     """A step takes eight times what was appended since: the pass ends before the log has grown by an eighth of it."""
-    world = LogWorld(replace(COMPACTED, segment_bytes=400_000, index_interval_bytes=4096))
+    world = LogWorld(COMPACTED._replace(segment_bytes=400_000, index_interval_bytes=4096))
     payload = b"x" * 10_000
     most = 0
     for number in range(600):
@@ -409,7 +407,7 @@ def test_a_pass_keeps_up_with_a_log_that_grows_fast() -> None:
 
 
 def test_what_it_may_read_in_a_second() -> None:
-    world = LogWorld(replace(COMPACTED, segment_bytes=400_000, index_interval_bytes=4096))
+    world = LogWorld(COMPACTED._replace(segment_bytes=400_000, index_interval_bytes=4096))
     world.cleaner = NEVER
     for number in range(450):
         append(world, (b"k%d" % (number % 10), b"x" * 1000))

@@ -5,8 +5,6 @@ Behaviour follows Apache Kafka 4.3.1.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from shareq.broker.share.core.partition import SharePartition
@@ -183,7 +181,7 @@ def test_a_changed_limit_counts_from_the_next_fetch() -> None:
     partition = share_partition(limit=10)
     fetch(partition, batches(0, 9, 1))
     assert not partition.can_acquire()
-    partition.settings = replace(partition.settings, partition_max_record_locks=12)
+    partition.settings = partition.settings._replace(partition_max_record_locks=12)
     assert fetch(partition, batches(10, 19, 1)) == [(10, 11, 1)]
 
 
@@ -397,7 +395,7 @@ def test_a_lowered_limit_archives_at_the_next_release() -> None:
     partition = share_partition(max_deliveries=5)
     released(partition, 0, 0, times=2)
     fetch(partition, spans((0, 0)))
-    partition.settings = replace(partition.settings, delivery_count_limit=2)
+    partition.settings = partition.settings._replace(delivery_count_limit=2)
     assert settle(partition, 0, 0, RELEASE).batches[0] == (0, 0, 4, 3)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from shareq.broker.share.core.effects import WakeFetches
 from tests.support.share_partition import (
     ACCEPT,
@@ -87,7 +85,7 @@ def test_locks_of_one_batch_run_out_one_by_one() -> None:
 def test_a_changed_duration_holds_for_new_locks_only() -> None:
     partition = share_partition(lock_ms=100)
     fetch(partition, spans((0, 9)))
-    partition.settings = replace(partition.settings, record_lock_duration_ms=20)
+    partition.settings = partition.settings._replace(record_lock_duration_ms=20)
     fetch(partition, spans((10, 19)), at=10)
     assert partition.next_deadline_ms() == 20
     partition.on_deadline(20)
