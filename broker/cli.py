@@ -133,6 +133,7 @@ class _Commands(_Command, click.Group):
     command_class = _Command
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
+        gc.enable()  # it was disabled while modules were imported
         _fill_standard_streams()
         return super().main(*args, **kwargs)
 

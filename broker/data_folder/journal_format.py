@@ -25,7 +25,7 @@ JOURNAL_FILE: Final = "metadata.journal"
 
 _VERSION: Final = b"1"
 _TAB: Final = b"\t"
-_ESCAPED: Final = re.compile(rb"\\(.)")
+_ESCAPED: Final = rb"\\(.)"
 _PLAIN: Final = {b"\\": b"\\", b"t": b"\t", b"n": b"\n"}
 
 
@@ -145,7 +145,7 @@ def _decode(tag: bytes, fields: list[bytes]) -> MetaChange | None:
 
 
 def _value(kind: type[Value], raw: bytes) -> Value:
-    text = (_ESCAPED.sub(_unescape, raw) if b"\\" in raw else raw).decode()
+    text = (re.sub(_ESCAPED, _unescape, raw) if b"\\" in raw else raw).decode()
     if kind is bytes:
         return bytes.fromhex(text)
     return int(text) if kind is int else text

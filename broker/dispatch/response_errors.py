@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from shareq.protocol.primitives import Message, Structure
 
-_ARRAY: Final = re.compile(r"list\[(\w+)\]( \| None)?")
 _ERROR_CODE: Final = "error_code"  # and what ends with it
 
 Reader = Callable[[Message], list[int]]
@@ -42,8 +40,9 @@ def _lines(structure: type[Structure], depth: int) -> Iterator[str]:
             yield f"{indent}if e{depth}.{name}: found.append(e{depth}.{name})"
     annotations = structure.__init__.__annotations__
     for name in structure.FIELDS:
-        array = _ARRAY.fullmatch(annotations[name])
-        element = getattr(sys.modules[structure.__module__], array[1], None) if array else None
+        array = annotations[name].removesuffix(" | None")
+        element_name = array[5:-1] if array.startswith("list[") else ""
+        element = getattr(sys.modules[structure.__module__], element_name, None)
         inside = list(_lines(element, depth + 1)) if element is not None else []
         if inside:
             yield f"{indent}for e{depth + 1} in e{depth}.{name} or ():"

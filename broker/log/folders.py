@@ -40,10 +40,10 @@ logger = logging.getLogger(__name__)
 DELETE_SUFFIX: Final = "-delete"
 MAX_NAME_BYTES: Final = 255
 
-_PARTITION_FOLDER: Final = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})")
-_DELETED_FOLDER: Final = re.compile(r"[a-zA-Z0-9._-]+\.[0-9a-f]{32}-delete")
-_OUR_FILE: Final = re.compile(r"[0-9]{20}\.[a-z0-9.]+|(partition\.metadata|leader-epoch-checkpoint)(\.tmp)?")
-_LOG_FILE: Final = re.compile(r"[0-9]{20}\.log(\.[a-z0-9.]+)?")
+# Compiled by their first use: a start without folders is earlier.
+_PARTITION_FOLDER: Final = r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})"
+_DELETED_FOLDER: Final = r"[a-zA-Z0-9._-]+\.[0-9a-f]{32}-delete"
+_OUR_FILE: Final = r"[0-9]{20}\.[a-z0-9.]+|(partition\.metadata|leader-epoch-checkpoint)(\.tmp)?"
 _NAMED: Final = 3
 
 TopicPartition = tuple[str, int]
@@ -88,12 +88,12 @@ class FolderClaim(NamedTuple):
 
 def is_our_file(name: str) -> bool:
     """Whether the broker writes files of that name into a partition's folder."""
-    return _OUR_FILE.fullmatch(name) is not None
+    return re.fullmatch(_OUR_FILE, name) is not None
 
 
 def claim_of(fs: Fs, data_dir: str, name: str, metadata: KnownTopics) -> FolderClaim | None:
     """Whose a folder is. None when its name is not a partition's. Changes nothing. OSError."""
-    match = _PARTITION_FOLDER.fullmatch(name)
+    match = re.fullmatch(_PARTITION_FOLDER, name) if name[-1:].isdecimal() else None
     if match is None:
         return None
     partition = (match[1], int(match[2]))
@@ -204,7 +204,7 @@ class PartitionFolders:
         claims = [claim for name in names if (claim := claim_of(self._fs, self._data_dir, name, metadata)) is not None]
         self._refuse_unknown([claim for claim in claims if claim.claim is Claim.UNKNOWN])
         for name in names:
-            if _DELETED_FOLDER.fullmatch(name) is not None:
+            if name.endswith(DELETE_SUFFIX) and re.fullmatch(_DELETED_FOLDER, name) is not None:
                 self._remove(name)
         for claim in claims:
             self._settle(claim)

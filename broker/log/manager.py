@@ -33,7 +33,6 @@ from shareq.broker.log.promises.clean_shutdown import LogEnd, format_clean_stop
 from shareq.broker.log.promises.manifest import NO_SEGMENT, Manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE, ManifestFile
 from shareq.broker.log.promises.promise import Promise
-from shareq.broker.log.recovery.recover import open_as_stopped, recover_log, without_folder
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES, FilePool, Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.log.start_files import (
@@ -189,6 +188,8 @@ class LogManager:
 
     def _miss_folders(self, found: Manifest) -> None:
         """Logs without a folder that are known to have had one: what they promised is missing, the rest works."""
+        from shareq.broker.log.recovery.recover import without_folder  # not what a start without logs needs
+
         metadata = self._metadata
         for key, row in found.rows.items():
             image = metadata.topic(key[0]) if metadata is not None else None
@@ -205,6 +206,8 @@ class LogManager:
             self._logs[key] = log
 
     def _open_log(self, name: str, image: TopicImage, partition: int, promise: Promise, plain: LogEnd | None) -> None:
+        from shareq.broker.log.recovery.recover import open_as_stopped, recover_log  # as in `_miss_folders`
+
         topic, folder = image.name, self._path(name)
         key = (topic, partition)
         settings = self._settings_for(topic)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.log.admission import Admission, RecordError, own_header
 from shareq.broker.log.append import AppendInfo, Batch, LogHost, OnDurable, Origin, Traffic
@@ -17,8 +17,6 @@ from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
 from shareq.broker.log.promises.clean_shutdown import LogEnd
 from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, chain_of
 from shareq.broker.log.promises.new_names import NewNames, create_folder, names_of, segment_names
-from shareq.broker.log.recovery.producers import keep_producers
-from shareq.broker.log.recovery.recover import RecoveredLog
 from shareq.broker.log.segments.files import Segment, write_snapshot
 from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, SegmentMap
 from shareq.broker.log.segments.reader import EMPTY, BatchSpan, Found, ReadResult
@@ -35,6 +33,9 @@ from shareq.protocol.records.batch import (
     read_header,
     stamped_prefix,
 )
+
+if TYPE_CHECKING:
+    from shareq.broker.log.recovery.recover import RecoveredLog
 
 __all__ = ["AppendInfo", "BatchSpan", "Found", "OnDurable", "Origin", "PartitionLog", "ReadResult"]
 
@@ -673,6 +674,8 @@ class PartitionLog:
         going = self._segments.before(start)
         if not going or not len(self.producers):
             return True
+        from shareq.broker.log.recovery.producers import keep_producers  # not what a start without logs needs
+
         try:
             keep_producers(self._host.fs, self._folder, going, self._segments.base_of(len(going)))
         except OSError as error:

@@ -89,6 +89,8 @@ def _steps_to_come(scram: bool) -> Iterator[Callable[[], object]]:
         yield partial(import_module, f"shareq.broker.handlers.{row.module}")
     yield partial(import_module, "shareq.broker.groups.service")
     yield partial(import_module, "shareq.broker.share.service")
+    yield partial(import_module, "cramjam")
+    yield partial(import_module, "shareq.broker.log.recovery.producers")
 
 
 def _warm_up(loop: asyncio.AbstractEventLoop, steps: Iterator[Callable[[], object]]) -> None:

@@ -31,8 +31,10 @@ def bind(wanted: Address, purpose: str) -> socket.socket:
     """
     host = wanted.host or "0.0.0.0"
     try:
+        # As bytes: a text would be encoded as IDNA, and the tables of that take a millisecond to import.
+        name = host.encode("ascii") if host.isascii() else host
         family, kind, protocol, _, address = socket.getaddrinfo(
-            host, wanted.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            name, wanted.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         bound = socket.socket(family, kind, protocol)
         try:

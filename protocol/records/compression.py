@@ -8,6 +8,8 @@ gzip, lz4 and zstd are plain frames of those formats. Snappy is xerial's framing
     then blocks:  int32 length, that many bytes of raw snappy
 
 librdkafka writes one block of raw snappy without any framing; Java's reader takes both, and so does this one.
+
+cramjam is imported by what uses it: a broker listens earlier without.
 """
 
 from __future__ import annotations
@@ -15,8 +17,6 @@ from __future__ import annotations
 import struct
 from enum import IntEnum
 from typing import Final
-
-import cramjam
 
 from shareq.protocol.errors import MalformedMessage
 
@@ -52,6 +52,8 @@ def compress(codec: Compression, data: bytes | bytearray | memoryview) -> bytes:
     """The records of a batch, compressed; for NONE a copy."""
     if codec is Compression.NONE:
         return bytes(data)
+    import cramjam
+
     if codec is Compression.GZIP:
         return bytes(cramjam.gzip.compress(data))
     if codec is Compression.LZ4:
@@ -76,6 +78,8 @@ def decompress(
         if len(data) > max_bytes:
             raise _too_large(max_bytes)
         return bytes(data)
+    import cramjam
+
     try:
         if codec is Compression.SNAPPY:
             return _snappy_decompress(memoryview(data), max_bytes)
@@ -90,6 +94,8 @@ def _decompress_growing(codec: Compression, data: bytes | bytearray | memoryview
     The formats carry no size that could be trusted, so only a fixed output buffer bounds what a bomb can take. Gzip's
     own word for its size, at the end, is the first guess.
     """
+    import cramjam
+
     room = min(max(4 * len(data), _FIRST_GUESS_BYTES), max_bytes)
     if codec is Compression.GZIP:
         into = cramjam.gzip.decompress_into
@@ -115,6 +121,8 @@ def _decompress_growing(codec: Compression, data: bytes | bytearray | memoryview
 
 
 def _xerial_compress(data: memoryview) -> bytes:
+    import cramjam
+
     parts = [_XERIAL_HEADER]
     for start in range(0, len(data), _XERIAL_BLOCK):
         block = bytes(cramjam.snappy.compress_raw(data[start : start + _XERIAL_BLOCK]))
@@ -144,6 +152,8 @@ def _snappy_decompress(data: memoryview, max_bytes: int) -> bytes:
 
 
 def _snappy_block(block: memoryview, max_bytes: int, before: int = 0) -> bytes:
+    import cramjam
+
     size: int = cramjam.snappy.decompress_raw_len(block)  # from the block's own preamble: nothing is decompressed
     if before + size > max_bytes:
         raise _too_large(max_bytes)
