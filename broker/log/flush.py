@@ -59,7 +59,8 @@ class Flusher:
         self._hooks: list[Callable[[], None]] = []
         self._scheduled = False
         self._to_sync: list[_Waiting] = []
-        self._syncing: list[_Waiting] = []
+        self._syncing: list[_Waiting] = []  # what the sync under way is for; `_sync_now` may take all of it
+        self._sync_under_way = False
         self._sealed_to_sync: list[tuple[PartitionLog, Segment]] = []
         self._sealed_syncing: list[tuple[PartitionLog, Segment]] = []
         self._named: list[File] = []  # opened to sync new names
@@ -147,7 +148,8 @@ class Flusher:
 
         Sealed segments may be large; nobody waits for them, and they are not in the way of those that are waited for.
         """
-        if self._to_sync and not self._syncing:
+        if self._to_sync and not self._sync_under_way:
+            self._sync_under_way = True
             self._syncing, self._to_sync = self._to_sync, []
             new_names = [waiting.names for waiting in self._syncing if waiting.names is not None]
             self._sync({waiting.segment for waiting in self._syncing}, new_names, self._synced, bulk=False)
@@ -198,6 +200,7 @@ class Flusher:
         if self._closed:
             return
         calls = _Calls()
+        self._sync_under_way = False
         group, self._syncing = self._syncing, []
         self._settle(group, errors, calls)
         self._start_sync()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shareq.broker.log.partition_log import AppendInfo, Origin
+from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -315,6 +315,36 @@ def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_told_after_i
     held.pop()()
     assert world.produce(b"c").base_offset == 2
     assert world.log.high_watermark == 3
+
+
+def test_the_end_of_a_sync_that_nobody_waits_for_any_more_tells_nothing_of_the_next_one() -> None:
+    """All that it was made for was synced at once, because a later append had failed."""
+    world = LogWorld(flush_every_message=True)
+    failing, other = world.logs.get(TOPIC, 0), world.logs.get(TOPIC, 1)
+    told: dict[PartitionLog, list[ErrorCode]] = {failing: [], other: []}
+    now = world.clock.wall_ms()
+
+    def append(log: PartitionLog) -> None:
+        log.append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=now, on_durable=told[log].append)
+
+    append(failing)
+    append(other)
+    world.tick()  # names and folders are there
+    held: list[Callable[[], None]] = []
+    world.fs.held_syncs = held
+    append(failing)
+    world.tick()
+    append(failing)
+    append(other)
+    fail(world, "write", path=failing.folder)
+    world.tick()
+    assert told == {failing: [NONE, NONE, FAILED], other: [NONE]}
+    world.fs.fail = None
+    held.pop(0)()
+    assert told[other] == [NONE]  # its own sync has not ended
+    while held:
+        held.pop(0)()
+    assert told[other] == [NONE, NONE]
 
 
 def test_closing_answers_what_is_buffered() -> None:
