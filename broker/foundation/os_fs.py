@@ -7,6 +7,7 @@ import os
 import queue
 import stat
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -266,19 +267,29 @@ class OsFs:
 
 
 class _SyncJob:
-    """What one `sync_soon` asked for. It ends with the last of its `left` syncs, on that one's thread."""
+    """What one `sync_soon` asked for. Threads take its syncs one by one; it ends with the last of them."""
 
-    __slots__ = ("_errors", "_files", "_left", "_lock", "_on_done")
+    __slots__ = ("_errors", "_files", "_left", "_lock", "_on_done", "_syncs")
 
-    def __init__(self, files: Sequence[OsFile], left: int, on_done: Callable[[SyncErrors], None]) -> None:
+    def __init__(self, files: Sequence[OsFile], folders: Sequence[str], on_done: Callable[[SyncErrors], None]) -> None:
         self._files = files
-        self._left = left
         self._on_done = on_done
+        self._syncs: deque[tuple[str, Callable[[], None]]] = deque((file.path, file.sync) for file in files)
+        self._syncs.extend((path, partial(_sync_folder, path)) for path in folders)
+        self._left = len(self._syncs)
         self._errors: dict[str, OSError] = {}
         self._lock = threading.Lock()
 
-    def run(self, path: str, sync: Callable[[], None]) -> bool:
-        """Make one of the syncs; True if it was the last."""
+    def __len__(self) -> int:
+        """How many syncs nobody has taken yet."""
+        return len(self._syncs)
+
+    def run_one(self) -> bool:
+        """Make one of the syncs, unless all are taken; True if it was the last to end."""
+        try:
+            path, sync = self._syncs.popleft()
+        except IndexError:
+            return False
         error = None
         try:
             sync()
@@ -298,44 +309,46 @@ class _SyncJob:
 
 
 class _SyncThreads:
-    """Up to `most` threads that sync, each there from the first job on that has work for it."""
+    """Up to `most` threads that sync, each there from the first job on that has work for it.
+
+    A thread that finds more to do in a job than its own share wakes the next one: the loop's thread wakes one alone.
+    """
 
     def __init__(self, name: str, hand_back: Callable[[Callable[[], None]], object], most: int) -> None:
         self._name = name
         self._hand_back = hand_back
         self._most = most
-        self._syncs: queue.SimpleQueue[tuple[_SyncJob, str, Callable[[], None]] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_SyncJob | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
 
     def sync(self, files: Sequence[OsFile], folders: Sequence[str], on_done: Callable[[SyncErrors], None]) -> None:
-        syncs: list[tuple[str, Callable[[], None]]] = [(file.path, file.sync) for file in files]
-        syncs += [(path, partial(_sync_folder, path)) for path in folders]
-        job = _SyncJob(files, len(syncs), on_done)
-        if not syncs:
+        job = _SyncJob(files, folders, on_done)
+        if not len(job):
             self._hand_back(job.end)
             return
         for file in files:
             file.sync_begins()
-        while len(self._threads) < min(len(syncs), self._most):
+        while len(self._threads) < min(len(job), self._most):
             thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._threads.append(thread)
             thread.start()
-        for path, sync in syncs:
-            self._syncs.put((job, path, sync))
+        self._jobs.put(job)
 
     def close(self) -> None:
         for _ in self._threads:
-            self._syncs.put(None)
+            self._jobs.put(None)
         for thread in self._threads:
             thread.join()
         self._threads.clear()
 
     def _work(self) -> None:
-        while (each := self._syncs.get()) is not None:
-            job, path, sync = each
-            if job.run(path, sync):
-                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                    self._hand_back(job.end)
+        while (job := self._jobs.get()) is not None:
+            if len(job) > 1:
+                self._jobs.put(job)
+            while len(job):
+                if job.run_one():
+                    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                        self._hand_back(job.end)
 
 
 def _sync_folder(path: str) -> None:
