@@ -7,7 +7,6 @@ something to recover, else by the first group or after the start, in idle time. 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -48,14 +47,16 @@ if TYPE_CHECKING:
         """Keeps the state of share partitions, for their leaders and for the group coordinator."""
 
 
-@dataclass(slots=True)
 class Made:
     """The lazy services that exist by now. News for them make none."""
 
-    share: ShareService | None = None
-    groups: GroupService | None = None
-    share_states: ShareCoordinatorService | None = None
-    transactions: TransactionService | None = None
+    __slots__ = ("groups", "share", "share_states", "transactions")
+
+    def __init__(self) -> None:
+        self.share: ShareService | None = None
+        self.groups: GroupService | None = None
+        self.share_states: ShareCoordinatorService | None = None
+        self.transactions: TransactionService | None = None
 
     def __iter__(self) -> Iterator[Service]:
         """In the order in which they get news."""

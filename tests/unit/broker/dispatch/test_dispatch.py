@@ -138,6 +138,7 @@ def collections() -> Iterator[list[str]]:
 def test_the_collector_does_not_look_at_a_large_request_while_it_is_handled(collections: list[str]) -> None:
     """It would, once for each of some hundred objects, for longer than reading them takes."""
     client = BrokerWorld().connect()
+    client.call(ShareAcknowledgeRequest("g", "m", 1), 2, ShareAcknowledgeResponse)  # imports what handles it
     data = client.frame_of(many_small_things(), 2)
     collections.clear()
     client.send_raw(data)
