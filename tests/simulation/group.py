@@ -81,7 +81,7 @@ class Group:
         before = self.ledger
         self.ledger = GroupLedger(self.world.topics.records, earliest=before.earliest, limit=before.limit)
         self.ledger.on_isolation(before.committed)
-        self.membership = MembershipLedger(self.id)
+        self.membership = self.membership.successor()
         self.cores.clear()
 
     def forget(self, slot: int) -> None:

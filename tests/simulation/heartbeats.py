@@ -143,7 +143,7 @@ class Heartbeats:
                 if error is ErrorCode.NONE:
                     ledger.on_answered(self.member_id, epoch, deadline_ms, response, world.live_group(group.id))
                 else:
-                    ledger.on_refused(self.member_id)
+                    ledger.on_refused(self.member_id, epoch)
             if error in GONE:
                 ledger.on_gone(self.member_id)
             if life == self._life and epoch != LEAVE and not (is_guess and error is ErrorCode.NONE):

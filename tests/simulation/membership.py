@@ -7,6 +7,7 @@ refused for a reason, and with the error that says it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
@@ -77,8 +78,15 @@ class MembershipLedger:
         self.group_epoch = 0
         self.members: dict[str, Known] = {}
         self.sessions: dict[str, Session] = {}
-        self._under_way: dict[str, int] = {}
+        self._under_way: Counter[str] = Counter()  # heartbeats that have no answer yet, by member
+        self._leaves_under_way: Counter[str] = Counter()  # those of them that leave
         self._shard: object = None
+
+    def successor(self) -> MembershipLedger:
+        """The ledger of the next group of that name: of this one it has the heartbeats that are under way."""
+        ledger = MembershipLedger(self.group_id)
+        ledger._under_way, ledger._leaves_under_way = self._under_way, self._leaves_under_way
+        return ledger
 
     # -- heartbeats
 
@@ -91,7 +99,8 @@ class MembershipLedger:
             known.joining = known.joining or epoch == JOIN
         session = self.sessions.setdefault(member_id, Session(0, 0))
         session.must_go_ms = max(session.must_go_ms, deadline_ms)
-        self._under_way[member_id] = self._under_way.get(member_id, 0) + 1
+        self._under_way[member_id] += 1
+        self._leaves_under_way[member_id] += epoch == LEAVE
 
     def on_answered(
         self,
@@ -102,7 +111,7 @@ class MembershipLedger:
         group: ShareGroup | None,
     ) -> None:
         """The answer to a heartbeat with `epoch` that was not refused; `group` is the live one."""
-        self._ended(member_id)
+        self._ended(member_id, epoch)
         if epoch == LEAVE:
             self.members.pop(member_id, None)
             self.sessions.pop(member_id, None)
@@ -124,17 +133,22 @@ class MembershipLedger:
             told = frozenset((t.topic_id, p) for t in response.assignment.topic_partitions for p in t.partitions)
         joining = known is not None and known.joining and response.assignment is None
         certain = not self._under_way[member_id] and not joining
-        leaving = known is not None and known.leaving
+        # The coordinator answers in the order of its log, after it took later requests: a leave that was sent after this
+        # heartbeat has perhaps happened, also of a member that was not known when it was sent.
+        leaving = (known is not None and known.leaving) or self._leaves_under_way[member_id] > 0
         self.members[member_id] = Known(response.member_epoch, told, certain, leaving, joining)
         if certain and group is not None and member_id in group.members:
             self._check_member(group, member_id)
 
-    def on_refused(self, member_id: str) -> None:
-        """A heartbeat that was sound was answered with an error."""
-        self._ended(member_id)
+    def on_refused(self, member_id: str, epoch: int) -> None:
+        """A heartbeat with `epoch` that was sound was answered with an error."""
+        self._ended(member_id, epoch)
 
-    def _ended(self, member_id: str) -> None:
-        self._under_way[member_id] = max(0, self._under_way.get(member_id, 0) - 1)
+    def _ended(self, member_id: str, epoch: int) -> None:
+        self._under_way[member_id] -= 1
+        self._leaves_under_way[member_id] -= epoch == LEAVE
+        if self._leaves_under_way[member_id] < 0 or self._under_way[member_id] < self._leaves_under_way[member_id]:
+            raise InvariantBroken(f"{member_id} was answered at epoch {epoch}, and sent nothing")
 
     def on_gone(self, member_id: str) -> None:
         """The member was told that it is not in the group."""
@@ -143,10 +157,11 @@ class MembershipLedger:
     def on_broker_start(self, now_ms: int, timeout_ms: int) -> None:
         """Every member has a whole session to be heard of; heartbeats under way have no answer."""
         for member_id, known in self.members.items():  # its session was over when the broker died
-            known.joining = known.joining or self._under_way.get(member_id, 0) > 0
+            known.joining = known.joining or self._under_way[member_id] > 0
             session = self.sessions.get(member_id)
             known.leaving = known.leaving or session is None or now_ms >= session.may_go_ms
         self._under_way.clear()
+        self._leaves_under_way.clear()
         self.sessions = {
             member_id: Session(now_ms + timeout_ms, now_ms + timeout_ms)
             for member_id in self.sessions.keys() | self.members.keys()
