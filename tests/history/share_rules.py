@@ -2,7 +2,8 @@
 
 * A record whose ACCEPT or REJECT was answered is never delivered again, unless offsets are altered.
 * One owner at a time, until the lock times out, the owner answers or leaves, or the broker dies.
-* Every record is delivered until it is terminal, while it is retained.
+* Every record is delivered until it is terminal, while it is retained. Terminal: accepted, rejected, or delivered as
+  often as it may be. A fetch without an answer may have used up one delivery of each record, as long as the broker lived.
 * The delivery count grows from delivery to delivery, and stays within the limit. An answered RELEASE is durable.
 * The start offset never moves back, unless offsets are altered.
 """
@@ -28,6 +29,7 @@ from tests.history.operations import (
     Operation,
     Outcome,
     Place,
+    Record,
     ShareDrained,
     ShareReset,
     ShareRules,
@@ -60,6 +62,14 @@ class _Life:
     answers: list[_Answer] = field(default_factory=list)
 
 
+class _CutOff(NamedTuple):
+    """A fetch whose answer never came: it may have counted a delivery that nobody saw, up to `latest`."""
+
+    process: str
+    invoked: int
+    latest: float
+
+
 Lives = dict[int, _Life]
 
 
@@ -74,8 +84,10 @@ class Shares:
     starts: dict[tuple[str, Place], list[tuple[Operation, int]]] = field(default_factory=lambda: defaultdict(list))
     drained: set[tuple[str, Place]] = field(default_factory=set)
     kills: list[int] = field(default_factory=list)
-    cut_off: set[str] = field(default_factory=set)
-    """Groups with a fetch whose answer never came: it may have counted a delivery that nobody saw."""
+    deaths: list[float] = field(default_factory=list)
+    """When the broker was dead at the latest, for each kill."""
+    cut_off: dict[str, list[_CutOff]] = field(default_factory=lambda: defaultdict(list))
+    """By group."""
 
     @classmethod
     def of(cls, index: Index) -> Shares:
@@ -83,7 +95,17 @@ class Shares:
         for one in index.history.operations:
             shares._note(one)
         shares.kills.sort()
+        shares.deaths.sort()
+        for one in index.history.operations:
+            if isinstance(one.value, Acquired) and one.outcome is Outcome.INFO:
+                latest = shares._dead_after(one.invoked)
+                shares.cut_off[one.value.group].append(_CutOff(one.process, one.invoked, latest))
         return shares
+
+    def _dead_after(self, moment: int) -> float:
+        """Until when the broker may have lived that took a request of that moment; infinity without a kill."""
+        at = bisect_left(self.deaths, moment)
+        return self.deaths[at] if at < len(self.deaths) else float("inf")
 
     def rules(self, group: str) -> ShareRules:
         return self.index.history.rules.get(group, DEFAULT_RULES)
@@ -95,8 +117,6 @@ class Shares:
         value = one.value
         match value:
             case Acquired():
-                if one.outcome is Outcome.INFO:
-                    self.cut_off.add(value.group)
                 for each in value.deliveries:
                     hold = _Hold(one, value.member, each.times, each.value)
                     self._life(value.group, each.place, each.offset).holds.append(hold)
@@ -113,6 +133,7 @@ class Shares:
                 self.departures[value.group, value.member].append(one)
             case Killed():
                 self.kills.append(one.invoked)
+                self.deaths.append(one.end)
             case _:
                 pass
 
@@ -184,12 +205,11 @@ def undelivered(shares: Shares) -> Iterator[Anomaly]:
         if log is None or log.drained is None:
             continue
         lives = shares.lives.get((group, place), {})
-        limit = shares.rules(group).delivery_limit - (group in shares.cut_off)
-        start = _lowest_start(shares, group, place)
+        start = max(_lowest_start(shares, group, place), log.floor)
         for record in log.drained[1].records:
-            offset = record.offset or 0
-            if offset >= max(start, log.floor) and not _is_finished(lives.get(offset), limit):
-                yield Anomaly(Analysis.UNDELIVERED, f"{group}, {place} at {offset}: {record.value}")
+            life = lives.get(record.offset or 0, _Life())
+            if (record.offset or 0) >= start and not _is_finished(shares, group, record, life):
+                yield Anomaly(Analysis.UNDELIVERED, _story_of(shares, group, record, life))
 
 
 def _lowest_start(shares: Shares, group: str, place: Place) -> int:
@@ -198,10 +218,50 @@ def _lowest_start(shares: Shares, group: str, place: Place) -> int:
     return max((start for start in starts if start is not None), default=0)
 
 
-def _is_finished(life: _Life | None, limit: int) -> bool:
-    if life is None:
-        return False
-    return any(answer.type in FINAL for answer in life.answers) or any(hold.times >= limit for hold in life.holds)
+def _is_finished(shares: Shares, group: str, record: Record, life: _Life) -> bool:
+    if any(answer.type in FINAL for answer in life.answers):
+        return True
+    return _most_deliveries(shares, group, record, life) >= shares.rules(group).delivery_limit
+
+
+def _most_deliveries(shares: Shares, group: str, record: Record, life: _Life) -> int:
+    """The highest delivery count that the record may have: the last one seen, and one more for each unseen one."""
+    if not life.holds:
+        return len(_unseen(shares, group, _written(shares, record)))
+    return max(hold.times + len(_unseen(shares, group, hold.one.invoked)) for hold in _last_holds(life))
+
+
+def _last_holds(life: _Life) -> list[_Hold]:
+    """Those after which certainly no other one was seen: a kill may have taken what an earlier one had counted."""
+    return [hold for hold in life.holds if not any(hold.one.is_before(other.one) for other in life.holds)]
+
+
+def _unseen(shares: Shares, group: str, after: float) -> list[_CutOff]:
+    """The fetches without an answer that may have delivered a record after the moment, once each."""
+    return [one for one in shares.cut_off.get(group, ()) if one.latest >= after]
+
+
+def _written(shares: Shares, record: Record) -> int:
+    writer = shares.index.writers.get(record.value)
+    return 0 if writer is None else writer[0].invoked
+
+
+def _story_of(shares: Shares, group: str, record: Record, life: _Life) -> str:
+    """All that the history has of the record's way through the group: the cause is looked for in it."""
+    last = max((hold.one.invoked for hold in life.holds), default=_written(shares, record))
+    events = [(hold.one.invoked, f"{hold.member} got it x{hold.times}") for hold in life.holds]
+    for answer in life.answers:
+        events.append((answer.one.invoked, f"{answer.member} said {answer.type.name} ({answer.one.outcome.value})"))
+    events += [(one.invoked, f"{one.process} was cut off") for one in _unseen(shares, group, last)]
+    events += [(one, "kill") for one in shares.kills if one >= last]
+    starts = [(one.invoked, f"start {start}") for one, start in shares.starts.get((group, record.place), ())]
+    written = _written(shares, record)
+    told = "; ".join(f"{(at - written) / 1e6:+.1f} ms {what}" for at, what in sorted(events + starts[-2:]))
+    most, limit = _most_deliveries(shares, group, record, life), shares.rules(group).delivery_limit
+    return (
+        f"{group}, {record.place} at {record.offset}: {record.value}; at most {most} of {limit} deliveries, "
+        f"{len(shares.cut_off.get(group, ()))} fetches of the group cut off in all; since it was written: {told or '-'}"
+    )
 
 
 def delivery_counts(shares: Shares) -> Iterator[Anomaly]:
