@@ -3,7 +3,7 @@
 * A record whose ACCEPT or REJECT was answered is never delivered again, unless offsets are altered.
 * One owner at a time, until the lock times out, the owner answers or leaves, or the broker dies.
 * Every record is delivered until it is terminal, while it is retained. Terminal: accepted, rejected, or delivered as
-  often as it may be. A fetch without an answer may have used up one delivery of each record, as long as the broker lived.
+  often as it may be. A fetch without an answer may have used up one delivery of each record, while its broker lived.
 * The delivery count grows from delivery to delivery, and stays within the limit. An answered RELEASE is durable.
 * The start offset never moves back, unless offsets are altered.
 """
@@ -250,8 +250,10 @@ def _story_of(shares: Shares, group: str, record: Record, life: _Life) -> str:
     """All that the history has of the record's way through the group: the cause is looked for in it."""
     last = max((hold.one.invoked for hold in life.holds), default=_written(shares, record))
     events = [(hold.one.invoked, f"{hold.member} got it x{hold.times}") for hold in life.holds]
-    for answer in life.answers:
-        events.append((answer.one.invoked, f"{answer.member} said {answer.type.name} ({answer.one.outcome.value})"))
+    events += [
+        (answer.one.invoked, f"{answer.member} said {answer.type.name} ({answer.one.outcome.value})")
+        for answer in life.answers
+    ]
     events += [(one.invoked, f"{one.process} was cut off") for one in _unseen(shares, group, last)]
     events += [(one, "kill") for one in shares.kills if one >= last]
     starts = [(one.invoked, f"start {start}") for one, start in shares.starts.get((group, record.place), ())]

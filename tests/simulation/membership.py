@@ -133,8 +133,8 @@ class MembershipLedger:
             told = frozenset((t.topic_id, p) for t in response.assignment.topic_partitions for p in t.partitions)
         joining = known is not None and known.joining and response.assignment is None
         certain = not self._under_way[member_id] and not joining
-        # The coordinator answers in the order of its log, after it took later requests: a leave that was sent after this
-        # heartbeat has perhaps happened, also of a member that was not known when it was sent.
+        # The coordinator answers in the order of its log, when it has taken later requests: a leave that was sent after
+        # this heartbeat has perhaps happened, also of a member that was not known when it was sent.
         leaving = (known is not None and known.leaving) or self._leaves_under_way[member_id] > 0
         self.members[member_id] = Known(response.member_epoch, told, certain, leaving, joining)
         if certain and group is not None and member_id in group.members:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from tests.history.operations import Ack, AckType, Drained, Place, Record, Refused, ShareDrained
@@ -24,6 +25,10 @@ from tests.storage.scene import (
 from tests.support.transactor import Transactor
 
 _NAME: Final = "drain"
+ENOUGH: Final = 3
+"""So many fetches in a row find nothing when there is nothing left: one may only have passed over aborted records."""
+WAIT_MS: Final = 100
+PATIENCE_S: Final = 20.0
 
 
 class Drain:
@@ -38,7 +43,7 @@ class Drain:
         self._scene = scene
         self._settled = settled
         self._damaged = damaged
-        self._patience_s = 0.3 if damaged else 20.0
+        self._patience_s = 0.3 if damaged else PATIENCE_S
         self._link = scene.link(_NAME)
         self._looker = Looker(scene, self._link, _NAME)
 
@@ -124,19 +129,35 @@ class Drain:
         member.heartbeat()
         quiet_since, began = time.monotonic(), time.monotonic()
         need_s = 0.0 if self._settled else LOCK_MS / 1000 + 0.5
-        empty = 0
-        while empty < 3 or time.monotonic() - quiet_since < need_s:
-            deliveries = member.fetch(places, 500, 0 if self._settled else 100)
+        empty, wait_ms = 0, 0 if self._settled else WAIT_MS
+        while empty < ENOUGH or time.monotonic() - quiet_since < need_s:
+            member.session.reset()  # so that the answer names each partition that was looked at
+            deliveries = member.fetch(places, 500, wait_ms)
+            missed = self._not_looked_at(member, places)
             acks = [Ack(one.place, one.offset, AckType.ACCEPT) for one in deliveries] + member.gaps()
             if acks:
                 member.acknowledge(acks)
-            if deliveries:
+            if acks or missed:
                 quiet_since, empty = time.monotonic(), 0
             else:
                 empty += 1
+            if missed:
+                wait_ms = WAIT_MS
             if time.monotonic() - began > self._patience_s * 3:
-                self._refused(f"{group} is handed records without an end")
+                self._refused(f"{group} is handed records without an end, or cannot be: {missed}")
                 return
         member.leave()
         for place in places:
             self._scene.recorder.ok(_NAME, self._scene.recorder.now(), ShareDrained(group, place))
+
+    def _not_looked_at(self, member: ShareMember, places: Sequence[Place]) -> dict[Place, str]:
+        """The partitions of which the last answer does not say that there was nothing, or what there was; and why.
+
+        One whose state is still being read is not in it. Where data may be gone, an error is an answer, too.
+        """
+        errors = {place: member.rows.get(place) for place in places}
+        return {
+            place: "not in the answer" if error is None else error.name
+            for place, error in errors.items()
+            if error is None or (error and not self._damaged)
+        }

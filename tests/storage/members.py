@@ -45,6 +45,8 @@ class ShareMember(Process):
         self._beat_at = 0
         self.session = _Session()
         self.assigned: list[Place] = []
+        self.rows: dict[Place, ErrorCode] = {}
+        """The partitions in the answer to the last fetch. One that opens a session names each that was looked at."""
         self._open: list[Ack] = []
         """Answers that go with the next fetch."""
         self._gaps: list[Ack] = []
@@ -189,6 +191,7 @@ class ShareMember(Process):
             for topic in response.responses
             for part in topic.partitions
         }
+        self.rows = {place: ErrorCode(part.error_code) for place, part in parts.items()}
         for place in {ack.place for ack in acks}:
             own = [ack for ack in acks if ack.place == place]
             part = parts.get(place)

@@ -1,12 +1,12 @@
-"""When a share group is through with a record: what fetches without an answer may have used up, and what they cannot."""
+"""When a share group is through with a record: what fetches without an answer may have used up, and what not."""
 
 from __future__ import annotations
 
 from tests.history.anomalies import Analysis
 from tests.history.checker import check
 from tests.history.operations import (
-    Acquired,
     AckType,
+    Acquired,
     Drained,
     Killed,
     Operation,
@@ -157,7 +157,8 @@ def test_anomaly_tells_the_record_s_way_through_the_group() -> None:
     kill(story)
     (text,) = undelivered(story)
     for part in (
-        "g, Place(topic='logs', partition=0) at 0: a0; at most 2 of 3 deliveries, 2 fetches of the group cut off in all",
+        "g, Place(topic='logs', partition=0) at 0: a0; at most 2 of 3 deliveries",
+        "2 fetches of the group cut off in all",
         "+1500.0 ms m got it x1; +2000.0 ms m said RELEASE (ok); +2500.0 ms m said GAP (ok)",
         "+3000.0 ms late was cut off; +3500.0 ms start 0; +4000.0 ms kill",
     ):
