@@ -167,6 +167,7 @@ class ShareModel:
         if self.next_fetch_offset() != self.end + 1 or self.in_flight() < self.max_in_flight:
             return True
         if not self.waiting:
+            self.gap = None  # nothing is missing in the window any more
             self._advance()  # no write will: what is archived for good fills the window
         return self.in_flight() < self.max_in_flight
 

@@ -17,7 +17,13 @@ from shareq.broker.share.core.effects import Effect, StateBatch, WakeFetches, Wr
 from shareq.broker.share.core.load import load_window
 from shareq.broker.share.core.locks import AcquisitionLocks, expire
 from shareq.broker.share.core.values import AckBatch, Acknowledged, AckOutcome, AcquiredRange, BatchSpan, RangeView
-from shareq.broker.share.core.window.offsets import advance_start, compacted_away, next_fetch_offset, on_log_start_moved
+from shareq.broker.share.core.window.offsets import (
+    advance_start,
+    compacted_away,
+    make_room,
+    next_fetch_offset,
+    on_log_start_moved,
+)
 from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.broker.share.core.window.record_status import NO_DEADLINE
 from shareq.broker.share.core.window.window import InFlightWindow
@@ -174,15 +180,15 @@ class SharePartition:
         """Whether there is something to deliver again, or room below the in-flight limit.
 
         Makes room: a window may be full of records that were archived because the log has them no more, or because
-        they were aborted. Nothing is written for those, so no write's end moves the start offset past them. (There
-        Apache Kafka 4.3.1 stands still.)
+        they were aborted. Nothing is written for those, so no write's end moves the start offset past them. Or its
+        last hole was filled, and all of it is finished with. (In both cases Apache Kafka 4.3.1 stands still.)
         """
         if not self._active:
             return False
         window, limit = self._window, self.settings.partition_max_record_locks
         if next_fetch_offset(window) != window.end_offset + 1 or window.in_flight() < limit:
             return True
-        return not self._writes and advance_start(window) and window.in_flight() < limit
+        return not self._writes and make_room(window) and window.in_flight() < limit
 
     def read_until(self, mode: AcquireMode, max_records: int) -> int:
         """The last offset (inclusive) that a read at the next fetch offset has to reach to acquire `max_records` > 0.

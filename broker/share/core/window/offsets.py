@@ -73,6 +73,16 @@ def advance_start(window: InFlightWindow) -> bool:
     return window.start_offset > before
 
 
+def make_room(window: InFlightWindow) -> bool:
+    """Move the start offset of a window in which nothing is missing or available. True when it moved.
+
+    The holes that a reload left have all been handed out, so what is finished above them is passed, too: else a window
+    that is full of it would stay full.
+    """
+    window.gap = None
+    return advance_start(window)
+
+
 def _advance_to(window: InFlightWindow, done_up_to: int, finished: int) -> None:
     """Everything up to `done_up_to` is done: `finished` whole batches, then perhaps the front of another one."""
     partly = window.batches.floor(done_up_to)

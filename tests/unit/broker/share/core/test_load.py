@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.broker.share.core.effects import StateBatch
+from shareq.broker.share.core.effects import StateBatch, WakeFetches
 from shareq.broker.share.core.partition import SharePartition
 from shareq.protocol.errors import ErrorCode
 from tests.support.share_partition import (
@@ -13,6 +13,7 @@ from tests.support.share_partition import (
     LOG_END,
     RECORDS,
     RELEASE,
+    ack,
     batches,
     fetch,
     settings,
@@ -20,6 +21,7 @@ from tests.support.share_partition import (
     share_partition,
     spans,
     states,
+    written,
 )
 
 # -- loading
@@ -192,3 +194,39 @@ def test_a_hole_below_a_moved_log_start_is_not_looked_for() -> None:
     assert partition.next_fetch_offset() == 12
     partition.on_log_start_moved(15, 0)
     assert partition.next_fetch_offset() == 15
+
+
+def test_a_full_window_whose_holes_are_filled_is_no_dead_end() -> None:
+    """The limit was rounded up to a batch's end; its first record was held when the leader loaded the state again.
+
+    Once that one is done all of the window is, but the loaded part is not passed while holes are looked for in it. No
+    record behind it lets that end: the window is full.
+    """
+    partition = share_partition(persisted=[(1, 11, 2, 1)], limit=10)
+    assert fetch(partition, spans((0, 11))) == [(0, 0, 1)]
+    settle(partition, 0, 0, ACCEPT)
+    assert partition.can_acquire()
+    assert (partition.start_offset, partition.in_flight_records) == (12, 0)
+    assert fetch(partition, spans((12, 16))) == [(12, 16, 1)]
+
+
+def test_fetches_that_wait_are_woken_when_the_holes_of_a_full_window_are_filled() -> None:
+    partition = share_partition(persisted=[(1, 11, 2, 1)], limit=10)
+    fetch(partition, spans((0, 11)))
+    assert not partition.can_acquire()
+    outcome = ack(partition, 0, 0, ACCEPT)
+    assert written(partition, outcome.effects) == (WakeFetches(),)
+
+
+def test_a_full_window_with_a_hole_that_somebody_has_waits_for_it() -> None:
+    partition = share_partition(persisted=[(1, 4, 2, 1), (6, 12, 2, 1)], limit=7)
+    assert fetch(partition, spans((0, 4), (5, 5), (6, 12))) == [(0, 0, 1), (5, 5, 1)]
+    settle(partition, 0, 0, ACCEPT)
+    assert not partition.can_acquire()
+    assert partition.start_offset == 5
+    settle(partition, 5, 5, RELEASE)
+    assert partition.can_acquire()
+    assert fetch(partition, spans((5, 5)), "m2") == [(5, 5, 2)]
+    settle(partition, 5, 5, ACCEPT, member="m2")
+    assert partition.can_acquire()
+    assert partition.start_offset == 13
