@@ -33,6 +33,7 @@ from tests.support.share_client import (
 )
 
 NONE = ErrorCode.NONE
+BATCH_OPTIMIZED = 0
 
 
 class Work:
@@ -216,6 +217,22 @@ def test_a_full_window_takes_no_more_until_its_front_is_finished() -> None:
     assert acquired_of(work.one.fetch()) == []
     assert work.one.acknowledge(work.first, (0, 9, ACCEPT)) is NONE
     assert acquired_of(work.one.fetch()) == [(100, 109, 1)]
+
+
+def test_a_full_window_goes_on_when_the_records_that_a_restart_gave_back_are_finished() -> None:
+    """A batch may fill the window beyond its limit; all of it is finished but what was held at the restart."""
+    work = Work(group_share_min_partition_max_record_locks="100", group_share_partition_max_record_locks="100")
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    append(work.world, "t", 150)
+    assert acquired_of(work.one.fetch(mode=BATCH_OPTIMIZED)) == [(10, 159, 1)]
+    assert work.one.acknowledge(work.first, (10, 159, ACCEPT)) is NONE
+    work.world.restart()
+    append(work.world, "t", 5)
+    work.one.reconnect()
+    assert work.one.acquire(work.first) == [(0, 9, 1)]
+    assert acquired_of(work.one.fetch()) == []
+    assert work.one.acknowledge(work.first, (0, 9, ACCEPT)) is NONE
+    assert acquired_of(work.one.fetch()) == [(160, 164, 1)]
 
 
 def test_the_delivery_count_rises_with_every_delivery_and_is_stored_when_a_record_comes_back() -> None:
