@@ -127,7 +127,7 @@ class Drain:
         member = ShareMember(self._scene, f"{_NAME}-{group}", group)
         places = self._scene.places(*GROUP_TOPICS[group])
         member.heartbeat()
-        quiet_since, began = time.monotonic(), time.monotonic()
+        quiet_since = looked_at = began = time.monotonic()
         need_s = 0.0 if self._settled else LOCK_MS / 1000 + 0.5
         empty, wait_ms = 0, 0 if self._settled else WAIT_MS
         while empty < ENOUGH or time.monotonic() - quiet_since < need_s:
@@ -141,10 +141,15 @@ class Drain:
                 quiet_since, empty = time.monotonic(), 0
             else:
                 empty += 1
-            if missed:
+            if not missed:
+                looked_at = time.monotonic()
+            elif time.monotonic() - looked_at > self._patience_s:
+                self._refused(f"{group} is not handed what there may be: {missed}")
+                break
+            else:
                 wait_ms = WAIT_MS
             if time.monotonic() - began > self._patience_s * 3:
-                self._refused(f"{group} is handed records without an end, or cannot be: {missed}")
+                self._refused(f"{group} is handed records without an end")
                 return
         member.leave()
         for place in places:
