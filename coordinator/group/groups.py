@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Final, Protocol
 
 from shareq.protocol.generated.list_groups import ListedGroup
+
+FIRST_EPOCH: Final = 1
+"""Group and assignment epoch of a share or consumer group that has no record yet: its first member makes it 2."""
+
+NO_EPOCH: Final = -1
+"""Such a group's assignment epoch after its record's tombstone."""
 
 
 class GroupKind(Enum):

@@ -15,7 +15,7 @@ from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.classic_members import ClassicMembers
 from shareq.coordinator.group.classic_protocol import ClassicProtocol
-from shareq.coordinator.group.consumer.records import replay_consumer_group_record
+from shareq.coordinator.group.consumer.records import CONSUMER_GROUP_RECORDS
 from shareq.coordinator.group.consumer_groups import ConsumerGroupLimits, ConsumerGroups
 from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.groups import Group, GroupKind, listed
@@ -23,7 +23,7 @@ from shareq.coordinator.group.offsets import rules
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets, OffsetSettings
 from shareq.coordinator.group.offsets.offset import NO_PRODUCER
 from shareq.coordinator.group.share.group import ShareGroup
-from shareq.coordinator.group.share.records import replay_share_group_record
+from shareq.coordinator.group.share.records import SHARE_GROUP_RECORDS
 from shareq.coordinator.group.share_groups import ShareGroupLimits, ShareGroups
 from shareq.coordinator.ports import GroupSettingsSource, TopicNames
 from shareq.coordinator.record_serde import typed_value
@@ -135,8 +135,8 @@ class GroupCoordinatorShard:
             self.offsets.replay(record.key, record.value, offset, NO_PRODUCER)
         elif isinstance(record.key, GroupMetadataKey):
             self.classic.replay(record.key, typed_value(record.value, GroupMetadataValue))
-        elif not replay_consumer_group_record(self._groups, record):
-            replay_share_group_record(self._groups, record)
+        elif not CONSUMER_GROUP_RECORDS.replay(self._groups, record):
+            SHARE_GROUP_RECORDS.replay(self._groups, record)
 
     def replay_transactional(self, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
         """Apply one record of a transaction: a committed offset. Raises InconsistentRecords for any other."""

@@ -13,14 +13,8 @@ from typing import Final
 from shareq.coordinator.group.assignment import NOTHING, Assignment
 from shareq.coordinator.group.consumer.member import ConsumerMember, CurrentAssignment, PartitionEpochs
 from shareq.coordinator.group.consumer.patterns import PatternMatches
-from shareq.coordinator.group.groups import GroupKind, settled_epoch
+from shareq.coordinator.group.groups import FIRST_EPOCH, NO_EPOCH, GroupKind, settled_epoch
 from shareq.coordinator.shard import InconsistentRecords
-
-FIRST_EPOCH: Final = 1
-"""Group and assignment epoch of a group that has no record yet: the first member that subscribes makes it 2."""
-
-NO_EPOCH: Final = -1
-"""The assignment epoch after its record's tombstone."""
 
 PROTOCOL_TYPE: Final = "consumer"
 
@@ -161,20 +155,18 @@ class ConsumerGroup:
 
     # Replaying
 
-    def replay_member(self, member: ConsumerMember) -> None:
-        self._forget_instance(member.member_id)
-        self.members[member.member_id] = member
-        if member.instance_id is not None:
-            self.static_members[member.instance_id] = member.member_id
-
-    def replay_member_gone(self, member_id: str) -> None:
-        """Raises InconsistentRecords for a member that has an assignment yet; its tombstones come before."""
-        if member_id not in self.members:
-            return
-        if member_id in self.current or member_id in self.targets:
+    def replay_member(self, member_id: str, member: ConsumerMember | None) -> None:
+        """Raises InconsistentRecords for a tombstone of a member that has an assignment yet; its own come before."""
+        known = self.members.get(member_id)
+        if member is None and known is not None and (member_id in self.current or member_id in self.targets):
             raise InconsistentRecords(f"consumer group {self.group_id}: {member_id} was removed with its assignments")
         self._forget_instance(member_id)
-        del self.members[member_id]
+        if member is None:
+            self.members.pop(member_id, None)
+            return
+        self.members[member_id] = member
+        if member.instance_id is not None:
+            self.static_members[member.instance_id] = member_id
 
     def replay_epoch(self, group_epoch: int, metadata_hash: int) -> None:
         self.group_epoch, self.metadata_hash = group_epoch, metadata_hash

@@ -23,12 +23,12 @@ did not write, a partition counts as assigned in the member's epoch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.classic.group import ClassicGroup
-from shareq.coordinator.group.consumer.group import NO_EPOCH, ConsumerGroup, ResolvedRegex
+from shareq.coordinator.group.consumer.group import ConsumerGroup, ResolvedRegex
 from shareq.coordinator.group.consumer.member import (
     ClassicMetadata,
     ConsumerMember,
@@ -37,8 +37,16 @@ from shareq.coordinator.group.consumer.member import (
     PartitionEpochs,
 )
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.record_serde import RecordTypes, typed_value
-from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
+from shareq.coordinator.group.replay import (
+    GroupReplay,
+    assignment_epoch_row,
+    current_row,
+    epoch_row,
+    member_row,
+    row,
+    target_row,
+)
+from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.generated import consumer_group_target_assignment_member as target_assignment
 from shareq.protocol.generated.consumer_group_current_member_assignment import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -70,18 +78,7 @@ from shareq.protocol.generated.consumer_group_target_assignment_metadata import 
 )
 from shareq.protocol.primitives import Message
 
-CONSUMER_GROUP_RECORD_TYPES: Final[RecordTypes] = {
-    key_class.API_KEY: (key_class, value_class)
-    for key_class, value_class in (
-        (ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
-        (ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue),
-        (ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue),
-        (ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
-        (ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
-        (ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue),
-        (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
-    )
-}
+_STATES: Final = frozenset(MemberState)
 
 
 # Building.
@@ -182,64 +179,9 @@ def _topic_partitions(partitions: PartitionEpochs) -> list[TopicPartitions]:
 # Replaying.
 
 
-def replay_consumer_group_record(groups: dict[str, Group], record: CoordinatorRecord) -> bool:
-    """Apply a record of types 3 to 8 and 16; False for any other.
-
-    A value creates the group if need be, also in the place of a classic group that only keeps offsets; a tombstone of
-    something that is not there is passed over. Raises InconsistentRecords for a tombstone that comes too early, or a
-    group of another kind.
-    """
-    replay = _REPLAY.get(type(record.key))
-    if replay is None:
-        return False
-    replay(groups, record.key, record.value)
-    return True
-
-
-def _group(groups: dict[str, Group], group_id: str, value: Message | None) -> ConsumerGroup | None:
-    group = groups.get(group_id)
-    if isinstance(group, ConsumerGroup):
-        return group
-    if value is None:
-        return None
-    if group is not None and not (isinstance(group, ClassicGroup) and group.is_empty):
-        raise InconsistentRecords(f"group {group_id} is no consumer group, but has a consumer group's record")
-    created = groups[group_id] = ConsumerGroup(group_id)
-    return created
-
-
-def _replay_epoch(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ConsumerGroupMetadataKey)
-    value = typed_value(raw, ConsumerGroupMetadataValue)
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
-    if value is not None:
-        group.replay_epoch(value.epoch, value.metadata_hash)
-    elif group.is_disposable():
-        del groups[key.group_id]
-    else:
-        raise InconsistentRecords(f"consumer group {key.group_id} was removed with members or assignments left")
-
-
-def _replay_partition_metadata(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ConsumerGroupPartitionMetadataKey)
-    group = _group(groups, key.group_id, raw)
-    if group is not None:
-        group.has_partition_metadata = raw is not None
-
-
-def _replay_member(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ConsumerGroupMemberMetadataKey)
-    value = typed_value(raw, ConsumerGroupMemberMetadataValue)
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
-    if value is None:
-        group.replay_member_gone(key.member_id)
-        return
-    member = ConsumerMember(
-        key.member_id,
+def _member(member_id: str, value: ConsumerGroupMemberMetadataValue) -> ConsumerMember:
+    return ConsumerMember(
+        member_id,
         value.instance_id,
         value.rack_id,
         value.client_id,
@@ -250,7 +192,6 @@ def _replay_member(groups: dict[str, Group], key: Message, raw: Message | None) 
         value.server_assignor,
         _classic_of(value.classic_member_metadata),
     )
-    group.replay_member(member)
 
 
 def _classic_of(value: ClassicMemberMetadata | None) -> ClassicMetadata | None:
@@ -261,49 +202,14 @@ def _classic_of(value: ClassicMemberMetadata | None) -> ClassicMetadata | None:
     )
 
 
-def _replay_assignment_epoch(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ConsumerGroupTargetAssignmentMetadataKey)
-    value = typed_value(raw, ConsumerGroupTargetAssignmentMetadataValue)
-    group = _group(groups, key.group_id, value)
-    if group is not None:
-        epoch, timestamp = (NO_EPOCH, 0) if value is None else (value.assignment_epoch, value.assignment_timestamp)
-        group.replay_assignment_epoch(epoch, timestamp)
-
-
-def _replay_target(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ConsumerGroupTargetAssignmentMemberKey)
-    value = typed_value(raw, ConsumerGroupTargetAssignmentMemberValue)
-    group = _group(groups, key.group_id, value)
-    if group is not None:
-        target = None if value is None else {t.topic_id: frozenset(t.partitions) for t in value.topic_partitions}
-        group.replay_target(key.member_id, target)
-
-
-def _replay_current(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ConsumerGroupCurrentMemberAssignmentKey)
-    value = typed_value(raw, ConsumerGroupCurrentMemberAssignmentValue)
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
-    current = None
-    if value is not None:
-        current = CurrentAssignment(
-            value.member_epoch,
-            value.previous_member_epoch,
-            MemberState(value.state) if value.state in _STATES else MemberState.UNKNOWN,
-            _epochs(value.assigned_partitions, value.member_epoch),
-            _epochs(value.partitions_pending_revocation, value.member_epoch),
-        )
-    group.replay_current(key.member_id, current)
-
-
-def _replay_regex(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ConsumerGroupRegularExpressionKey)
-    value = typed_value(raw, ConsumerGroupRegularExpressionValue)
-    group = _group(groups, key.group_id, value)
-    if group is not None:
-        resolved = None if value is None else ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
-        group.replay_regex(key.regular_expression, resolved)
+def _current(value: ConsumerGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
+    return CurrentAssignment(
+        value.member_epoch,
+        value.previous_member_epoch,
+        MemberState(value.state) if value.state in _STATES else MemberState.UNKNOWN,
+        _epochs(value.assigned_partitions, value.member_epoch),
+        _epochs(value.partitions_pending_revocation, value.member_epoch),
+    )
 
 
 def _epochs(topics: Iterable[TopicPartitions], member_epoch: int) -> PartitionEpochs:
@@ -316,14 +222,34 @@ def _epochs(topics: Iterable[TopicPartitions], member_epoch: int) -> PartitionEp
     return result
 
 
-_STATES: Final = frozenset(MemberState)
+def _replay_partition_metadata(
+    group: ConsumerGroup, _key: ConsumerGroupPartitionMetadataKey, value: ConsumerGroupPartitionMetadataValue | None
+) -> None:
+    group.has_partition_metadata = value is not None
 
-_REPLAY: Final[dict[type[Message], Callable[[dict[str, Group], Message, Message | None], None]]] = {
-    ConsumerGroupMetadataKey: _replay_epoch,
-    ConsumerGroupPartitionMetadataKey: _replay_partition_metadata,
-    ConsumerGroupMemberMetadataKey: _replay_member,
-    ConsumerGroupTargetAssignmentMetadataKey: _replay_assignment_epoch,
-    ConsumerGroupTargetAssignmentMemberKey: _replay_target,
-    ConsumerGroupCurrentMemberAssignmentKey: _replay_current,
-    ConsumerGroupRegularExpressionKey: _replay_regex,
-}
+
+def _replay_regex(
+    group: ConsumerGroup, key: ConsumerGroupRegularExpressionKey, value: ConsumerGroupRegularExpressionValue | None
+) -> None:
+    resolved = None if value is None else ResolvedRegex(frozenset(value.topics), value.version, value.timestamp)
+    group.replay_regex(key.regular_expression, resolved)
+
+
+def _only_keeps_offsets(group: Group) -> bool:
+    return isinstance(group, ClassicGroup) and group.is_empty
+
+
+CONSUMER_GROUP_RECORDS: Final = GroupReplay[ConsumerGroup](
+    ConsumerGroup,
+    (
+        epoch_row(ConsumerGroupMetadataKey, ConsumerGroupMetadataValue),
+        row(ConsumerGroupPartitionMetadataKey, ConsumerGroupPartitionMetadataValue, _replay_partition_metadata),
+        member_row(ConsumerGroupMemberMetadataKey, ConsumerGroupMemberMetadataValue, _member),
+        assignment_epoch_row(ConsumerGroupTargetAssignmentMetadataKey, ConsumerGroupTargetAssignmentMetadataValue),
+        target_row(ConsumerGroupTargetAssignmentMemberKey, ConsumerGroupTargetAssignmentMemberValue),
+        current_row(ConsumerGroupCurrentMemberAssignmentKey, ConsumerGroupCurrentMemberAssignmentValue, _current),
+        row(ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue, _replay_regex),
+    ),
+    gives_way=_only_keeps_offsets,
+)
+"""Types 3 to 8 and 16. A classic group that only keeps offsets gives way to a consumer group."""

@@ -21,11 +21,11 @@ from shareq.coordinator.group.classic.records import group_tombstone
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.coordinator.group.consumer.member import ClassicMetadata, ConsumerMember, CurrentAssignment
 from shareq.coordinator.group.consumer.records import (
+    CONSUMER_GROUP_RECORDS,
     assignment_epoch_record,
     current_record,
     epoch_record,
     member_record,
-    replay_consumer_group_record,
     target_record,
 )
 from shareq.coordinator.group.consumer.requests import Refused
@@ -85,7 +85,7 @@ def as_group(group_id: str, records: Iterable[CoordinatorRecord]) -> ConsumerGro
     """The consumer group that the replay of these records makes."""
     groups: dict[str, Group] = {}
     for record in records:
-        replay_consumer_group_record(groups, record)
+        CONSUMER_GROUP_RECORDS.replay(groups, record)
     group = groups.get(group_id)
     return group if isinstance(group, ConsumerGroup) else ConsumerGroup(group_id)
 

@@ -11,14 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from shareq.coordinator.group.assignment import NOTHING, Assignment
-from shareq.coordinator.group.groups import GroupKind, settled_epoch
+from shareq.coordinator.group.groups import FIRST_EPOCH, NO_EPOCH, GroupKind, settled_epoch
 from shareq.coordinator.shard import InconsistentRecords
-
-FIRST_EPOCH: Final = 1
-"""Group and assignment epoch of a group that has no record yet: the first member to join makes it 2."""
-
-NO_EPOCH: Final = -1
-"""The assignment epoch after its record's tombstone."""
 
 
 @dataclass(frozen=True, slots=True)

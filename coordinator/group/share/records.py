@@ -17,13 +17,20 @@ ascending order, so that equal state gives equal bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
 from shareq.coordinator.group.assignment import Assignment
-from shareq.coordinator.group.groups import Group
+from shareq.coordinator.group.replay import (
+    GroupReplay,
+    assignment_epoch_row,
+    assignment_of,
+    current_row,
+    epoch_row,
+    member_row,
+    row,
+    target_row,
+)
 from shareq.coordinator.group.share.group import (
-    NO_EPOCH,
     CurrentAssignment,
     ShareGroup,
     ShareMember,
@@ -31,8 +38,7 @@ from shareq.coordinator.group.share.group import (
     TopicPartitions,
     TopicsById,
 )
-from shareq.coordinator.record_serde import RecordTypes, typed_value
-from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
+from shareq.coordinator.shard import CoordinatorRecord
 from shareq.protocol.generated import share_group_current_member_assignment as current_assignment
 from shareq.protocol.generated import share_group_target_assignment_member as target_assignment
 from shareq.protocol.generated.share_group_current_member_assignment import (
@@ -58,19 +64,6 @@ from shareq.protocol.generated.share_group_target_assignment_metadata import (
     ShareGroupTargetAssignmentMetadataKey,
     ShareGroupTargetAssignmentMetadataValue,
 )
-from shareq.protocol.primitives import Message
-
-SHARE_GROUP_RECORD_TYPES: Final[RecordTypes] = {
-    key_class.API_KEY: (key_class, value_class)
-    for key_class, value_class in (
-        (ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue),
-        (ShareGroupMetadataKey, ShareGroupMetadataValue),
-        (ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue),
-        (ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
-        (ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue),
-        (ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue),
-    )
-}
 
 _STABLE: Final = 0  # the only member state of share groups
 
@@ -169,95 +162,18 @@ def _topic_infos(topics: TopicsById) -> list[TopicPartitionsInfo]:
 # Replaying.
 
 
-def replay_share_group_record(groups: dict[str, Group], record: CoordinatorRecord) -> bool:
-    """Apply a record of types 10 to 15; False for any other.
-
-    A value creates the group if need be; a tombstone of something that is not there is passed over. Raises
-    InconsistentRecords for a tombstone that comes too early, or a group of another kind.
-    """
-    replay = _REPLAY.get(type(record.key))
-    if replay is None:
-        return False
-    replay(groups, record.key, record.value)
-    return True
-
-
-def _group(groups: dict[str, Group], group_id: str, value: Message | None) -> ShareGroup | None:
-    group = groups.get(group_id)
-    if group is None:
-        if value is None:
-            return None
-        group = groups[group_id] = ShareGroup(group_id)
-    if not isinstance(group, ShareGroup):
-        raise InconsistentRecords(f"group {group_id} is no share group, but has a share group's record")
-    return group
-
-
-def _replay_member(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ShareGroupMemberMetadataKey)
-    value = typed_value(raw, ShareGroupMemberMetadataValue)
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
-    if value is None:
-        group.replay_member(key.member_id, None)
-        return
+def _member(member_id: str, value: ShareGroupMemberMetadataValue) -> ShareMember:
     names = tuple(sorted(set(value.subscribed_topic_names)))
-    member = ShareMember(key.member_id, value.rack_id, value.client_id, value.client_host, names)
-    group.replay_member(key.member_id, member)
+    return ShareMember(member_id, value.rack_id, value.client_id, value.client_host, names)
 
 
-def _replay_epoch(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ShareGroupMetadataKey)
-    value = typed_value(raw, ShareGroupMetadataValue)
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
-    if value is not None:
-        group.replay_epoch(value.epoch, value.metadata_hash)
-    elif group.is_disposable():
-        del groups[key.group_id]
-    else:
-        raise InconsistentRecords(f"share group {key.group_id} was removed with members or assignments left")
+def _current(value: ShareGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
+    return CurrentAssignment(value.member_epoch, value.previous_member_epoch, assignment_of(value.assigned_partitions))
 
 
-def _replay_assignment_epoch(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ShareGroupTargetAssignmentMetadataKey)
-    value = typed_value(raw, ShareGroupTargetAssignmentMetadataValue)
-    group = _group(groups, key.group_id, value)
-    if group is not None:
-        epoch, timestamp = (NO_EPOCH, 0) if value is None else (value.assignment_epoch, value.assignment_timestamp)
-        group.replay_assignment_epoch(epoch, timestamp)
-
-
-def _replay_target(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ShareGroupTargetAssignmentMemberKey)
-    value = typed_value(raw, ShareGroupTargetAssignmentMemberValue)
-    group = _group(groups, key.group_id, value)
-    if group is not None:
-        target = None if value is None else {t.topic_id: frozenset(t.partitions) for t in value.topic_partitions}
-        group.replay_target(key.member_id, target)
-
-
-def _replay_current(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ShareGroupCurrentMemberAssignmentKey)
-    value = typed_value(raw, ShareGroupCurrentMemberAssignmentValue)
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
-    current = None
-    if value is not None:
-        assigned = {t.topic_id: frozenset(t.partitions) for t in value.assigned_partitions}
-        current = CurrentAssignment(value.member_epoch, value.previous_member_epoch, assigned)
-    group.replay_current(key.member_id, current)
-
-
-def _replay_state_partitions(groups: dict[str, Group], key: Message, raw: Message | None) -> None:
-    assert isinstance(key, ShareGroupStatePartitionMetadataKey)
-    value = typed_value(raw, ShareGroupStatePartitionMetadataValue)
-    group = _group(groups, key.group_id, value)
-    if group is None:
-        return
+def _replay_state_partitions(
+    group: ShareGroup, _key: ShareGroupStatePartitionMetadataKey, value: ShareGroupStatePartitionMetadataValue | None
+) -> None:
     partitions = None
     if value is not None:
         partitions = StatePartitions(
@@ -272,11 +188,15 @@ def _topics_by_id(infos: list[TopicPartitionsInfo]) -> TopicsById:
     return {info.topic_id: TopicPartitions(info.topic_name, frozenset(info.partitions)) for info in infos}
 
 
-_REPLAY: Final[dict[type[Message], Callable[[dict[str, Group], Message, Message | None], None]]] = {
-    ShareGroupMemberMetadataKey: _replay_member,
-    ShareGroupMetadataKey: _replay_epoch,
-    ShareGroupTargetAssignmentMetadataKey: _replay_assignment_epoch,
-    ShareGroupTargetAssignmentMemberKey: _replay_target,
-    ShareGroupCurrentMemberAssignmentKey: _replay_current,
-    ShareGroupStatePartitionMetadataKey: _replay_state_partitions,
-}
+SHARE_GROUP_RECORDS: Final = GroupReplay[ShareGroup](
+    ShareGroup,
+    (
+        member_row(ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue, _member),
+        epoch_row(ShareGroupMetadataKey, ShareGroupMetadataValue),
+        assignment_epoch_row(ShareGroupTargetAssignmentMetadataKey, ShareGroupTargetAssignmentMetadataValue),
+        target_row(ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
+        current_row(ShareGroupCurrentMemberAssignmentKey, ShareGroupCurrentMemberAssignmentValue, _current),
+        row(ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue, _replay_state_partitions),
+    ),
+)
+"""Types 10 to 15. A group of another kind gives way to none of them."""

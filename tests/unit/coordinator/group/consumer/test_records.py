@@ -5,13 +5,13 @@ from __future__ import annotations
 from shareq.coordinator.group.consumer.group import ConsumerGroup, ResolvedRegex
 from shareq.coordinator.group.consumer.member import ConsumerMember, CurrentAssignment, MemberState
 from shareq.coordinator.group.consumer.records import (
+    CONSUMER_GROUP_RECORDS,
     assignment_epoch_record,
     current_record,
     epoch_record,
     member_record,
     partition_metadata_tombstone,
     regex_record,
-    replay_consumer_group_record,
     target_record,
 )
 from shareq.coordinator.group.groups import Group
@@ -72,7 +72,7 @@ def test_bytes_of_each_type() -> None:
 
 def replayed(value: ConsumerGroupCurrentMemberAssignmentValue) -> CurrentAssignment:
     groups: dict[str, Group] = {}
-    replay_consumer_group_record(groups, CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey("g", "m"), value))
+    CONSUMER_GROUP_RECORDS.replay(groups, CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey("g", "m"), value))
     group = groups["g"]
     assert isinstance(group, ConsumerGroup)
     return group.current_of("m")

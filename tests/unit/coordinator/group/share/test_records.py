@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.coordinator.group.groups import Group
+from shareq.coordinator.group.groups import FIRST_EPOCH, Group
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.share import records
 from shareq.coordinator.group.share.group import (
-    FIRST_EPOCH,
     CurrentAssignment,
     ShareGroup,
     ShareMember,
     StatePartitions,
     TopicPartitions,
 )
-from shareq.coordinator.group.share.records import replay_share_group_record
+from shareq.coordinator.group.share.records import SHARE_GROUP_RECORDS
 from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import tombstone
@@ -118,7 +117,7 @@ def test_a_value_version_out_of_range_is_malformed() -> None:
 def replayed(*log: CoordinatorRecord) -> dict[str, Group]:
     groups: dict[str, Group] = {}
     for record in log:
-        assert replay_share_group_record(groups, record)
+        assert SHARE_GROUP_RECORDS.replay(groups, record)
     return groups
 
 
@@ -196,10 +195,10 @@ def test_tombstones_whose_values_compaction_took_are_no_error() -> None:
 
 
 def test_records_of_others_are_left_to_others() -> None:
-    assert not replay_share_group_record({}, tombstone(SharePartitionKey("g", T, 0)))
+    assert not SHARE_GROUP_RECORDS.replay({}, tombstone(SharePartitionKey("g", T, 0)))
 
 
 def test_a_share_record_of_a_group_of_another_kind_is_an_error() -> None:
     groups: dict[str, Group] = {"g1": object()}  # type: ignore[dict-item]  # any other class
     with pytest.raises(InconsistentRecords):
-        replay_share_group_record(groups, FULL[0])
+        SHARE_GROUP_RECORDS.replay(groups, FULL[0])
