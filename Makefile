@@ -18,7 +18,7 @@ SPARK_CLEAR := $(call another,$(SPARK_RUN))
 CLUSTER := tests/interop/test_client_cluster.py
 # They mostly wait for their brokers and clients, so several at once; each file has a broker of its own.
 INTEROP := -q -rsx -m "interop and not thorough" --dist=loadfile --ignore=tests/differential --ignore=$(CLUSTER)
-SOURCES := tests bench examples scripts
+SOURCES := tests devtools bench examples scripts
 # Compiled by the set-up, as pip does with what is not editable: else, with PYTHONDONTWRITEBYTECODE, by every start.
 PACKAGES := broker client coordinator protocol spark src
 

@@ -24,7 +24,7 @@ from bench.figure import FULL, QUICK, Figure, Sample, Scale
 from bench.proc import load_average, machine
 from bench.report import Run, as_json, as_markdown, collect, write_between_markers
 from bench.stage import Stage
-from tests.support.apache_kafka import KAFKA_VERSION, why_unavailable
+from devtools.kafka.apache_kafka import KAFKA_VERSION, why_unavailable
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ("throughput", "pipelined", "mixed_acks", "end_to_end", "first_record", "idle_members", "footprint")

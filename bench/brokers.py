@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, Protocol
 
-from tests.support.apache_kafka import ApacheKafka, answers, free_port
+from devtools.kafka.apache_kafka import ApacheKafka, answers, free_port
 
 Kind = Literal["shareq", "apache"]
 ROOT = Path(__file__).resolve().parents[1]

@@ -23,13 +23,13 @@ from typing import TypeVar, cast
 from bench.brokers import SCRATCH, Shareq
 from bench.proc import cpu_seconds, load_average, machine, resident_mb
 from bench.setup import create_topic, read_from_start
+from devtools.clients.ack_storm import AckStorm
+from devtools.clients.requests import produce
+from devtools.clients.state_rpcs import StateCaller, Stored
+from devtools.clients.wire import WireClient
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch
-from tests.support.ack_storm import AckStorm
-from tests.support.requests import produce
-from tests.support.state_rpcs import StateCaller, Stored
-from tests.support.wire import WireClient
 
 R = TypeVar("R", bound=Message)
 

@@ -12,7 +12,11 @@ import argparse
 import gc
 import platform
 import time
+from typing import NamedTuple
 
+from devtools.clients.offsets_client import OffsetsClient
+from devtools.clients.transactor import Transactor
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.metrics.exposition import scrape
@@ -21,15 +25,18 @@ from shareq.broker.share.core.values import BatchSpan
 from shareq.broker.share.core.window.record_state import AcquireMode
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchableTopicResponse, ShareFetchResponse
-from tests.support.mock_transport import BrokerWorld
-from tests.support.offsets_client import OffsetsClient
-from tests.support.share_partition import spans
-from tests.support.transactor import Transactor
 
 GROUP = "flights-workers"
 OFFSETS = 10  # of each group
 REPEATS = 5
 COUNTED = 200_000
+
+
+class RecordBatch(NamedTuple):
+    """A record batch of the log; both offsets inclusive."""
+
+    base_offset: int
+    last_offset: int
 
 
 def world_with(share_partitions: int) -> BrokerWorld:
@@ -40,7 +47,7 @@ def world_with(share_partitions: int) -> BrokerWorld:
         return world
     topic = world.create_topic("flights", share_partitions)
     broker.services.internal_topics.ensure(SHARE_GROUP_STATE)
-    read: list[BatchSpan] = list(spans((0, 9)))
+    read: list[BatchSpan] = [RecordBatch(0, 9)]
     for partition in range(share_partitions):
         key = SharePartitionKey(GROUP, topic.topic_id, partition)
         broker.services.share_states.initialize(key, 0, 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.figure import Row, Sample
-from tests.support.documents import write_between
+from devtools.documents import write_between
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from devtools.clients.requests import batch
+from devtools.clients.wire import WireClient
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.testing import Broker
 from shareq.testing import broker as testing
-from tests.support.requests import batch
-from tests.support.wire import WireClient
 
 MOST_PER_TOPIC = 10_000  # partitions that one CreateTopics request may ask for
 PER_REQUEST = 1_000

@@ -28,8 +28,8 @@ from bench.report import write_between_markers
 from bench.setup import create_topic
 from bench.spark.cases import DEFAULT_LOCKS, PARTITIONS, WIDEST, Case, cases
 from bench.spark.session import Session
-from tests.interop.support.admin import configure_group
-from tests.support.apache_kafka import KAFKA_VERSION, ROOT, ApacheKafka
+from devtools.clients.admin import configure_group
+from devtools.kafka.apache_kafka import KAFKA_VERSION, ROOT, ApacheKafka
 
 CHUNK = 10_000
 PHASES = ("latestOffset", "addBatch")  # of a micro-batch

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from devtools.kafka.apache_kafka import CACHE, ROOT
+from devtools.kafka.spark_kafka import CONNECTOR, connector_jars
 from shareq.spark.java_home import java_home
-from tests.support.apache_kafka import CACHE, ROOT
-from tests.support.spark_kafka import CONNECTOR, connector_jars
 
 HERE: Final = Path(__file__).parent
 FOLDER: Final = CACHE / "bench-spark"

@@ -154,7 +154,7 @@ def _options() -> argparse.Namespace:
 
 def _broker(kind: str, folder: Path) -> DemoBroker:
     if kind == "apache":  # to compare with
-        from tests.support.apache_kafka import ApacheKafka
+        from devtools.kafka.apache_kafka import ApacheKafka
 
         return ApacheKafka(folder)
     return Shareq(folder)

@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from devtools.documents import write_between
 from tests.storage.images import EACH_WRITE_SYNCED, ImageResult, Images, Kind, record, share_of
 from tests.storage.images_report import BEGIN, END, markdown, write_json
 from tests.storage.trace import why_not_here
-from tests.support.documents import write_between
 
 
 def main(arguments: Sequence[str]) -> int:

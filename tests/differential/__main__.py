@@ -7,10 +7,10 @@ import asyncio
 import sys
 from pathlib import Path
 
+from devtools.kafka.apache_kafka import why_unavailable
 from tests.differential.campaign import Campaign
 from tests.differential.report import Report, write_ignored, write_report
 from tests.differential.steps import STEPS
-from tests.support.apache_kafka import why_unavailable
 
 
 def main(arguments: list[str]) -> int:

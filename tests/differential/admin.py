@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
+from devtools.clients.requests import batch, produce_request
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -53,7 +54,6 @@ from tests.differential.answers import Answer, PartitionAnswer
 from tests.differential.steps import PARTITIONS, MemberEpoch
 from tests.differential.wire import Connection
 from tests.interop.support.share_wire import NOT_READY
-from tests.support.requests import batch, produce_request
 
 T = TypeVar("T")
 

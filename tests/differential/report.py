@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from devtools.documents import write_between
+from devtools.provenance import commit, machine
 from tests.differential.answers import Answer
 from tests.differential.campaign import Outcome
 from tests.differential.compare import differences
@@ -15,11 +17,9 @@ from tests.differential.fields import IGNORED, NORMAL_FORMS, ORDER, ORDER_REASON
 from tests.differential.justified import JUSTIFIED
 from tests.differential.runner import Attempt
 from tests.differential.steps import setup_of, told
-from tests.support.documents import write_between
-from tests.support.provenance import commit, machine
 
 CONTEXT = 12  # steps before the one that was answered differently
-RUNS = ("broker", "coordinator", "protocol", "tests/differential", "tests/support", "tests/interop/support")
+RUNS = ("broker", "coordinator", "protocol", "devtools", "tests/differential", "tests/support", "tests/interop/support")
 BEGIN, END = "<!-- result -->", "<!-- end of result -->"
 
 

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
+from devtools.kafka.apache_kafka import why_unavailable
 from tests.differential.campaign import Campaign
 from tests.differential.report import Report
 from tests.differential.steps import STEPS
-from tests.support.apache_kafka import why_unavailable
 
 pytestmark = [pytest.mark.interop, pytest.mark.crash]
 

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
+from devtools.clients.wire import decode_response
 from shareq.protocol.framing import frame
 from shareq.protocol.headers import encode_request
 from shareq.protocol.primitives import Message
-from tests.support.wire import decode_response
 
 R = TypeVar("R", bound=Message)
 

@@ -9,12 +9,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from devtools.documents import write_between
+from devtools.kafka.apache_kafka import KAFKA_VERSION
 from tests.exactly_once.campaign import SETTINGS, Campaign, HangingTransaction, Result
 from tests.exactly_once.jobs import CLIENTS, Client
 from tests.exactly_once.report import BEGIN, END, Report
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_unavailable_here
-from tests.support.apache_kafka import KAFKA_VERSION
-from tests.support.documents import write_between
 
 BROKERS: dict[Kind, str] = {"ours": "shareq", "apache": f"Apache Kafka {KAFKA_VERSION}"}
 

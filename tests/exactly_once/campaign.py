@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
+from devtools.clients.admin import create_topic, produce
 from tests.exactly_once.jobs import Client, Work
 from tests.exactly_once.on_disk import JobOnDisk, Look, Moment
-from tests.interop.support.admin import create_topic, produce
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.transactional import read_values
 

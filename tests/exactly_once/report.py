@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Final
 
+from devtools.provenance import commit, machine
 from tests.exactly_once.campaign import Result
 from tests.exactly_once.on_disk import ENDING, Moment
-from tests.support.provenance import commit, machine
 
-RUNS: Final = ("broker", "coordinator", "protocol", "tests/exactly_once")
+RUNS: Final = ("broker", "coordinator", "protocol", "devtools", "tests/exactly_once")
 BEGIN, END = "<!-- result -->", "<!-- end of result -->"
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.apache_kafka import JARS, KAFKA_VERSION, class_path, why_unavailable
-from tests.support.random_messages import KnownMessage
+from devtools.kafka.apache_kafka import JARS, KAFKA_VERSION, class_path, why_unavailable
+from tests.support.kafka.random_messages import KnownMessage
 
 JUDGE = Path(__file__).with_name("java") / "CodecJudge.java"
 SCHEMA_JARS = ("kafka-clients", "kafka-group-coordinator", "kafka-share-coordinator", "kafka-transaction-coordinator")

@@ -14,8 +14,8 @@ from kafka import TopicPartition
 from kafka import errors as kafka_errors
 from kafka.admin import KafkaAdminClient
 
+from devtools.clients.admin import QUIET, create_topic, produce
 from shareq.protocol.api_keys import ApiKey
-from tests.interop.support.admin import QUIET, create_topic, produce
 from tests.interop.support.broker_under_test import BrokerUnderTest
 
 Unique = Callable[[str], str]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from tests.interop.support.admin import create_topic
+from devtools.clients.admin import create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.plain_log import Promised, Read
 

@@ -14,9 +14,9 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from devtools.clients.admin import QUIET, create_topic, produce, read_from_start
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
-from tests.interop.support.admin import QUIET, create_topic, produce, read_from_start
 from tests.interop.support.share_ledger import Ledger, members, run_until
 
 pytestmark = [pytest.mark.interop, pytest.mark.crash]

@@ -29,13 +29,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 from scramp import ScramClient
 
+from devtools.clients.wire import ConnectionClosed, WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.guarded_broker import PASSWORD, guarded_broker
-from tests.support.wire import ConnectionClosed, WireClient
 
 pytestmark = pytest.mark.interop
 

@@ -7,6 +7,8 @@ from typing import cast
 
 import pytest
 
+from devtools.clients.admin import create_topic
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
@@ -16,9 +18,7 @@ from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequ
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-from tests.interop.support.admin import create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.support.wire import WireClient
 
 BROKER_SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
 pytestmark = pytest.mark.interop

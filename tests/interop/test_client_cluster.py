@@ -12,6 +12,9 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from devtools.clients.admin import produce, read_from_start
+from devtools.kafka import apache_kafka, certificates
+from devtools.kafka.kafka_cluster import LOGIN_MS, NODES, PASSWORD, PATIENCE_S, KafkaCluster, move_leader, until
 from shareq.client.admin import Admin, LogRange
 from shareq.client.config import ClientConfig
 from shareq.client.errors import AuthenticationFailed
@@ -21,9 +24,6 @@ from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRang
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.records.batch import batch_headers, decode_records
-from tests.interop.support.admin import produce, read_from_start
-from tests.support import apache_kafka, certificates
-from tests.support.kafka_cluster import LOGIN_MS, NODES, PASSWORD, PATIENCE_S, KafkaCluster, move_leader, until
 
 pytestmark = pytest.mark.interop
 

@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from kafka import KafkaConsumer
 from kafka import TopicPartition as PlainTopicPartition
 
-from tests.interop.support.admin import QUIET, create_topic, read_from_start
+from devtools.clients.admin import QUIET, create_topic, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.share_ledger import Ledger, members, mixed, run_until

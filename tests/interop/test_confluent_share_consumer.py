@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import AcknowledgeType, Message
 
-from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
+from devtools.clients.admin import configure_group, create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_ledger import Ledger, members, mixed, run_until, run_until_settled
 

@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import ConsumerGroupType
 from confluent_kafka.admin import AdminClient
 
+from devtools.clients.admin import create_topic, produce, read_from_start
 from shareq.protocol.api_keys import ApiKey
-from tests.interop.support.admin import create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.group_member import Ledger as ConsumerLedger
 from tests.interop.support.group_member import LibrdkafkaOfKip848, started, wait_until

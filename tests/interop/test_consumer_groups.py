@@ -9,8 +9,8 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
+from devtools.clients.admin import create_topic
 from shareq.protocol.api_keys import ApiKey
-from tests.interop.support.admin import create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.group_member import CLIENTS_OF_KIP_848, started, wait_until
 from tests.interop.support.group_work import (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from tests.interop.support.admin import QUIET, create_topic, produce, read_from_start
+from devtools.clients.admin import QUIET, create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.share_ledger import Ledger, members, mixed, run_until

@@ -18,9 +18,9 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from devtools.clients.admin import QUIET, create_topic, produce, read_from_start
 from shareq.protocol.records.batch import BatchHeader, read_header
 from shareq.protocol.records.compression import Compression
-from tests.interop.support.admin import QUIET, create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.clients.commands import Client, Unavailable
 from tests.interop.support.clients.features import (

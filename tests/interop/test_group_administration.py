@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from devtools.clients.requests import batch, create_topic, produce
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -39,8 +41,6 @@ from shareq.protocol.generated.share_group_describe import (
 )
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import Member, append, begin_at
-from tests.support.requests import batch, create_topic, produce
-from tests.support.wire import WireClient
 
 NONE = ErrorCode.NONE
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

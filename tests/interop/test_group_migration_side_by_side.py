@@ -14,6 +14,8 @@ from typing import Final, cast
 
 import pytest
 
+from devtools.clients.admin import create_topic
+from devtools.clients.wire import WireClient
 from shareq.coordinator.group.classic.embedded import read_assignment, read_subscription, write_assignment
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import (
@@ -32,11 +34,9 @@ from shareq.protocol.generated.consumer_protocol_subscription import TopicPartit
 from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-from tests.interop.support.admin import create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.test_classic_group_rpcs import Member
 from tests.interop.test_classic_groups_side_by_side import wait_for_coordinator
-from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 

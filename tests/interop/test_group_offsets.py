@@ -15,14 +15,14 @@ from kafka.admin import KafkaAdminClient
 from kafka.errors import CoordinatorLoadInProgressError, CoordinatorNotAvailableError, NotCoordinatorError
 from kafka.structs import OffsetAndMetadata
 
+from devtools.clients.admin import QUIET, create_topic, produce
+from devtools.clients.offsets_client import FETCH_VERSIONS, NO_OFFSET, NONE, OffsetsClient, Row
+from devtools.clients.wire import Caller, WireClient
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from tests.interop.support.admin import QUIET, create_topic, produce
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import eventually
-from tests.support.offsets_client import FETCH_VERSIONS, NO_OFFSET, NONE, OffsetsClient, Row
-from tests.support.wire import Caller, WireClient
 
 Unique = Callable[[str], str]
 CommittedThere = dict[tuple[str, int], tuple[int, str]]

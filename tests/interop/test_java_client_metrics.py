@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
+from devtools.clients.admin import configure_group, create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import Delivered, JavaDriver, JavaShareConsumer
 

@@ -7,16 +7,16 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.clients.admin import create_topic, produce, read_from_start
+from devtools.clients.wire import WireClient
 from shareq.protocol.generated.share_group_describe import (
     DescribedGroup,
     ShareGroupDescribeRequest,
     ShareGroupDescribeResponse,
 )
-from tests.interop.support.admin import create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver, JavaError
 from tests.interop.support.share_wire import eventually
-from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 BROKER_SETTINGS = {

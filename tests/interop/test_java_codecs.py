@@ -15,7 +15,7 @@ from shareq.protocol.generator.names import module_name
 from shareq.protocol.generator.spec import MessageSpec, parse_message
 from shareq.protocol.headers import request_header_version, response_header_version
 from tests.interop.java_codecs_support import Case, kafka_schemas, rewritten_by_kafka, run_judge, why_no_judge
-from tests.support.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
+from tests.support.kafka.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
 
 pytestmark = [
     pytest.mark.interop,

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from devtools.clients.admin import create_topic
+from devtools.clients.offsets_client import NONE, At, OffsetsClient, Row
+from devtools.clients.wire import WireClient
+from devtools.kafka.apache_kafka import free_port
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest
-from tests.interop.support.admin import create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver, JavaError
 from tests.interop.support.recording_proxy import RecordingProxy
 from tests.interop.support.share_wire import eventually
-from tests.support.apache_kafka import free_port
-from tests.support.offsets_client import NONE, At, OffsetsClient, Row
-from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 Unique = Callable[[str], str]

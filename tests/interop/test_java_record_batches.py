@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from devtools.kafka.apache_kafka import class_path
 from tests.interop.java_codecs_support import why_no_judge
-from tests.support.apache_kafka import class_path
 
 HERE = Path(__file__).parent
 KEPT = HERE.parent / "spark" / "decode" / "java_batches.tsv"

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.clients.admin import read_from_start
+from devtools.clients.requests import create_topic
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
-from tests.interop.support.admin import read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.share_wire import ACCEPT, Acquired, Member, append, eventually
-from tests.support.requests import create_topic
-from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 

@@ -10,7 +10,7 @@ import pytest
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.consumer.fetcher import ConsumerRecord
 
-from tests.interop.support.admin import create_topic
+from devtools.clients.admin import create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.plain_log import Promised, Read
 

@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.clients.admin import create_topic, produce, read_from_start
+from devtools.kafka.apache_kafka import class_path
 from shareq.protocol.api_keys import ApiKey
-from tests.interop.support.admin import create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.share_ledger import Ledger, members, run_until
-from tests.support.apache_kafka import class_path
 
 pytestmark = pytest.mark.interop
 Unique = Callable[[str], str]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from devtools.clients.admin import create_topic
+from devtools.clients.wire import WireClient
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import alter_replica_log_dirs as log_dirs
@@ -21,9 +23,7 @@ from shareq.protocol.generated.create_delegation_token import (
 )
 from shareq.protocol.generated.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from shareq.protocol.generated.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
-from tests.interop.support.admin import create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 

@@ -10,16 +10,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from devtools.clients.requests import create_topic, fetch, fetch_request, produce
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.produce import PartitionProduceResponse
 from shareq.protocol.records.batch import Compression, RecordData, build_batch, decode_records, read_header
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import NOT_READY, eventually
-from tests.support.odd_batches import Answer, odd_batches
-from tests.support.raw_batches import raw_batch, raw_record
-from tests.support.requests import create_topic, fetch, fetch_request, produce
-from tests.support.wire import WireClient
+from tests.support.kafka.odd_batches import Answer, odd_batches
+from tests.support.kafka.raw_batches import raw_batch, raw_record
 
 pytestmark = pytest.mark.interop
 

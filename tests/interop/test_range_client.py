@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from devtools.clients.admin import configure_group, create_topic, produce, read_from_start
 from shareq.client import (
     AcknowledgeType,
     AckRange,
@@ -27,7 +28,6 @@ from shareq.client import (
 from shareq.client.network import Network
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import LENGTH_OVERHEAD, batch_headers
-from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import eventually
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from devtools.kafka.apache_kafka import class_path
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.guarded_broker import PASSWORD, SCRAM_MODULE, guarded_broker
 from tests.interop.support.java_driver import JavaDriver
-from tests.support.apache_kafka import class_path
-from tests.support.sasl import PLAIN_MODULE
+from tests.support.clients.sasl import PLAIN_MODULE
 
 pytestmark = pytest.mark.interop
 

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 import pytest
 
+from devtools.clients.admin import read_from_start
+from devtools.clients.requests import create_topic
+from devtools.clients.wire import WireClient
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
-from tests.interop.support.admin import read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import (
     ACCEPT,
@@ -36,8 +38,6 @@ from tests.interop.support.share_wire import (
     begin_at,
     joined,
 )
-from tests.support.requests import create_topic
-from tests.support.wire import WireClient
 
 UNKNOWN_ID = bytes(range(16))
 NONE = ErrorCode.NONE

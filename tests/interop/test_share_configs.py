@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from devtools.clients.wire import WireClient
+from devtools.kafka.apache_kafka import class_path
 from shareq.broker.config.group_config import GROUP_KEYS
 from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.keys.definition import ConfigKey, ConfigSource, Range, UpdateMode, format_value
@@ -32,8 +34,6 @@ from shareq.protocol.generated.incremental_alter_configs import (
 from tests.interop.java_codecs_support import why_no_judge
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.share_wire import eventually
-from tests.support.apache_kafka import class_path
-from tests.support.wire import WireClient
 
 BROKER, GROUP = ResourceType.BROKER, ResourceType.GROUP
 SET, DELETE, APPEND, SUBTRACT = range(4)

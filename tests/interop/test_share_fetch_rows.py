@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import pytest
 
+from devtools.clients.admin import read_from_start
+from devtools.clients.requests import create_topic
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchResponse
-from tests.interop.support.admin import read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import ACCEPT, Member, append, begin_at, eventually
-from tests.support.requests import create_topic
-from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
+from devtools.clients.requests import create_topic
+from devtools.clients.wire import WireClient
 from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.rights import RIGHTS
@@ -26,9 +28,7 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 from shareq.protocol.primitives import Message
 from tests.interop.support.broker_under_test import Kind
 from tests.interop.support.guarded_broker import PASSWORD, guarded_broker
-from tests.support.access import CASES, GROUP, TOPIC, Case
-from tests.support.requests import create_topic
-from tests.support.wire import WireClient
+from tests.support.clients.access import CASES, GROUP, TOPIC, Case
 
 REFUSALS = (
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,

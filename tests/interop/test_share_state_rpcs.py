@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from devtools.clients.requests import create_topic
+from devtools.clients.state_rpcs import StateCaller
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import initialize_share_group_state, read_share_group_state
 from tests.interop.support.broker_under_test import BrokerUnderTest
@@ -18,9 +21,6 @@ from tests.interop.support.share_wire import (
     eventually,
     find_group,
 )
-from tests.support.requests import create_topic
-from tests.support.state_rpcs import StateCaller
-from tests.support.wire import WireClient
 
 UNKNOWN_ID = bytes(range(16))
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST

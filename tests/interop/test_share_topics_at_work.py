@@ -9,13 +9,13 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
+from devtools.clients.admin import QUIET, create_topic, produce, read_from_start
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
-from tests.interop.support.admin import QUIET, create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver, JavaShareConsumer
 from tests.interop.support.share_wire import eventually
-from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 BROKER_SETTINGS = {

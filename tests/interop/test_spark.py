@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
+from devtools.clients.admin import QUIET, create_topic
+from devtools.kafka.spark_kafka import connector_jars
 from shareq.spark.java_home import java_home
-from tests.interop.support.admin import QUIET, create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.support.spark_kafka import connector_jars
 
 JOB = Path(__file__).with_name("spark") / "job.py"
 TIMEOUT_S = 120

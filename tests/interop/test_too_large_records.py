@@ -13,6 +13,10 @@ from itertools import count
 
 import pytest
 
+from devtools.clients.offsets_client import OffsetsClient, Row
+from devtools.clients.requests import create_topic
+from devtools.clients.transactor import JAVA_TV1, Transactor
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -25,10 +29,6 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import NOT_READY, eventually
-from tests.support.offsets_client import OffsetsClient, Row
-from tests.support.requests import create_topic
-from tests.support.transactor import JAVA_TV1, Transactor
-from tests.support.wire import WireClient
 
 BROKER_SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.interop.support.admin import create_topic
+from devtools.clients.admin import create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.transactional import LibrdkafkaProducer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.interop.support.admin import configure_group, create_topic, produce
+from devtools.clients.admin import configure_group, create_topic, produce
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver, JavaProcess, why_no_java
 from tests.interop.support.share_ledger import Ledger, members, run_until

@@ -14,6 +14,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from devtools.clients.admin import QUIET, configure_group, create_topic
+from devtools.clients.requests import fetch_request, only_partition
+from devtools.clients.wire import WireClient
+from devtools.kafka.apache_kafka import why_unavailable
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchRequest, FetchResponse, PartitionData
 from shareq.protocol.generated.list_offsets import (
@@ -23,7 +27,6 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsTopic,
 )
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from tests.interop.support.admin import QUIET, configure_group, create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.kafka_log import Written, partition_folder, take_over, txn_index, written_by_kafka
@@ -38,9 +41,6 @@ from tests.interop.support.share_wire import (
     Member,
     begin_at,
 )
-from tests.support.apache_kafka import why_unavailable
-from tests.support.requests import fetch_request, only_partition
-from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 TOPIC = "transactions"

@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
+from devtools.clients.admin import create_topic
+from devtools.clients.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor, Versions
+from devtools.clients.wire import WireClient
+from devtools.kafka.apache_kafka import why_unavailable
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from tests.interop.support.admin import create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
-from tests.support.apache_kafka import why_unavailable
-from tests.support.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor, Versions
-from tests.support.wire import WireClient
 
 pytestmark = pytest.mark.interop
 

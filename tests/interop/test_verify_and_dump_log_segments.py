@@ -12,7 +12,7 @@ from shareq.broker.log.segments.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_IN
 from shareq.broker.maintenance.verify.findings import Report
 from shareq.broker.maintenance.verify.folder import verify_folder
 from tests.interop.support.java_driver import JavaDriver
-from tests.support.folder_on_disk import DATA, FolderOnDisk, plain
+from tests.support.worlds.folder_on_disk import DATA, FolderOnDisk, plain
 
 pytestmark = pytest.mark.interop
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from devtools.clients.admin import configure_group
+from devtools.clients.requests import create_topic
+from devtools.clients.wire import WireClient
 from shareq.protocol.api_keys import ApiKey
-from tests.interop.support.admin import configure_group
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import (
     ACCEPT,
@@ -31,8 +33,6 @@ from tests.interop.support.share_wire import (
     normalised,
     read_state,
 )
-from tests.support.requests import create_topic
-from tests.support.wire import WireClient
 
 BROKER_SETTINGS = {"group.share.min.record.lock.duration.ms": "1000"}
 LOCK_MS = 3000

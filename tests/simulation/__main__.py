@@ -8,11 +8,11 @@ import sys
 import time
 from collections import Counter
 
+from devtools.provenance import commit, machine
 from tests.simulation.runner import run_seeds, shortest
-from tests.support.provenance import commit, machine
 
 PROGRESS_S = 10
-RUNS = ("broker", "coordinator", "protocol", "tests/simulation", "tests/support")
+RUNS = ("broker", "coordinator", "protocol", "devtools", "tests/simulation", "tests/support")
 
 
 def main(arguments: list[str]) -> int:

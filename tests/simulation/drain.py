@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from devtools.in_memory.mem_fs import SimulatedCrash
 from shareq.broker.disk.watch import INTERVAL_MS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -12,7 +13,6 @@ from tests.simulation.group import LOCKS_MS
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member
 from tests.simulation.topics import SECOND, TOPIC
-from tests.support.mem_fs import SimulatedCrash
 
 IDLE: Final = 4  # times that nothing comes, until nothing will
 IDLE_WITH_DAMAGE: Final = 30  # what cannot be read is tried as often as the delivery limit allows, range by range

@@ -8,7 +8,7 @@ import errno
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tests.support.mem_fs import SimulatedCrash
+from devtools.in_memory.mem_fs import SimulatedCrash
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

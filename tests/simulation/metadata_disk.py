@@ -10,6 +10,8 @@ from collections import Counter
 from random import Random
 from typing import Final
 
+from devtools.in_memory.mem_fs import CrashModel, MemFs
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.data_folder.comparison import Verdict
 from shareq.broker.data_folder.journal import JournalFile
 from shareq.broker.data_folder.journal_format import JOURNAL_FILE
@@ -21,9 +23,7 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.metadata.changes import MemoryMetaDb
 from shareq.protocol.primitives import uuid_to_text
 from tests.simulation.ledger import InvariantBroken
-from tests.support.mem_fs import CrashModel, MemFs
-from tests.support.memory_record import MemoryRecord
-from tests.support.virtual_clock import VirtualClock
+from tests.support.fakes.memory_record import MemoryRecord
 
 DATA: Final = "metadata"
 

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final
 
+from devtools.in_memory.mem_fs import MemFs
 from shareq.broker.log.cleaner import cleaning
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.promise import Promise
@@ -21,7 +22,6 @@ from shareq.broker.log.start_files import StartFiles
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC, BatchHeader
 from tests.simulation.planted import LOST, Fault, replaced
-from tests.support.mem_fs import MemFs
 
 # -- what was promised of a log
 

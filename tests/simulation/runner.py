@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
+from devtools.in_memory.mem_fs import SimulatedCrash
 from tests.simulation.world import STEPS, World
-from tests.support.mem_fs import SimulatedCrash
 
 TAIL = 40  # lines of a failed seed's transcript
 CHUNK = 25  # seeds that a process takes at a time

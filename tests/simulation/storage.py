@@ -13,6 +13,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.manifest import LogRow, parse_manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
@@ -21,7 +22,6 @@ from shareq.protocol.records.batch import batch_headers
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.reading import contents
 from tests.simulation.topics import Slot
-from tests.support.mem_fs import CrashModel, SimulatedCrash
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

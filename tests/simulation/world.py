@@ -12,6 +12,8 @@ from importlib import import_module
 from random import Random
 from typing import Final
 
+from devtools.in_memory.mem_fs import CrashModel, MemFs, SimulatedCrash
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.dispatch.context import RequestContext
@@ -50,8 +52,6 @@ from tests.simulation.settings import SESSION_TIMEOUTS_MS, changed_settings, dis
 from tests.simulation.storage import Promise, SeedIsOver, Storage, is_about_storage
 from tests.simulation.topics import TOPIC, Slot, Topics
 from tests.simulation.transactions import TransactionalProducer
-from tests.support.mem_fs import CrashModel, MemFs, SimulatedCrash
-from tests.support.virtual_clock import VirtualClock
 
 STEPS: Final = 60
 JOBS_EVERY: Final = 5

@@ -20,13 +20,13 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from devtools.clients.admin import QUIET, read_from_start
+from devtools.kafka import apache_kafka, certificates
+from devtools.kafka.kafka_cluster import NODES, PASSWORD, USER, KafkaCluster, move_leader
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
-from tests.interop.support.admin import QUIET, read_from_start
 from tests.spark.support.jobs import Job
 from tests.spark.support.share_stream import Batch, ShareStream, collect_into, until
-from tests.support import apache_kafka, certificates
-from tests.support.kafka_cluster import NODES, PASSWORD, USER, KafkaCluster, move_leader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from devtools.clients.admin import QUIET, create_topic, produce
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
 from shareq.spark import executor
@@ -18,7 +19,6 @@ from shareq.spark.options import SourceOptions
 from shareq.spark.planning import NEAR, TaskRanges
 from shareq.spark.reader import ShareGroupStreamReader
 from shareq.spark.versions import PySparkNeeded
-from tests.interop.support.admin import QUIET, create_topic, produce
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.spark.support.share_stream import delete_records
 

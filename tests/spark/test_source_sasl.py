@@ -18,14 +18,14 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from confluent_kafka.cimpl import NewTopic
 
+from devtools.clients.admin import QUIET
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
-from tests.interop.support.admin import QUIET
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.guarded_broker import PASSWORD, SCRAM_MODULE, guarded_broker
 from tests.spark.support.share_stream import ShareStream
-from tests.support.administration import alter_configs_request
-from tests.support.sasl import PLAIN_MODULE
+from tests.support.clients.administration import alter_configs_request
+from tests.support.clients.sasl import PLAIN_MODULE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

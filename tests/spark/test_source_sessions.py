@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.support.admin import create_topic, produce, read_from_start
+from devtools.clients.admin import create_topic, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.spark.support.jobs import Job
 

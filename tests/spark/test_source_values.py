@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import Producer
 
-from tests.interop.support.admin import QUIET
+from devtools.clients.admin import QUIET
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.spark.support.share_stream import ShareStream
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from devtools.clients.transactor import Transactor
 from tests.history.operations import Ack, AckType, Drained, Place, Record, Refused, ShareDrained
 from tests.storage.fetching import EARLIEST, LATEST, Read, Reader
 from tests.storage.links import Unreadable
@@ -22,7 +23,6 @@ from tests.storage.scene import (
     TRANSACTIONAL_IDS,
     Scene,
 )
-from tests.support.transactor import Transactor
 
 _NAME: Final = "drain"
 ENOUGH: Final = 3

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from devtools.clients.requests import fetch_request
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchResponse, PartitionData
 from shareq.protocol.generated.list_offsets import (
@@ -19,7 +20,6 @@ from shareq.protocol.records.control import ControlType, read_control_record
 from tests.history.operations import Bounds, Place, Record, Seek, Transfer
 from tests.storage.links import Link, Unreadable
 from tests.storage.scene import PLANS, Process, Scene
-from tests.support.requests import fetch_request
 
 EARLIEST, LATEST = -2, -1
 

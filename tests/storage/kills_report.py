@@ -10,10 +10,10 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+from devtools.provenance import commit, machine
 from tests.storage.kills import Aim, RoundResult
-from tests.support.provenance import commit, machine
 
-RUNS: Final = ("broker", "coordinator", "protocol", "tests/history", "tests/storage")
+RUNS: Final = ("broker", "coordinator", "protocol", "devtools", "tests/history", "tests/storage")
 BEGIN, END = "<!-- kills -->", "<!-- end of kills -->"
 
 

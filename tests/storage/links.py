@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from devtools.clients.wire import ConnectionClosed, WireClient
 from shareq.protocol.primitives import Message
-from tests.support.wire import ConnectionClosed, WireClient
 
 R = TypeVar("R", bound=Message)
 

@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Final
 
+from devtools.clients.requests import produce_request
+from devtools.clients.transactor import Transactor
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.generated.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse
@@ -25,8 +27,6 @@ from tests.storage.scene import (
     Scene,
     TopicPlan,
 )
-from tests.support.requests import produce_request
-from tests.support.transactor import Transactor
 
 KEYS: Final = 12
 PADDING: Final = b"|" + b"." * 150

@@ -8,10 +8,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from devtools.documents import write_between
 from tests.storage.kills import Round, RoundResult
 from tests.storage.kills_report import BEGIN, END, markdown, write_json
 from tests.storage.planted import VARIABLE, Fault
-from tests.support.documents import write_between
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from devtools.clients.requests import produce
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.storage_matrix.damages import Damage
 from tests.storage_matrix.judge import Allowed, Red, Waiver, allowed_after, judge, judge_later
@@ -22,7 +23,6 @@ from tests.storage_matrix.kinds import Target
 from tests.storage_matrix.life import TIMESTAMP_MS, Stop
 from tests.storage_matrix.observe import UNREADABLE, Facts, facts_of
 from tests.storage_matrix.world import RealWorld, ServeError
-from tests.support.requests import produce
 
 REPAIR_S = 60
 LOSS: Final = re.compile("damaged|missing|cannot be read|cut off")  # what a line says that tells of a loss

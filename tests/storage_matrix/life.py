@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from devtools.clients.offsets_client import OffsetsClient
+from devtools.clients.requests import produce
+from devtools.clients.transactor import Transactor
 from shareq.broker.metadata.changes import PutAcl, PutConfig, PutScram, ResourceName
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
@@ -16,10 +19,7 @@ from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.storage_matrix.world import RealWorld
-from tests.support.offsets_client import OffsetsClient
-from tests.support.requests import produce
-from tests.support.share_client import ACCEPT, REJECT, ShareClient, from_the_start
-from tests.support.transactor import Transactor
+from tests.support.clients.share_client import ACCEPT, REJECT, ShareClient, from_the_start
 
 ORDERS, SPARE, KEYED, GONE, LATER = "orders", "spare", "keyed", "gone", "later"
 GROUPS: Final = ("payments", "invoices", "audits", "exports")

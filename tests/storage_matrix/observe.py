@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from devtools.clients.offsets_client import OffsetsClient
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.errors import ErrorCode
@@ -12,7 +13,6 @@ from shareq.protocol.generated.describe_transactions import DescribeTransactions
 from shareq.protocol.records.batch import decode_records
 from tests.storage_matrix.life import GROUPS, ORDERS, SHARE_GROUPS, SPARE, TIMESTAMP_MS, TRANSACTIONAL_IDS
 from tests.storage_matrix.world import RealWorld
-from tests.support.offsets_client import OffsetsClient
 
 UNREADABLE: Final = "cannot be read: CORRUPT_MESSAGE"
 FAR: Final = 1000

@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Final
 
+from devtools.clients.requests import fetch, fetch_request, produce
+from devtools.clients.wire import WireClient
 from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.log.segments.segment import LOG_SUFFIX
 from shareq.protocol.errors import ErrorCode
@@ -29,8 +31,6 @@ from tests.storage_matrix.judge import Allowed, Red, judge, records_in
 from tests.storage_matrix.life import Stop, Templates
 from tests.storage_matrix.observe import Facts, facts_of
 from tests.storage_matrix.world import SETTINGS, RealWorld
-from tests.support.requests import fetch, fetch_request, produce
-from tests.support.wire import WireClient
 
 FILES: Final = (
     "shareq.data",

@@ -11,6 +11,8 @@ from contextlib import ExitStack, suppress
 from random import Random
 from typing import Final
 
+from devtools.in_memory.mock_transport import BrokerWorld
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.data_folder.opening import open_data_folder
@@ -21,8 +23,6 @@ from shareq.broker.process.server import REFUSALS
 from shareq.broker.process.sockets import ServeError
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.protocol.primitives import uuid_to_text
-from tests.support.mock_transport import BrokerWorld
-from tests.support.virtual_clock import VirtualClock
 
 SETTINGS: Final = {
     "log.flush.interval.messages": "1",

@@ -7,8 +7,8 @@ from itertools import count
 
 import pytest
 
+from devtools.clients.wire import WireClient
 from shareq.testing import Broker
-from tests.support.wire import WireClient
 
 _numbers = count(1)
 

@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
+from devtools.clients.wire import WireClient
 from shareq.broker.log.promises.manifest import LogRow, chain_of, parse_manifest
 from shareq.protocol.generated.delete_records import (
     DeleteRecordsPartition,
@@ -14,8 +16,6 @@ from shareq.protocol.generated.delete_records import (
     DeleteRecordsTopic,
 )
 from shareq.testing import Broker
-from tests.support.requests import batch, create_topic, fetch, fetch_request, produce
-from tests.support.wire import WireClient
 from tests.wire.test_process import run
 
 ONE_MIB = str(1 << 20)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from devtools.clients.requests import batch, create_topic, fetch_request, only_partition, produce, produce_request
+from devtools.clients.wire import ConnectionClosed, WireClient
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
@@ -16,8 +18,6 @@ from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersio
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.headers import encode_request
 from shareq.testing import Broker
-from tests.support.requests import batch, create_topic, fetch_request, only_partition, produce, produce_request
-from tests.support.wire import ConnectionClosed, WireClient
 
 
 def header(api_key: int, version: int, *, client_id: bytes = b"bad") -> bytes:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from devtools.clients.requests import batch, produce_request
 from shareq.client.admin import Admin, LogRange, ShareOffset
 from shareq.client.config import ClientConfig
 from shareq.client.errors import AuthenticationFailed, BrokerError, Unreachable
@@ -25,8 +26,7 @@ from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteT
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.testing import Broker
-from tests.support.requests import batch, produce_request
-from tests.support.sasl import PLAIN_MODULE
+from tests.support.clients.sasl import PLAIN_MODULE
 
 PASSWORD = "looking-glass"
 

@@ -13,12 +13,12 @@ from typing import Final
 
 import pytest
 
+from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
-from tests.support.requests import batch, create_topic, fetch, fetch_request, produce
-from tests.support.wire import WireClient
 
 TOPICS: Final = 3
 IMAGES: Final = 20  # of each of three kinds of damage

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.clients.requests import batch, create_topic, fetch, fetch_request, only_partition, produce
+from devtools.clients.wire import WireClient
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
 from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from shareq.protocol.records.batch import batch_headers, decode_records
-from tests.support.requests import batch, create_topic, fetch, fetch_request, only_partition, produce
-from tests.support.wire import WireClient
 
 SERVED = HANDLERS[ApiKey.FETCH].served
 

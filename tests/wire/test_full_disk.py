@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from devtools.clients.offsets_client import OffsetsClient
+from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
@@ -31,9 +34,6 @@ from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest,
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.testing import Broker
-from tests.support.offsets_client import OffsetsClient
-from tests.support.requests import batch, create_topic, fetch, fetch_request, produce
-from tests.support.wire import WireClient
 
 DISK_BYTES = 64 << 20
 RECORD = bytes(100_000)

@@ -17,7 +17,7 @@ from shareq.protocol.framing import frame
 from shareq.protocol.generated.api_versions import ApiVersionsResponse
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
-from tests.support.sasl import sasl_properties
+from tests.support.clients.sasl import sasl_properties
 
 PATIENT_S = 30.0
 

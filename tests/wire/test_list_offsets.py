@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.clients.requests import TIMESTAMP_MS, batch, create_topic, produce
+from devtools.clients.wire import WireClient
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.handlers.records.list_offsets import (
     EARLIEST,
@@ -29,9 +31,7 @@ from shareq.protocol.generated.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from tests.support.administration import delete_records_request
-from tests.support.requests import TIMESTAMP_MS, batch, create_topic, produce
-from tests.support.wire import WireClient
+from tests.support.clients.administration import delete_records_request
 
 SERVED = HANDLERS[ApiKey.LIST_OFFSETS].served
 

@@ -15,6 +15,11 @@ from urllib.parse import urlsplit
 import pytest
 
 import shareq
+from devtools.clients.offsets_client import OffsetsClient
+from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
+from devtools.clients.transactor import Transactor
+from devtools.clients.wire import WireClient
+from devtools.kafka.apache_kafka import free_port
 from shareq.broker.broker import Broker as RunningBroker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.process.serve import new_event_loop
@@ -30,12 +35,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from shareq.testing import Broker
 from shareq.testing.broker import Mode, child_environment
-from tests.support.apache_kafka import free_port
-from tests.support.metrics import Scraped
-from tests.support.offsets_client import OffsetsClient
-from tests.support.requests import batch, create_topic, fetch, fetch_request, produce
-from tests.support.transactor import Transactor
-from tests.support.wire import WireClient
+from tests.support.worlds.metrics import Scraped
 
 LISTENER = "kafka_server_socket_server_metrics"
 GROUPS = "kafka_server_group_coordinator_metrics"

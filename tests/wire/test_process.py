@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 import shareq
+from devtools.clients.requests import batch, create_topic, fetch, fetch_request, only_partition, produce
+from devtools.clients.wire import ConnectionClosed, WireClient
 from shareq.broker.process.server import ANSWER_IN_FLIGHT_S
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -24,8 +26,6 @@ from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker, BrokerFailed
 from shareq.testing.broker import child_environment
-from tests.support.requests import batch, create_topic, fetch, fetch_request, only_partition, produce
-from tests.support.wire import ConnectionClosed, WireClient
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

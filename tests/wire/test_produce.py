@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.clients.requests import TIMESTAMP_MS, batch, create_topic, fetch, fetch_request, produce, produce_request
+from devtools.clients.wire import WireClient
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
@@ -17,8 +19,6 @@ from shareq.protocol.generated.produce import (
     TopicProduceData,
 )
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
-from tests.support.requests import TIMESTAMP_MS, batch, create_topic, fetch, fetch_request, produce, produce_request
-from tests.support.wire import WireClient
 
 SERVED = HANDLERS[ApiKey.PRODUCE].served
 

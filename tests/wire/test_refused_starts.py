@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
+from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
-from tests.support.requests import batch, create_topic, fetch, fetch_request, produce
-from tests.support.wire import WireClient
 
 COMMAND: Final = re.compile(r"`shareq (verify [^`]*)`")
 METADATA: Final = ("meta.db", "metadata.journal")

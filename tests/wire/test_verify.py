@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
+from devtools.clients.wire import WireClient
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.testing import Broker
-from tests.support.requests import batch, create_topic, fetch, fetch_request, produce
-from tests.support.wire import WireClient
 from tests.wire.test_process import run
 
 ORDERS = "orders-0/00000000000000000000.log"

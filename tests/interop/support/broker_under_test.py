@@ -17,10 +17,10 @@ from typing import Literal
 
 import pytest
 
+from devtools.clients.wire import WireClient
+from devtools.kafka.apache_kafka import ApacheKafka, answers, free_port, why_unavailable
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from tests.support.apache_kafka import ApacheKafka, answers, free_port, why_unavailable
-from tests.support.wire import WireClient
 
 Kind = Literal["ours", "apache"]
 

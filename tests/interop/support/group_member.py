@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, KafkaException
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError as PythonKafkaError
 
-from tests.support.apache_kafka import class_path
+from devtools.kafka.apache_kafka import class_path
 
 SESSION_MS: Final = 6_000
 HEARTBEAT_MS: Final = 500

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from tests.interop.support.admin import create_topic, produce
+from devtools.clients.admin import create_topic, produce
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.group_member import GroupMember, Ledger, started, wait_until
 from tests.interop.support.java_driver import why_no_java

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
+from devtools.kafka.apache_kafka import free_port
 from tests.interop.support.broker_under_test import BrokerUnderTest, Kind
 from tests.interop.support.clients.features import MECHANISMS
-from tests.support.access import STANDARD
-from tests.support.apache_kafka import free_port
-from tests.support.sasl import PLAIN_MODULE
+from tests.support.clients.access import STANDARD
+from tests.support.clients.sasl import PLAIN_MODULE
 
 PASSWORD: Final = "looking-glass"
 """Of every user."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from devtools.kafka.apache_kafka import CACHE, class_path, why_unavailable
+from devtools.kafka.build_once import folder_made_once
 from tests.interop.support.json_process import JsonProcess, ProgramError
-from tests.support.apache_kafka import CACHE, class_path, why_unavailable
-from tests.support.build_once import folder_made_once
 
 SOURCE = Path(__file__).resolve().parents[1] / "java" / "src" / "Driver.java"
 

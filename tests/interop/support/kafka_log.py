@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from confluent_kafka import Message, Producer
 
+from devtools.clients.admin import QUIET
+from devtools.clients.requests import create_topic
+from devtools.clients.wire import WireClient
 from shareq.protocol.primitives import uuid_to_text
-from tests.interop.support.admin import QUIET
 from tests.interop.support.broker_under_test import BrokerUnderTest
-from tests.support.requests import create_topic
-from tests.support.wire import WireClient
 
 LOG_FILES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 _TXN_ENTRY = struct.Struct(">hqqqq")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import AcknowledgeType, KafkaException, Message, ShareConsumer, TopicPartition
 
-from tests.interop.support.admin import QUIET
+from devtools.clients.admin import QUIET
 
 Place = tuple[int, int]
 """(partition, offset)"""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
+from devtools.clients.requests import batch, produce
+from devtools.clients.wire import Caller
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.alter_share_group_offsets import (
@@ -32,8 +34,6 @@ from shareq.protocol.generated.read_share_group_state import (
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
-from tests.support.requests import batch, produce
-from tests.support.wire import Caller
 
 T = TypeVar("T")
 

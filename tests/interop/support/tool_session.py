@@ -10,11 +10,11 @@ from typing import Final
 
 from confluent_kafka import Producer
 
-from tests.interop.support import admin
+from devtools.clients import admin
+from devtools.kafka.apache_kafka import java_tool
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver, JavaShareConsumer, ToolResult
 from tests.interop.support.transcript import Names, Step, View, command_line, tidy
-from tests.support.apache_kafka import java_tool
 
 # Script in Apache Kafka's bin folder -> main class, and the option for the broker's address.
 SCRIPTS: Final = {

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from kafka import KafkaProducer
 from kafka.errors import KafkaError
 
-from tests.interop.support.admin import QUIET
+from devtools.clients.admin import QUIET
 from tests.interop.support.java_driver import JavaError, JavaProcess
 
 JAVA_SOURCE = Path(__file__).resolve().parents[1] / "java" / "src" / "Transactions.java"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from devtools.kafka.apache_kafka import KAFKA_VERSION
 from tests.interop.support.differences import DIFFERENCES
-from tests.support.apache_kafka import KAFKA_VERSION
 
 FOLDER = Path(__file__).resolve().parents[1] / "transcripts"
 HEADER = f"""\

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from confluent_kafka import Consumer
 
+from devtools.clients.admin import QUIET
+from devtools.clients.offsets_client import At, OffsetsClient, Row
+from devtools.clients.wire import WireClient
 from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
-from tests.interop.support.admin import QUIET
 from tests.interop.support.internal_topics import GROUPS, from_files
 from tests.interop.support.tool_session import Session
 from tests.interop.support.transcript import in_any_order, masked
-from tests.support.offsets_client import At, OffsetsClient, Row
-from tests.support.wire import WireClient
 
 TOOL = "kafka-consumer-groups.sh"
 RESET = ("--reset-offsets", "--group", "readers")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from devtools.clients.requests import produce_request
+from devtools.clients.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Versions
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from shareq.protocol.generated.add_partitions_to_txn import (
@@ -27,8 +29,6 @@ from tests.simulation.jobs.settings import TRANSACTIONS_MS
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.membership import LOG_FAILED
 from tests.simulation.topics import Slot
-from tests.support.requests import produce_request
-from tests.support.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Versions
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

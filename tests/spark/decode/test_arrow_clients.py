@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Producer
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
+from devtools.clients.admin import QUIET, create_topic
 from shareq.protocol.records.batch import Compression, read_header
-from tests.interop.support.admin import QUIET, create_topic
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.spark.decode.test_arrow import EPOCH, Row, expected, rows_of
 

@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from devtools.documents import write_between
+from devtools.kafka.apache_kafka import KAFKA_VERSION
+from devtools.provenance import commit, machine
 from tests.interop.support.broker_under_test import Kind, why_unavailable_here
 from tests.spark.kills.campaign import Campaign
 from tests.spark.kills.cells import CHOSEN, all_cells, select
 from tests.spark.kills.report import Facts, markdown
-from tests.support.apache_kafka import KAFKA_VERSION
-from tests.support.documents import write_between
-from tests.support.provenance import commit, machine
 
 BROKERS: dict[Kind, str] = {"ours": "shareq", "apache": f"Apache Kafka {KAFKA_VERSION}"}
 AHEAD = 3
 """How many cells ahead of one that kills the driver the next driver is begun."""
-RUNS = ("broker", "coordinator", "protocol", "client", "spark", "tests/spark", "tests/interop/support")
+RUNS = ("broker", "coordinator", "protocol", "devtools", "client", "spark", "tests/spark", "tests/interop/support")
 
 
 def main(arguments: Sequence[str]) -> int:

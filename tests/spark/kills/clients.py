@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from confluent_kafka import AcknowledgeType, Producer
 
-from tests.interop.support.admin import QUIET
+from devtools.clients.admin import QUIET
 from tests.interop.support.share_ledger import Ledger, members
 from tests.spark.kills.ledger import Place
 

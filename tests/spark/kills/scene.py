@@ -11,7 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.interop.support.admin import create_topic, read_from_start
+from devtools.clients.admin import create_topic, read_from_start
+from devtools.clients.wire import ConnectionClosed, WireClient
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import described_lag
 from tests.spark.kills.cells import ORDER, Cell, Step, Victim
@@ -20,7 +21,6 @@ from tests.spark.kills.clients import Competitor, Feeder
 from tests.spark.kills.driver import Drivers
 from tests.spark.kills.gate import Gate
 from tests.spark.kills.ledger import Acquired, Checkpoint, Confirmed, Ended, Event, Range, Witnesses
-from tests.support.wire import ConnectionClosed, WireClient
 
 PATIENCE_S = 150.0
 """For each thing that is waited for. Only a fault uses it up."""

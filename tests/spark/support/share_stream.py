@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from devtools.clients.admin import configure_group, create_topic, produce, read_from_start
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.network import Network
 from shareq.protocol.generated.delete_records import DeleteRecordsResponse
 from shareq.protocol.generated.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
-from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
-from tests.support.administration import delete_records_request
+from tests.support.clients.administration import delete_records_request
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession

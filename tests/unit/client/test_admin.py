@@ -24,8 +24,8 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from shareq.protocol.primitives import Message
-from tests.support.scripted_peer import HangUp, Script, ScriptedBroker
-from tests.support.scripted_world import ID, World, topic
+from tests.support.fakes.scripted_peer import HangUp, Script, ScriptedBroker
+from tests.support.fakes.scripted_world import ID, World, topic
 
 START, END = -2, -1
 

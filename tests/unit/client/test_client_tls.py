@@ -8,14 +8,14 @@ from typing import Protocol
 
 import pytest
 
+from devtools.kafka.certificates import KEY_PASSWORD, Authority, Signed, why_unavailable
 from shareq.client.config import ClientConfig
 from shareq.client.errors import AuthenticationFailed, ConfigError, Unreachable
 from shareq.client.network import Network
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from shareq.protocol.primitives import Message
-from tests.support.certificates import KEY_PASSWORD, Authority, Signed, why_unavailable
-from tests.support.scripted_peer import ScriptedBroker
+from tests.support.fakes.scripted_peer import ScriptedBroker
 
 pytestmark = pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable()))
 

@@ -27,7 +27,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateResponse
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeResponse
 from shareq.protocol.primitives import Message
-from tests.support.scripted_peer import HangUp, Script, talk_on
+from tests.support.fakes.scripted_peer import HangUp, Script, talk_on
 
 SOON, LATER = 0.2, 30.0
 """Seconds: a deadline that a test waits for, and one that no test does."""

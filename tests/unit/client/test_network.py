@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from devtools.kafka.apache_kafka import free_port
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable, UnsupportedApi
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
@@ -18,9 +19,8 @@ from shareq.protocol.generated.metadata import (
     MetadataResponseTopic,
 )
 from shareq.protocol.primitives import ZERO_UUID, Message
-from tests.support.apache_kafka import free_port
-from tests.support.scripted_peer import HangUp, ScriptedBroker
-from tests.support.scripted_world import ID, World, fetched, topic
+from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
+from tests.support.fakes.scripted_world import ID, World, fetched, topic
 
 
 @pytest.fixture

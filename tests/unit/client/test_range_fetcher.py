@@ -32,7 +32,7 @@ from shareq.protocol.generated.metadata import (
 )
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch
-from tests.support.scripted_peer import HangUp, ScriptedBroker
+from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
 
 TOPIC, TOPIC_ID = "t", b"t" * 16
 

@@ -10,7 +10,7 @@ from shareq.broker.log.cleaner.survivors import Rule, survivors
 from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings, TopicImage
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
 from shareq.protocol.primitives import Message
-from tests.support.cleaner import Told
+from tests.support.worlds.cleaner import Told
 
 T = TypeVar("T")
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)

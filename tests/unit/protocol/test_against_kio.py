@@ -17,7 +17,7 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.constants import EntityType
 
 from shareq.protocol.generator.names import module_name
-from tests.support.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
+from tests.support.kafka.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
 
 SAMPLES = 3
 KINDS = {

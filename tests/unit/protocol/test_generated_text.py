@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shareq.protocol.errors import MalformedMessage, UnencodableMessage
-from tests.support.schemas import field, generated_module, generated_text, message
+from tests.support.kafka.schemas import field, generated_module, generated_text, message
 
 
 def function(text: str, name: str) -> str:

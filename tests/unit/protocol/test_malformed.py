@@ -17,7 +17,7 @@ from shareq.protocol.generated.request_header import RequestHeader
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.primitives import Message
-from tests.support.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
+from tests.support.kafka.random_messages import MESSAGE_NAMES, RandomMessages, message_versions
 
 
 def attempt(cls: type[Message], data: bytes, version: int) -> bool:

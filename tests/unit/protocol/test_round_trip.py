@@ -7,7 +7,7 @@ import pytest
 from shareq.protocol.errors import UnencodableMessage
 from shareq.protocol.generator.names import snake
 from shareq.protocol.generator.spec import FieldSpec
-from tests.support.random_messages import MESSAGE_NAMES, KnownMessage, RandomMessages, message_versions
+from tests.support.kafka.random_messages import MESSAGE_NAMES, KnownMessage, RandomMessages, message_versions
 
 SAMPLES = 10
 

@@ -10,7 +10,7 @@ import pytest
 from shareq.protocol.generator.names import module_name, snake
 from shareq.protocol.generator.spec import FieldSpec, Kind, SchemaError, parse_message
 from shareq.protocol.generator.versions import Versions
-from tests.support.schemas import field, message
+from tests.support.kafka.schemas import field, message
 
 
 def parse(*fields: dict[str, Any], **keys: Any) -> list[FieldSpec]:

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from tests.support.apache_kafka import KAFKA_VERSION
+from devtools.kafka.apache_kafka import KAFKA_VERSION
 
 HERE: Final = Path(__file__).parents[2]
 DOCUMENT: Final = HERE.parents[1] / "docs" / "evidence" / "clients.md"

@@ -11,7 +11,7 @@ from confluent_kafka import AcknowledgeType, Consumer, KafkaException, Message, 
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
-from tests.interop.support.admin import QUIET
+from devtools.clients.admin import QUIET
 
 TIMEOUT_S = 30
 

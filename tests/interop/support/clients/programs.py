@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from devtools.kafka.apache_kafka import CACHE
+from devtools.kafka.build_once import folder_made_once
 from tests.interop.support.clients.commands import Unavailable
 from tests.interop.support.java_driver import JavaProcess, why_no_java
 from tests.interop.support.json_process import JsonProcess
-from tests.support.apache_kafka import CACHE
-from tests.support.build_once import folder_made_once
 
 HERE: Final = Path(__file__).parents[2]
 TIMEOUT_S: Final = 60

@@ -12,7 +12,7 @@ from shareq.broker.config.keys.definition import ConfigSource
 from shareq.broker.metadata.changes import MetaChange, ResourceName
 from shareq.broker.metadata.store import NewTopic
 from shareq.protocol.errors import ErrorCode
-from tests.support.admin_world import World
+from tests.support.worlds.admin_world import World
 
 
 def set_to(key: str, value: str) -> Alteration:

@@ -8,8 +8,8 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.keys.definition import ConfigError
 from shareq.broker.process.scram_option import parse_add_scram
 from shareq.protocol.jaas import parse_jaas
-from tests.support.admin_world import World
-from tests.support.sasl import PLAIN_MODULE, sasl_properties
+from tests.support.clients.sasl import PLAIN_MODULE, sasl_properties
+from tests.support.worlds.admin_world import World
 
 SCRAM_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 JAAS = "listener.name.sasl_plaintext.plain.sasl.jaas.config"

@@ -6,6 +6,8 @@ import logging
 
 import pytest
 
+from devtools.clients.offsets_client import OffsetsClient
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.coordinator_runtime import replay as coordinator_load
 from shareq.broker.coordinator_runtime.replay import replay_log
 from shareq.broker.groups.coordinator import group_coordinator_settings
@@ -19,10 +21,8 @@ from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.protocol.records.compression import Compression
-from tests.support.classic_client import ClassicClient, form
-from tests.support.mock_transport import BrokerWorld
-from tests.support.offsets_client import OffsetsClient
-from tests.support.share_client import ShareClient
+from tests.support.clients.classic_client import ClassicClient, form
+from tests.support.clients.share_client import ShareClient
 
 NONE = ErrorCode.NONE
 ONE_SHARD = {"offsets.topic.num.partitions": "1", "share.coordinator.state.topic.num.partitions": "1"}

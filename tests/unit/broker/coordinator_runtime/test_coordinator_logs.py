@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import read_header
 from shareq.protocol.records.compression import Compression
 from tests.interop.support.share_wire import Member, begin_at
-from tests.support.mock_transport import BrokerWorld
 
 STATE, OFFSETS = "__share_group_state", "__consumer_offsets"
 ONE_OF_EACH = {"share.coordinator.state.topic.num.partitions": "1", "offsets.topic.num.partitions": "1"}

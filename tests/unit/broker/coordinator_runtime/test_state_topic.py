@@ -7,6 +7,8 @@ from struct import unpack
 
 import pytest
 
+from devtools.clients.state_rpcs import StateCaller
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
@@ -14,10 +16,8 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
 from tests.interop.support.share_wire import begin_at
-from tests.support.internal_records import records
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import ACCEPT, GAP, REJECT, RELEASE, ShareClient, append
-from tests.support.state_rpcs import StateCaller
+from tests.support.clients.share_client import ACCEPT, GAP, REJECT, RELEASE, ShareClient, append
+from tests.support.worlds.internal_records import records
 
 NONE = ErrorCode.NONE
 

@@ -9,16 +9,16 @@ import logging
 
 import pytest
 
+from devtools.clients.offsets_client import OffsetsClient
+from devtools.clients.transactor import JAVA_TV1, Transactor
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
-from tests.support.classic_client import INITIAL_DELAY_MS, ClassicClient, describe, form
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.offsets_client import OffsetsClient
-from tests.support.share_client import ShareClient
-from tests.support.transactor import JAVA_TV1, Transactor
+from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient, describe, form
+from tests.support.clients.share_client import ShareClient
 
 NONE, TOO_LARGE = ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR
 ONE_SHARD = {"offsets.topic.num.partitions": "1", "share.coordinator.state.topic.num.partitions": "1"}

@@ -18,6 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from devtools.clients.offsets_client import OffsetsClient
+from devtools.clients.transactor import JAVA_TV2, Transactor
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.coordinator_runtime import replay as coordinator_load
 from shareq.broker.log.partition_log import Origin
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -29,11 +32,8 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, decode_records, read_header
 from shareq.protocol.records.compression import Compression
-from tests.support.classic_client import INITIAL_DELAY_MS, ClassicClient, form
-from tests.support.mock_transport import BrokerWorld
-from tests.support.offsets_client import OffsetsClient
-from tests.support.share_client import ACCEPT, RELEASE, ShareClient, append, from_the_start
-from tests.support.transactor import JAVA_TV2, Transactor
+from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient, form
+from tests.support.clients.share_client import ACCEPT, RELEASE, ShareClient, append, from_the_start
 
 NONE = ErrorCode.NONE
 TOPICS: Final = (CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE)

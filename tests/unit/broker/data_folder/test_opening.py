@@ -17,6 +17,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from devtools.in_memory.mem_fs import CrashModel, MemFs
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.data_folder.marker import Marker, format_marker, parse_marker
 from shareq.broker.data_folder.opening import DataFolder, DataFolderError, open_data_folder
 from shareq.broker.data_folder.sqlite_record import SqliteRecord
@@ -26,9 +28,7 @@ from shareq.broker.metadata.changes import MemoryMetaDb, MetaState, PutAcl, PutC
 from shareq.broker.metadata.store import MetadataStore, NewTopic
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
-from tests.support.mem_fs import CrashModel, MemFs
-from tests.support.memory_record import MemoryRecord
-from tests.support.virtual_clock import VirtualClock
+from tests.support.fakes.memory_record import MemoryRecord
 
 FILES: Final = ("shareq.data", "metadata.journal", "meta.db", "meta.db-wal")
 ACL: Final = Acl(2, "orders", 3, "User:alice", "*", 3, 3)

@@ -7,6 +7,9 @@ import logging
 
 import pytest
 
+from devtools.clients.offsets_client import OffsetsClient
+from devtools.clients.requests import batch, fetch, fetch_request, produce
+from devtools.in_memory.mock_transport import DATA, BrokerWorld, MockConnection
 from shareq.broker.disk.policy import DiskState
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.protocol.errors import ErrorCode
@@ -19,10 +22,7 @@ from shareq.protocol.generated.delete_records import (
 )
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from tests.support.mock_transport import DATA, BrokerWorld, MockConnection
-from tests.support.offsets_client import OffsetsClient
-from tests.support.requests import batch, fetch, fetch_request, produce
-from tests.support.share_client import ACCEPT, ShareClient
+from tests.support.clients.share_client import ACCEPT, ShareClient
 
 NONE, STORAGE_ERROR = ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR
 WARN, REFUSE, RESERVE = 40_000, 20_000, 10_000

@@ -6,11 +6,11 @@ import errno
 
 import pytest
 
+from devtools.in_memory.mem_fs import MemFs
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.disk.policy import Use
 from shareq.broker.disk.reserve import PIECE_BYTES, Reserve
 from shareq.broker.disk.reserved_fs import ReservedFs
-from tests.support.mem_fs import MemFs
-from tests.support.virtual_clock import VirtualClock
 
 DATA = "data"
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 import shareq.broker.handlers as handlers
+from devtools.clients.requests import fetch_request
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.dispatch.route import Route
 from shareq.broker.dispatch.table import HANDLERS, HandlerRow, VersionRange
 from shareq.broker.metadata.changes import MetaChange
@@ -32,8 +34,6 @@ from shareq.protocol.generated.share_acknowledge import (
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
 )
-from tests.support.mock_transport import BrokerWorld
-from tests.support.requests import fetch_request
 
 CARD = re.compile(r"(\w+): v(\d+)(?:-(\d+))?(?:; v(\d+)-\d+ are advertised and not served)?[ .;,(]")
 

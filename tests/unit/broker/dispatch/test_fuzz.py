@@ -10,13 +10,13 @@ from random import Random
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.dispatch.table import HANDLERS, HandlerRow
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.produce import ProduceRequest
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.random_messages import LikelyMessages, RandomMessages, known_messages
+from tests.support.kafka.random_messages import LikelyMessages, RandomMessages, known_messages
 
 REQUESTS = 8  # of each version
 HOUR_MS = 3_600_000

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.clients.requests import batch, fetch_request, only_partition, produce_request
+from devtools.clients.transactor import Transactor
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.fetch.wait import LONGEST_WAIT_MS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from shareq.protocol.generated.produce import ProduceResponse
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.requests import batch, fetch_request, only_partition, produce_request
-from tests.support.transactor import Transactor
 
 BATCH_BYTES = len(batch(b"x" * 100))
 

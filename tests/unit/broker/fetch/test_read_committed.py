@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.clients.requests import TIMESTAMP_MS, fetch_request, only_partition
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.handlers.records.list_offsets import LATEST, MAX_TIMESTAMP
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
@@ -32,10 +34,17 @@ from shareq.protocol.generated.share_fetch import ShareFetchResponse
 from shareq.protocol.records.batch import HEADER_SIZE, Compression, batch_headers, build_batch
 from shareq.protocol.records.batch import RecordData as Data
 from shareq.protocol.records.checksum import crc32c
-from tests.support import transactions
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.requests import TIMESTAMP_MS, fetch_request, only_partition
-from tests.support.share_client import ACCEPT, GAP, RELEASE, Place, ShareClient, acquired_of, configure, fetch_errors
+from tests.support.clients.share_client import (
+    ACCEPT,
+    GAP,
+    RELEASE,
+    Place,
+    ShareClient,
+    acquired_of,
+    configure,
+    fetch_errors,
+)
+from tests.support.kafka import transactions
 
 SERVED = HANDLERS[ApiKey.FETCH].served
 

@@ -6,6 +6,8 @@ import errno
 
 import pytest
 
+from devtools.clients.offsets_client import NO_OFFSET, NONE, OffsetsClient, Row
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.endpoint import Endpoint
@@ -17,8 +19,6 @@ from shareq.protocol.framing import frame
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.offsets_client import NO_OFFSET, NONE, OffsetsClient, Row
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 HEADER = "0009 {version:04x} 00000007 ffff"

@@ -6,6 +6,7 @@ import errno
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.group.serde import GROUP_SERDE
@@ -18,10 +19,9 @@ from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequ
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
-from tests.support.classic_client import INITIAL_DELAY_MS, ClassicClient, describe, form, settle
-from tests.support.internal_records import records
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import ShareClient
+from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient, describe, form, settle
+from tests.support.clients.share_client import ShareClient
+from tests.support.worlds.internal_records import records
 
 
 def delete(world: BrokerWorld, group: str = "g") -> ErrorCode:

@@ -12,12 +12,12 @@ from typing import Final
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.sync_group import SyncGroupResponse
-from tests.support.classic_client import ClassicClient, describe
-from tests.support.mock_transport import BrokerWorld
+from tests.support.clients.classic_client import ClassicClient, describe
 
 MEMBERS: Final = 5
 STEPS: Final = 600

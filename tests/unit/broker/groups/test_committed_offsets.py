@@ -11,6 +11,17 @@ from collections.abc import Mapping
 
 import pytest
 
+from devtools.clients.offsets_client import (
+    COMMIT_VERSIONS,
+    FETCH_VERSIONS,
+    IDS_FROM,
+    NO_OFFSET,
+    NONE,
+    OffsetsClient,
+    Row,
+)
+from devtools.in_memory.mem_fs import SimulatedCrash
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.broker import Broker
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.endpoint import Endpoint
@@ -28,18 +39,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitValue,
 )
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
-from tests.support.internal_records import records
-from tests.support.mem_fs import SimulatedCrash
-from tests.support.mock_transport import BrokerWorld
-from tests.support.offsets_client import (
-    COMMIT_VERSIONS,
-    FETCH_VERSIONS,
-    IDS_FROM,
-    NO_OFFSET,
-    NONE,
-    OffsetsClient,
-    Row,
-)
+from tests.support.worlds.internal_records import records
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.clients.transactor import Transactor
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -17,9 +19,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import configure
-from tests.support.transactor import Transactor
+from tests.support.clients.share_client import configure
 
 GROUP = "g"
 

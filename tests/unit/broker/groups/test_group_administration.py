@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from devtools.clients.requests import batch, produce_request
+from devtools.in_memory.mem_fs import SimulatedCrash
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
@@ -39,9 +42,6 @@ from shareq.protocol.generated.share_acknowledge import (
 from shareq.protocol.generated.share_fetch import FetchPartition, FetchTopic, ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.primitives import ZERO_UUID
-from tests.support.mem_fs import SimulatedCrash
-from tests.support.mock_transport import BrokerWorld
-from tests.support.requests import batch, produce_request
 
 NONE = ErrorCode.NONE
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

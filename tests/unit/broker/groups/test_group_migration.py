@@ -6,12 +6,12 @@ import errno
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.group.classic.embedded import read_assignment
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-from tests.support.classic_client import INITIAL_DELAY_MS, ClassicClient
-from tests.support.classic_client import describe as describe_classic
-from tests.support.mock_transport import BrokerWorld
+from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient
+from tests.support.clients.classic_client import describe as describe_classic
 from tests.unit.broker.groups.test_consumer_groups import GROUP, describe, heartbeat, partitions
 from tests.unit.coordinator.group.migration.world import assignment, subscription
 

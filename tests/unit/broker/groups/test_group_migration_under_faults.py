@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.group.classic.embedded import read_assignment, read_subscription
 from shareq.coordinator.group.groups import GroupKind
 from shareq.protocol.errors import ErrorCode
@@ -21,8 +22,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.join_group import JoinGroupResponseMember
-from tests.support.classic_client import ClassicClient
-from tests.support.mock_transport import BrokerWorld
+from tests.support.clients.classic_client import ClassicClient
 from tests.unit.broker.groups.test_classic_groups_under_faults import LONGEST_WAIT_MS, failing
 from tests.unit.coordinator.group.migration.world import assignment, subscription
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorRecord
@@ -14,9 +15,8 @@ from shareq.protocol.generated.share_group_state_partition_metadata import Share
 from shareq.protocol.generated.share_group_target_assignment_metadata import ShareGroupTargetAssignmentMetadataValue
 from shareq.protocol.generated.share_snapshot import ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateValue
-from tests.support.internal_records import records
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import ACCEPT, REJECT, RELEASE, ShareClient, append, from_the_start
+from tests.support.clients.share_client import ACCEPT, REJECT, RELEASE, ShareClient, append, from_the_start
+from tests.support.worlds.internal_records import records
 
 
 def group_records(world: BrokerWorld, group: str = "g") -> list[CoordinatorRecord]:

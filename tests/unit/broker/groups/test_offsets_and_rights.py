@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.clients.offsets_client import COMMIT_VERSIONS, FETCH_VERSIONS, NONE, OffsetsClient, Row
 from shareq.broker.security import rights as r
 from shareq.protocol.errors import ErrorCode
-from tests.support.access import TOPIC, AccessWorld, acl
-from tests.support.offsets_client import COMMIT_VERSIONS, FETCH_VERSIONS, NONE, OffsetsClient, Row
+from tests.support.clients.access import TOPIC, AccessWorld, acl
 
 HIDDEN = "hidden"
 GROUP = "readers"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.clients.offsets_client import FETCH_VERSIONS, NO_OFFSET, OffsetsClient, Row
+from devtools.clients.transactor import Transactor
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.txn_offset_commit import (
@@ -12,10 +15,7 @@ from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
-from tests.support.broken_disk import broken
-from tests.support.mock_transport import BrokerWorld
-from tests.support.offsets_client import FETCH_VERSIONS, NO_OFFSET, OffsetsClient, Row
-from tests.support.transactor import Transactor
+from tests.support.fakes.broken_disk import broken
 
 NONE = ErrorCode.NONE
 T0, U0 = ("t", 0), ("u", 0)

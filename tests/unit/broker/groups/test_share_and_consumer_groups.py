@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -11,8 +12,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import ShareClient
+from tests.support.clients.share_client import ShareClient
 
 
 def consume(world: BrokerWorld, epoch: int = 0) -> ErrorCode:

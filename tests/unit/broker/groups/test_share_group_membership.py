@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
+from devtools.in_memory.mock_transport import DATA, BrokerWorld
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-from tests.support.mock_transport import DATA, BrokerWorld
-from tests.support.share_client import ShareClient, configure
+from tests.support.clients.share_client import ShareClient, configure
 
 SESSION_MS = 45_000
 

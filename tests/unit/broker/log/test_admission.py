@@ -19,7 +19,7 @@ from shareq.protocol.records.batch import (
     with_append_time,
 )
 from shareq.protocol.records.checksum import crc32c
-from tests.support.log_world import batch_of
+from tests.support.worlds.log_world import batch_of
 
 NOW = 1_700_000_000_000
 HOUR = 3_600_000

@@ -12,9 +12,9 @@ from shareq.broker.log.admission import LEAST_OPENED_BYTES, MOST_RECORD_ERRORS, 
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression, RecordData, build_batch, validate_batch
-from tests.support.odd_batches import Answer, odd_batches
-from tests.support.raw_batches import raw_batch, raw_record
-from tests.support.walk_forms import FORMS, RecordWalk
+from tests.support.kafka.odd_batches import Answer, odd_batches
+from tests.support.kafka.raw_batches import raw_batch, raw_record
+from tests.support.kafka.walk_forms import FORMS, RecordWalk
 
 NOW = 1_700_000_000_000
 REAL_CODECS = list(Compression)[1:]

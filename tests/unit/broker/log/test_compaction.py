@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.clients.ack_storm import AckStorm
+from devtools.clients.requests import batch, fetch, fetch_request, produce
+from devtools.clients.state_rpcs import StateCaller
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -14,11 +18,7 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsTopic,
 )
 from shareq.protocol.records.batch import Compression, Record, RecordData, build_batch, decode_records
-from tests.support.ack_storm import AckStorm
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.requests import batch, fetch, fetch_request, produce
-from tests.support.share_client import ShareClient, acquired_of, from_the_start
-from tests.support.state_rpcs import StateCaller
+from tests.support.clients.share_client import ShareClient, acquired_of, from_the_start
 
 KIB = 1024
 SEGMENT = {"internal_segment_bytes": "2000", "cleanup_policy": "compact"}

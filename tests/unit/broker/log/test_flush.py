@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
-from tests.support.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
-from tests.support.mem_fs import CrashModel
+from tests.support.worlds.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
 
 LOG_FILE = f"{DATA}/{TOPIC}-0/00000000000000000000.log"
 SIZE = len(batch_of(b"0"))

@@ -9,6 +9,8 @@ from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.log.folders import DamagedFolderError, is_our_file
@@ -16,9 +18,7 @@ from shareq.broker.log.manager import LogManager
 from shareq.broker.log.promises.checkpoints import format_partition_metadata
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
-from tests.support.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, Topics, read_all, values_of
-from tests.support.mem_fs import CrashModel
-from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, Topics, read_all, values_of
 
 OTHER_ID = bytes(range(16, 32))
 ID_FILE = f"{DATA}/{TOPIC}-0/partition.metadata"

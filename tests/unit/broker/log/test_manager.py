@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.log.manager import DataFolderInUseError, LogManager
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
-from tests.support.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of, read_all, values_of
-from tests.support.mem_fs import CrashModel
+from tests.support.worlds.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of, read_all, values_of
 
 OTHER_ID = bytes(range(16, 32))
 SIZE = len(batch_of(b"0"))

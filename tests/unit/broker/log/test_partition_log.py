@@ -12,7 +12,7 @@ from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, batch_headers, build_batch, decode_records
 from shareq.protocol.records.control import build_end_transaction_marker
-from tests.support.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
+from tests.support.worlds.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
 
 FOLDER = f"{DATA}/{TOPIC}-0"
 

@@ -10,13 +10,13 @@ from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
 from shareq.broker.log.partition_log import AppendInfo, PartitionLog
 from shareq.broker.log.segments.txn_index import AbortedTransaction, entries_from_bytes
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
-from tests.support.log_world import DATA, TOPIC, LogWorld
-from tests.support.mem_fs import CrashModel, SimulatedCrash
-from tests.support.transactions import append, batches_of, brute_force, end
+from tests.support.kafka.transactions import append, batches_of, brute_force, end
+from tests.support.worlds.log_world import DATA, TOPIC, LogWorld
 
 FOLDER = f"{DATA}/{TOPIC}-0"
 SMALL = LogSettings(segment_bytes=600, index_interval_bytes=100)

@@ -19,7 +19,7 @@ from shareq.broker.metadata.changes import ResourceName
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.records.batch import RecordData, build_batch
-from tests.support.folder_on_disk import (
+from tests.support.worlds.folder_on_disk import (
     CLUSTER,
     DATA,
     ORDERS,

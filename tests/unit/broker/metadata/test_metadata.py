@@ -25,7 +25,7 @@ from shareq.broker.metadata.topic_names import MAX_LENGTH, name_error
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
-from tests.support.admin_world import random_only
+from tests.support.worlds.admin_world import random_only
 
 
 class Crash(BaseException):

@@ -12,6 +12,8 @@ from typing import Final
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel, MemFs, SimulatedCrash
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import AppendInfo, Origin
@@ -20,9 +22,7 @@ from shareq.broker.metadata.changes import MemoryMetaDb, MetaChange
 from shareq.broker.metadata.store import MetadataStore, NewTopic
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
-from tests.support.log_world import batch_of, read_all
-from tests.support.mem_fs import CrashModel, MemFs, SimulatedCrash
-from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.log_world import batch_of, read_all
 
 PARTITIONS: Final = 2
 

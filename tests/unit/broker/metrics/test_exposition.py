@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import pytest
 
+from devtools.clients.requests import TIMESTAMP_MS, fetch_request, produce_request
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq import __version__
 from shareq.broker.metrics import exposition, snapshot
 from shareq.broker.metrics.exposition import metric, scrape, text_of
@@ -21,10 +23,8 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.testing.broker import child_environment
-from tests.support.metrics import Scraped, scraped
-from tests.support.mock_transport import BrokerWorld
-from tests.support.requests import TIMESTAMP_MS, fetch_request, produce_request
-from tests.support.share_client import ShareClient, append, from_the_start
+from tests.support.clients.share_client import ShareClient, append, from_the_start
+from tests.support.worlds.metrics import Scraped, scraped
 
 TOPIC = "kafka_server_broker_topic_metrics"
 REQUEST = "kafka_network_request_metrics"

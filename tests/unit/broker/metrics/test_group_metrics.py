@@ -8,6 +8,9 @@ from itertools import pairwise
 
 import pytest
 
+from devtools.clients.offsets_client import OffsetsClient
+from devtools.clients.transactor import Transactor
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.metrics import snapshot
 from shareq.broker.metrics.exposition import scrape
 from shareq.broker.metrics.rows import Snapshot
@@ -20,12 +23,9 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatResponse,
 )
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from tests.support.classic_client import INITIAL_DELAY_MS, ClassicClient, form, settle
-from tests.support.metrics import Scraped, scraped
-from tests.support.mock_transport import BrokerWorld
-from tests.support.offsets_client import OffsetsClient
-from tests.support.share_client import ShareClient, append
-from tests.support.transactor import Transactor
+from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient, form, settle
+from tests.support.clients.share_client import ShareClient, append
+from tests.support.worlds.metrics import Scraped, scraped
 from tests.unit.broker.groups.test_consumer_groups import heartbeat
 from tests.unit.broker.groups.test_group_migration import begin, classic_group, rejoin
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.clients.requests import batch, fetch_request, produce_request
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.durations import BOUNDS_NS, MS, Durations, Longest
@@ -15,8 +17,6 @@ from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.generated.produce import ProduceRequest, ProduceResponse
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchableTopicResponse, ShareFetchResponse
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.requests import batch, fetch_request, produce_request
 
 
 def counted(world: BrokerWorld, api_key: ApiKey) -> Requests:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
@@ -21,9 +22,7 @@ from shareq.protocol.generated.share_acknowledge import (
     ShareAcknowledgeResponse,
 )
 from shareq.protocol.primitives import ZERO_UUID
-from tests.support.metrics import Scraped, scraped
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import (
+from tests.support.clients.share_client import (
     ACCEPT,
     REJECT,
     RELEASE,
@@ -35,6 +34,7 @@ from tests.support.share_client import (
     fetch_errors,
     from_the_start,
 )
+from tests.support.worlds.metrics import Scraped, scraped
 
 LOCK_MS = 15_000
 PARTITION = {"group": "g", "topic": "t", "partition": "0"}

@@ -12,7 +12,7 @@ from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.broker.security.invented_credentials import Form, InventedCredentials, form_of
 from shareq.broker.security.scram_keys import credential_from_password
-from tests.support.sasl import SaslWorld
+from tests.support.clients.sasl import SaslWorld
 
 SHA_256, SHA_512 = "SCRAM-SHA-256", "SCRAM-SHA-512"
 STRANGERS = [f"stranger {number}" for number in range(40)]

@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from devtools.clients.requests import batch, produce_request
 from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.security import rights as r
@@ -35,8 +36,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestT
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.primitives import ZERO_UUID, Message
-from tests.support.access import ALICE, CASES, TOPIC, AccessWorld, Case, acl, send
-from tests.support.requests import batch, produce_request
+from tests.support.clients.access import ALICE, CASES, TOPIC, AccessWorld, Case, acl, send
 
 REFUSALS: Final = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scramp import ScramClient
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import CredentialKey
 from shareq.broker.security.invented_credentials import InventedCredentials
@@ -27,8 +28,7 @@ from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersio
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from tests.support.mock_transport import BrokerWorld
-from tests.support.sasl import SALT, SaslClient, SaslWorld, sasl_properties
+from tests.support.clients.sasl import SALT, SaslClient, SaslWorld, sasl_properties
 
 DELAY = "connection.failed.authentication.delay.ms"
 SECRETS = ("wonderland", "builder", "looking-glass", "hunter2")

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.clients.requests import batch, fetch_request, only_partition, produce_request
 from shareq.broker.security import rights as r
 from shareq.broker.security.rights import Right
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.produce import ProduceResponse
-from tests.support.access import ALICE, GROUP, TOPIC, AccessWorld, acl
-from tests.support.requests import batch, fetch_request, only_partition, produce_request
-from tests.support.share_client import ACCEPT, Place, ShareClient, acquired_of, configure, fetch_errors
+from tests.support.clients.access import ALICE, GROUP, TOPIC, AccessWorld, acl
+from tests.support.clients.share_client import ACCEPT, Place, ShareClient, acquired_of, configure, fetch_errors
 
 OTHER = "other"
 NO_GROUP, NO_TOPIC = ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -8,6 +8,8 @@ from struct import pack
 
 import pytest
 
+from devtools.in_memory.mem_fs import SimulatedCrash
+from devtools.in_memory.mock_transport import DATA, BrokerWorld
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.log.partition_log import Origin
 from shareq.coordinator.routing import group_partition_for
@@ -21,9 +23,7 @@ from shareq.protocol.generated.read_share_group_state import (
     ReadStateData,
 )
 from shareq.protocol.records.batch import RecordData, build_batch
-from tests.support.mem_fs import SimulatedCrash
-from tests.support.mock_transport import DATA, BrokerWorld
-from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
+from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
 
 OFF, ON = {"group.share.enable": "false"}, {"group.share.enable": "true"}
 ONE_SHARD = {"offsets.topic.num.partitions": "1", "share.coordinator.state.topic.num.partitions": "1"}

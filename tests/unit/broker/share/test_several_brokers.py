@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.persister import surfaced_error
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -26,9 +27,8 @@ from shareq.protocol.generated.read_share_group_state import (
     ReadStateData,
 )
 from shareq.protocol.generated.share_fetch import ShareFetchResponse
-from tests.support.cluster import GROUP_TOPIC, STATE_TOPIC, Cluster
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import ACCEPT, RELEASE, ShareClient, append, fetch_errors, from_the_start
+from tests.support.clients.share_client import ACCEPT, RELEASE, ShareClient, append, fetch_errors, from_the_start
+from tests.support.worlds.cluster import GROUP_TOPIC, STATE_TOPIC, Cluster
 
 NONE = ErrorCode.NONE
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER

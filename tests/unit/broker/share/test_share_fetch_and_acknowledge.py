@@ -6,14 +6,15 @@ import logging
 
 import pytest
 
+from devtools.clients.state_rpcs import StateCaller
+from devtools.in_memory.mock_transport import DATA, BrokerWorld
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
 from tests.interop.support.share_wire import begin_at
-from tests.support.mock_transport import DATA, BrokerWorld
-from tests.support.share_client import (
+from tests.support.clients.share_client import (
     ACCEPT,
     GAP,
     REJECT,
@@ -26,7 +27,6 @@ from tests.support.share_client import (
     fetch_errors,
     from_the_start,
 )
-from tests.support.state_rpcs import StateCaller
 
 NONE = ErrorCode.NONE
 BATCH_OPTIMIZED = 0

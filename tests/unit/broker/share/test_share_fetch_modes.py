@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import Place, ShareClient, acquired_of, append, from_the_start
+from tests.support.clients.share_client import Place, ShareClient, acquired_of, append, from_the_start
 
 UNKNOWN_MODE = 7
 

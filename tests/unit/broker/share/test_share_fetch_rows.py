@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_fetch import ShareFetchResponse
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import (
+from tests.support.clients.share_client import (
     ACCEPT,
     Place,
     ShareClient,

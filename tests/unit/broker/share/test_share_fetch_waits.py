@@ -6,6 +6,7 @@ import errno
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.read_share_group_state import (
     PartitionData,
@@ -13,8 +14,7 @@ from shareq.protocol.generated.read_share_group_state import (
     ReadShareGroupStateResponse,
     ReadStateData,
 )
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import (
+from tests.support.clients.share_client import (
     ACCEPT,
     FetchOptions,
     ShareClient,

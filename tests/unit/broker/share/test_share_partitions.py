@@ -6,6 +6,8 @@ from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import MemFs
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.foundation.environment import Environment
@@ -23,8 +25,6 @@ from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
-from tests.support.mem_fs import MemFs
-from tests.support.virtual_clock import VirtualClock
 
 LOCK_MS = 1_000
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_share_group_offsets import (
@@ -19,8 +20,7 @@ from shareq.protocol.generated.read_share_group_state import (
     ReadShareGroupStateResponse,
     ReadStateData,
 )
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import (
+from tests.support.clients.share_client import (
     ACCEPT,
     GAP,
     REJECT,

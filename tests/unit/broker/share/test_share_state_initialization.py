@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from devtools.in_memory.mem_fs import SimulatedCrash
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -16,9 +18,7 @@ from shareq.protocol.generated.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequestTopic,
     DeleteShareGroupOffsetsResponse,
 )
-from tests.support.mem_fs import SimulatedCrash
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
+from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
 
 NONE = ErrorCode.NONE
 

@@ -6,6 +6,8 @@ import errno
 
 import pytest
 
+from devtools.clients.state_rpcs import StateCaller
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.leaders import Leader
@@ -20,8 +22,6 @@ from shareq.protocol.generated import (
 )
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.primitives import Message, uuid_to_text
-from tests.support.mock_transport import BrokerWorld
-from tests.support.state_rpcs import StateCaller
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 NONE, INVALID_REQUEST = ErrorCode.NONE, ErrorCode.INVALID_REQUEST

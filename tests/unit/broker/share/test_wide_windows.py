@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from devtools.clients.requests import batch, produce
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.coordinator_runtime.batches import MAX_BATCH_BYTES
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import decode_records
 from tests.interop.support.share_wire import ACCEPT, BATCH_OPTIMIZED, REJECT, Acquired, Member, ack_errors, begin_at
-from tests.support.mock_transport import BrokerWorld
-from tests.support.requests import batch, produce
 
 WIDTH = 60_000  # offsets; a batch of 900,000 bytes holds 45,000 state batches
 STEP = 1_000

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.metadata.changes import MetaChange
 from shareq.protocol.errors import ErrorCode
-from tests.support.admin_world import World
-from tests.support.mock_transport import BrokerWorld
+from tests.support.worlds.admin_world import World
 
 NAMES = ["__consumer_offsets", "__share_group_state", "__transaction_state"]
 

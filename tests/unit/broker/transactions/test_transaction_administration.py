@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.clients.offsets_client import OffsetsClient, Row
+from devtools.clients.requests import batch, produce
+from devtools.clients.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor, Versions
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
@@ -27,11 +31,7 @@ from shareq.protocol.generated.write_txn_markers import (
 )
 from shareq.protocol.records.batch import decode_records
 from shareq.protocol.records.control import ControlType
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.offsets_client import OffsetsClient, Row
-from tests.support.requests import batch, produce
-from tests.support.transactions import batches_of
-from tests.support.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor, Versions
+from tests.support.kafka.transactions import batches_of
 
 NONE = ErrorCode.NONE
 

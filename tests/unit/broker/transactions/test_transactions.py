@@ -7,6 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from devtools.clients.offsets_client import OffsetsClient, Row
+from devtools.clients.requests import batch, fetch, fetch_request, produce
+from devtools.clients.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor, Versions
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from shareq.broker.transactions.markers import RETRY_MS
@@ -24,12 +28,8 @@ from shareq.protocol.generated.end_txn import EndTxnRequest
 from shareq.protocol.generated.offset_commit import OffsetCommitRequestPartition
 from shareq.protocol.generated.produce import ProduceRequest, ProduceResponse
 from shareq.protocol.records.control import ControlType
-from tests.support.broken_disk import broken, second_write_broken
-from tests.support.mock_transport import BrokerWorld
-from tests.support.offsets_client import OffsetsClient, Row
-from tests.support.requests import batch, fetch, fetch_request, produce
-from tests.support.transactions import batches_of
-from tests.support.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor, Versions
+from tests.support.fakes.broken_disk import broken, second_write_broken
+from tests.support.kafka.transactions import batches_of
 
 NONE = ErrorCode.NONE
 ABORT, COMMIT = ControlType.ABORT, ControlType.COMMIT

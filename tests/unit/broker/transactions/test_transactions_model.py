@@ -14,6 +14,9 @@ from typing import TypeVar
 
 import pytest
 
+from devtools.clients.offsets_client import OffsetsClient, Row
+from devtools.clients.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.transaction.metadata import RESTING
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.end_txn import EndTxnRequest
@@ -21,9 +24,6 @@ from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import decode_records
 from shareq.protocol.records.control import ControlType, read_control_record
-from tests.support.mock_transport import BrokerWorld
-from tests.support.offsets_client import OffsetsClient, Row
-from tests.support.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor
 
 R = TypeVar("R", bound=Message)
 NONE = ErrorCode.NONE

@@ -10,7 +10,7 @@ from shareq.client.share import consumer as share_consumer
 from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
-from tests.support.scripted_share_cluster import TOPIC, TOPIC_ID, ShareCluster, place
+from tests.support.fakes.scripted_share_cluster import TOPIC, TOPIC_ID, ShareCluster, place
 
 RENEW = AcknowledgeType.RENEW
 PATIENCE_S = 20

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from devtools.kafka.apache_kafka import free_port
 from shareq.client import (
     AcknowledgeType,
     AckRange,
@@ -24,9 +25,8 @@ from shareq.client.share.consumer import _Turn, new_member_id
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersion
-from tests.support import scripted_peer
-from tests.support.apache_kafka import free_port
-from tests.support.scripted_share_cluster import TOPIC, TOPIC_ID, Node, ShareCluster, place
+from tests.support.fakes import scripted_peer
+from tests.support.fakes.scripted_share_cluster import TOPIC, TOPIC_ID, Node, ShareCluster, place
 
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 WAIT_S = 20

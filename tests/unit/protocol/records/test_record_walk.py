@@ -18,8 +18,8 @@ from shareq.protocol.records import record_walk
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, decode_records
 from shareq.protocol.records.record_codec import read_records
 from shareq.protocol.records.record_walk import CANNOT_TELL, KEYLESS, NOT_FOUND, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
-from tests.support.raw_batches import raw_headers, raw_record
-from tests.support.walk_forms import FORMS, RecordWalk, compiled_form
+from tests.support.kafka.raw_batches import raw_headers, raw_record
+from tests.support.kafka.walk_forms import FORMS, RecordWalk, compiled_form
 
 ALWAYS = (-(2**63) + 1, 2**63 - 1, 0)
 nullable = st.none() | st.binary(max_size=200)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from devtools.clients.admin import configure_group, create_topic, produce, read_from_start
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError
@@ -20,8 +21,7 @@ from shareq.spark.query import driver as driver_module
 from shareq.spark.query.available_now import AvailableNow
 from shareq.spark.query.driver import POLL_MS, Driver
 from shareq.testing import Broker
-from tests.interop.support.admin import configure_group, create_topic, produce, read_from_start
-from tests.support.scripted_share_cluster import TOPIC, ShareCluster, place
+from tests.support.fakes.scripted_share_cluster import TOPIC, ShareCluster, place
 
 TIMEOUT_S = 30.0
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.metadata.changes import DropAcl, MemoryMetaDb, PutAcl, PutScram
 from shareq.broker.metadata.sqlite import SqliteMetaDb
 from shareq.broker.security.credentials import CredentialKey
@@ -25,8 +26,7 @@ from shareq.protocol.generated.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     UserName,
 )
-from tests.support.access import AccessWorld
-from tests.support.mock_transport import BrokerWorld
+from tests.support.clients.access import AccessWorld
 
 SALT = b"salt of sixteen."
 READ_T = (2, "t", 3, "User:x", "*", 3, 3)

@@ -6,6 +6,8 @@ import os
 
 import pytest
 
+from devtools.in_memory.mem_fs import DISK_BYTES
+from devtools.in_memory.mock_transport import DATA, BrokerWorld, MockConnection
 from shareq.broker.dispatch.response_errors import error_reader
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.handlers.shared.config_resources import ResourceType
@@ -28,8 +30,8 @@ from shareq.protocol.generated.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 from shareq.protocol.primitives import ZERO_UUID
-from tests.support.access import AccessWorld
-from tests.support.administration import (
+from tests.support.clients.access import AccessWorld
+from tests.support.clients.administration import (
     RIGHT_CASES,
     alter_configs_request,
     alter_replica_log_dirs_request,
@@ -37,9 +39,7 @@ from tests.support.administration import (
     quorum_request,
     reassign_request,
 )
-from tests.support.mem_fs import DISK_BYTES
-from tests.support.mock_transport import DATA, BrokerWorld, MockConnection
-from tests.support.share_client import append
+from tests.support.clients.share_client import append
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

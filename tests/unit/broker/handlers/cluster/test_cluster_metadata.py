@@ -29,7 +29,7 @@ from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, F
 from shareq.protocol.generated.incremental_alter_configs import AlterConfigsResource, IncrementalAlterConfigsRequest
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.primitives import ZERO_UUID, Message
-from tests.support.admin_world import World
+from tests.support.worlds.admin_world import World
 
 NOT_ASKED = -(2**31)
 

@@ -6,6 +6,7 @@ import errno
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.update_features import (
@@ -13,8 +14,7 @@ from shareq.protocol.generated.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
-from tests.support.mock_transport import BrokerWorld
-from tests.support.share_client import ACCEPT, ShareClient, append, from_the_start
+from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
 
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 NONE = ErrorCode.NONE

@@ -10,7 +10,7 @@ from shareq.protocol.generated.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
 )
-from tests.support.admin_world import World
+from tests.support.worlds.admin_world import World
 
 
 @pytest.mark.parametrize("version", [0, 1])

@@ -26,7 +26,7 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from tests.support.admin_world import World
+from tests.support.worlds.admin_world import World
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOp
 TOPIC, BROKER, GROUP = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP

@@ -8,7 +8,7 @@ from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.broker.metadata.store import NewTopic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
-from tests.support.admin_world import World
+from tests.support.worlds.admin_world import World
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
@@ -25,8 +26,7 @@ from shareq.protocol.generated.streams_group_heartbeat import (
 )
 from shareq.protocol.generated.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 from shareq.protocol.primitives import Message
-from tests.support.mock_transport import BrokerWorld
-from tests.support.sasl import SaslWorld
+from tests.support.clients.sasl import SaslWorld
 
 # Of those for brokers, what Apache Kafka 4.3.1 does not name without settings or features of its own.
 UNNAMED = {ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY}

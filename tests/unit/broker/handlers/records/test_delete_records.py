@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from devtools.clients.requests import batch, fetch_request, produce
+from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.log.start_files import LOG_START_FILE
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.errors import ErrorCode
@@ -23,11 +26,8 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from tests.support.administration import delete_records_request
-from tests.support.mem_fs import CrashModel, SimulatedCrash
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.requests import batch, fetch_request, produce
-from tests.support.share_client import ShareClient, append, from_the_start
+from tests.support.clients.administration import delete_records_request
+from tests.support.clients.share_client import ShareClient, append, from_the_start
 
 SYNCED = {"log.flush.interval.messages": "1"}
 Row = tuple[ErrorCode, int]

@@ -6,6 +6,8 @@ import errno
 
 import pytest
 
+from devtools.clients.requests import batch, fetch_request, only_partition, produce_request
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.handlers.records.produce_fast_path import MOST_LEARNED
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.protocol.errors import ErrorCode
@@ -18,8 +20,6 @@ from shareq.protocol.generated.produce import (
     TopicProduceData,
 )
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
-from tests.support.mock_transport import BrokerWorld, MockConnection
-from tests.support.requests import batch, fetch_request, only_partition, produce_request
 
 
 def produced(

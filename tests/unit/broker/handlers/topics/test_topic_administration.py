@@ -25,7 +25,7 @@ from shareq.protocol.generated.create_topics import (
 )
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from shareq.protocol.primitives import ZERO_UUID
-from tests.support.admin_world import World
+from tests.support.worlds.admin_world import World
 
 
 def no_space(_changes: Sequence[MetaChange]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shareq.broker.log.partition_log import AppendInfo, Origin
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.records.batch import RecordData, build_batch
-from tests.support.log_world import LogWorld, read_all, values_of
+from tests.support.worlds.log_world import LogWorld, read_all, values_of
 
 
 def put(world: LogWorld, key: bytes, value: bytes | None) -> None:

@@ -8,8 +8,8 @@ from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.partition_log import Found, PartitionLog
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import decode_records
-from tests.support.cleaner import COMPACTED, append, clean
-from tests.support.log_world import LogWorld, read_all
+from tests.support.worlds.cleaner import COMPACTED, append, clean
+from tests.support.worlds.log_world import LogWorld, read_all
 
 KEYS = 6
 

@@ -6,15 +6,15 @@ from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES, Rule, latest_value, share_state, survivors
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression, Record, RecordData, build_batch, decode_records
 from shareq.protocol.records.control import build_end_transaction_marker
-from tests.support.cleaner import COMPACTED, clean, state_of, told
-from tests.support.log_world import DATA, TOPIC, LogWorld
-from tests.support.mem_fs import CrashModel
+from tests.support.worlds.cleaner import COMPACTED, clean, state_of, told
+from tests.support.worlds.log_world import DATA, TOPIC, LogWorld
 
 PRODUCERS = (1, 2)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.cleaner.schedule import PAUSE_MS, CleanerSettings
 from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES
@@ -12,9 +13,8 @@ from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression
-from tests.support.cleaner import COMPACTED, append, clean, fill, transient_files
-from tests.support.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of, read_all
-from tests.support.mem_fs import CrashModel
+from tests.support.worlds.cleaner import COMPACTED, append, clean, fill, transient_files
+from tests.support.worlds.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of, read_all
 
 MINUTE = 60_000
 NEVER = CleanerSettings(enable=False)

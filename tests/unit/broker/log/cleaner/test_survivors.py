@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shareq.broker.log.cleaner.survivors import Newest, Role, Rule, latest_value, share_state, survivors
-from tests.support.cleaner import Told
+from tests.support.worlds.cleaner import Told
 
 SNAPSHOT, UPDATE = b"\0\0", b"\0\1"
 A, B = b"\0\1a....", b"\0\1b...."

@@ -7,13 +7,13 @@ import logging
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.log.manager import MANY_FILES
 from shareq.broker.log.partition_log import SMALL_SEGMENT_BYTES, Origin
 from shareq.broker.log.promises.clean_shutdown import LogEnd, format_clean_stop, parse_clean_stop
 from shareq.broker.log.promises.manifest import parse_manifest
 from shareq.coordinator.ports import TopicImage
-from tests.support.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of
-from tests.support.mem_fs import CrashModel
+from tests.support.worlds.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of
 
 ENDS = {("orders", 0): LogEnd(30, 20, 1234), ("orders", 1): LogEnd(5, 0, 99, plain=True)}
 MARKER = f"{DATA}/clean-shutdown"

@@ -7,6 +7,8 @@ from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel, MemFs
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.log.promises.manifest import (
     LogRow,
     Manifest,
@@ -19,9 +21,7 @@ from shareq.broker.log.promises.manifest import (
     synced_line,
 )
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE, ManifestFile
-from tests.support.log_world import DATA, TOPIC, LogWorld
-from tests.support.mem_fs import CrashModel, MemFs
-from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.log_world import DATA, TOPIC, LogWorld
 
 ID = bytes(range(16))
 ROWS = {("orders", 0): LogRow(ID, 5, 40, 55, 7), ("a.b_c-d", 12): LogRow(ID, 0, -1, 0, 0)}

@@ -11,13 +11,13 @@ from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
-from tests.support.log_world import TOPIC, LogWorld, batch_of, read_all
-from tests.support.mem_fs import CrashModel, SimulatedCrash
+from tests.support.worlds.log_world import TOPIC, LogWorld, batch_of, read_all
 
 SMALL = LogSettings(segment_bytes=900, index_interval_bytes=100)
 PARTITIONS = 2

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.log.folders import DamagedFolderError
 from shareq.broker.log.partition_log import AppendInfo, BatchSpan
 from shareq.broker.log.promises.checkpoints import format_offsets, parse_offsets
@@ -15,8 +16,7 @@ from shareq.broker.log.promises.manifest import parse_manifest, row_line
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Record, RecordData, build_batch, decode_records
-from tests.support.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
-from tests.support.mem_fs import CrashModel
+from tests.support.worlds.log_world import DATA, TOPIC, LogWorld, batch_of, read_all, values_of
 
 FOLDER = f"{DATA}/{TOPIC}-0"
 SIZE = len(batch_of(b"0"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
+from devtools.in_memory.mem_fs import MemFs
 from shareq.broker.log.segments.files import SEALED_MAPS, FilePool, Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
-from tests.support.log_world import LogWorld, batch_of
-from tests.support.mem_fs import MemFs
+from tests.support.worlds.log_world import LogWorld, batch_of
 
 SIZE = len(batch_of(b"0"))
 

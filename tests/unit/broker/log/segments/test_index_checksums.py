@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shareq.broker.log.segments.index_checksums import format_checksums, parse_checksums
 from shareq.broker.log.settings import LogSettings
-from tests.support.log_world import DATA, TOPIC, LogWorld
+from tests.support.worlds.log_world import DATA, TOPIC, LogWorld
 
 FOLDER = f"{DATA}/{TOPIC}-0"
 INDEX = f"{FOLDER}/00000000000000000000.index"

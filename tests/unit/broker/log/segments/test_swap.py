@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import pytest
 
+from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
 from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.cleaner.survivors import Rule, latest_value, share_state
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Record
-from tests.support.cleaner import COMPACTED, append, clean, fill, state_of, transient_files
-from tests.support.log_world import DATA, TOPIC, LogWorld, read_all
-from tests.support.mem_fs import CrashModel, SimulatedCrash
+from tests.support.worlds.cleaner import COMPACTED, append, clean, fill, state_of, transient_files
+from tests.support.worlds.log_world import DATA, TOPIC, LogWorld, read_all
 
 FOLDER = f"{DATA}/{TOPIC}-0"
 

@@ -10,7 +10,7 @@ import pytest
 from shareq.broker.share.core.partition import AckBatch, SharePartition
 from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.protocol.errors import ErrorCode
-from tests.support.share_partition import (
+from tests.support.models.share_partition import (
     ACCEPT,
     GAP,
     REJECT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.share.core.partition import SharePartition
-from tests.support.share_partition import (
+from tests.support.models.share_partition import (
     ACCEPT,
     BATCHES,
     KEY,

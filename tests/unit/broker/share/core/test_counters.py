@@ -6,7 +6,7 @@ from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.broker.share.core.window.record_state import AcknowledgeType
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import ErrorCode
-from tests.support.share_partition import (
+from tests.support.models.share_partition import (
     ACCEPT,
     FAILED,
     GAP,

@@ -7,7 +7,7 @@ import pytest
 from shareq.broker.share.core.effects import StateBatch, WakeFetches
 from shareq.broker.share.core.partition import SharePartition
 from shareq.protocol.errors import ErrorCode
-from tests.support.share_partition import (
+from tests.support.models.share_partition import (
     ACCEPT,
     KEY,
     LOG_END,

@@ -10,7 +10,7 @@ import pytest
 from shareq.broker.share.core.partition import AckBatch, SharePartition
 from shareq.broker.share.core.window.record_state import AcquireMode, RecordState
 from shareq.protocol.errors import ErrorCode
-from tests.support.share_partition import ACCEPT, Span, batches, share_partition, write_of
+from tests.support.models.share_partition import ACCEPT, Span, batches, share_partition, write_of
 
 CASES: Final = 300
 ENOUGH: Final = 3  # fetches in a row that bring nothing: a read may be shorter than what nobody is to get

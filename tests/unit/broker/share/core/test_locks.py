@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shareq.broker.share.core.effects import WakeFetches
-from tests.support.share_partition import (
+from tests.support.models.share_partition import (
     ACCEPT,
     FAILED,
     RELEASE,

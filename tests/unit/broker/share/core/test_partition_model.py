@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.share_world import ShareWorld
+from tests.support.models.share_world import ShareWorld
 
 
 def live(seed: int, steps: int) -> None:

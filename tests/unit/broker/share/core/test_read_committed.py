@@ -10,7 +10,7 @@ import pytest
 from shareq.broker.share.core.aborted import aborted_ranges, cut_out, held_before
 from shareq.broker.share.core.values import AcquiredRange
 from shareq.protocol.errors import ErrorCode
-from tests.support.share_partition import (
+from tests.support.models.share_partition import (
     ACCEPT,
     FAILED,
     GAP,

@@ -9,7 +9,7 @@ import pytest
 from shareq.broker.share.core.effects import WakeFetches, WriteState
 from shareq.broker.share.core.partition import AckBatch, SharePartition
 from shareq.protocol.errors import ErrorCode
-from tests.support.share_partition import (
+from tests.support.models.share_partition import (
     ACCEPT,
     FAILED,
     KEY,

@@ -9,7 +9,7 @@ Apache Kafka 4.3.1 differ in which bytes a write carries, never in that.
 from __future__ import annotations
 
 from shareq.broker.share.core.partition import SharePartition
-from tests.support.share_partition import (
+from tests.support.models.share_partition import (
     ACCEPT,
     KEY,
     LOG_END,
@@ -25,7 +25,7 @@ from tests.support.share_partition import (
     write_of,
     written,
 )
-from tests.support.share_world import Persisted
+from tests.support.models.share_world import Persisted
 
 C1, C2, C3 = "c1", "c2", "c3"
 LOCK_MS = 1_000

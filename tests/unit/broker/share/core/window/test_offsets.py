@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.share_partition import (
+from tests.support.models.share_partition import (
     ACCEPT,
     REJECT,
     RELEASE,

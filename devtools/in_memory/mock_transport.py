@@ -1,0 +1,181 @@
+"""A whole broker but its sockets: frames through the real connection code, virtual time, a disk in memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from random import Random
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from devtools.clients.wire import decode_response
+from devtools.in_memory.mem_fs import CrashModel, MemFs
+from devtools.in_memory.virtual_clock import VirtualClock
+from shareq.broker.broker import Broker
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.metadata.changes import MemoryMetaDb
+from shareq.broker.metadata.store import NewTopic
+from shareq.broker.network.connection import Buffer, Connection, ConnectionLimits
+from shareq.broker.services import Services
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.framing import frame
+from shareq.protocol.headers import encode_request
+from shareq.protocol.primitives import Message
+
+if TYPE_CHECKING:
+    from shareq.broker.services import ShareStateStore
+
+R = TypeVar("R", bound=Message)
+
+DATA = "data"
+
+
+class BrokerWorld:
+    """A broker that is never started as a process. `restart` keeps disk and database.
+
+    Brokers of one cluster share `clock` and `db`; `states` is where this one's share state is kept, if not here.
+    """
+
+    def __init__(
+        self,
+        properties: Mapping[str, str] | None = None,
+        *,
+        seed: int = 1,
+        clock: VirtualClock | None = None,
+        db: MemoryMetaDb | None = None,
+        states: ShareStateStore | None = None,
+    ) -> None:
+        self.clock = clock or VirtualClock()
+        self.fs = MemFs(self.clock.call_soon, Random(seed))
+        self.db = db or MemoryMetaDb()
+        self._states = states
+        self.config = BrokerConfig.load({"log.dirs": DATA, **(properties or {})})
+        self._seed = seed
+        self._connections = 0
+        self.broker = self._boot()
+
+    @property
+    def services(self) -> Services:
+        """The parts of the broker that runs now."""
+        return self.broker.services
+
+    def connect(self, *, client_id: str | None = "mock", limits: ConnectionLimits | None = None) -> MockConnection:
+        """A client's connection."""
+        self._connections += 1
+        return MockConnection(self, self._connections, client_id, limits or ConnectionLimits())
+
+    def create_topic(self, name: str, partitions: int = 1, **configs: str) -> TopicImage:
+        """Create a topic; dots in property names are written as underscores."""
+        return self.broker.services.metadata.create_topic(
+            NewTopic(name, partitions, {key.replace("_", "."): value for key, value in configs.items()})
+        )
+
+    def restart(self, *, clean: bool = True) -> None:
+        """Stop and start again; connections are lost."""
+        self.broker.close(clean=clean)
+        self.clock.drop_everything()
+        self.broker = self._boot()
+
+    def crash(self, model: CrashModel = CrashModel.PROCESS_KILL) -> None:
+        """The process is killed and starts again; connections are lost. Completed writes are not, unless power is."""
+        self.clock.drop_everything()
+        self.fs.crash(model, Random(self._seed))
+        self.broker = self._boot()
+
+    def _boot(self) -> Broker:
+        env = Environment(self.clock, Random(self._seed), self.fs)
+        endpoint = Endpoint(self.config.node_id, "127.0.0.1", 9091 + self.config.node_id)
+        broker = Broker(env, self.config, self.db, endpoints={"PLAINTEXT": endpoint}, states=self._states)
+        broker.start()
+        return broker
+
+
+class MockConnection:
+    """A client, its connection, and everything that was written to it. The `Outlet` of the broker's side."""
+
+    def __init__(self, world: BrokerWorld, number: int, client_id: str | None, limits: ConnectionLimits) -> None:
+        self._clock = world.clock
+        self.client_id = client_id
+        self._correlation_id = 0
+        self._in_flight: deque[tuple[int, int, int]] = deque()
+        self.frames: deque[bytes] = deque()  # answers without their sizes, not yet received
+        self.writes = 0
+        self.closed = False
+        self.reading = True
+        self.side = Connection(
+            number,
+            "127.0.0.1",
+            "PLAINTEXT",
+            handler_for=world.broker.handler_for,
+            call_soon=world.clock.call_soon,
+            outlet=self,
+            limits=limits,
+            now_ns=world.clock.now_ns,
+        )
+
+    # -- the client
+
+    def call(self, request: Message, version: int, response_class: type[R]) -> R:
+        """Send a request and receive its answer, without letting time pass."""
+        self.send(request, version)
+        return self.receive(response_class)
+
+    def send(self, request: Message, version: int) -> None:
+        """Send a request; its answer is received later."""
+        self.send_raw(self.frame_of(request, version))
+
+    def frame_of(self, request: Message, version: int) -> bytes:
+        """The request's frame, counted as sent."""
+        self._correlation_id += 1
+        self._in_flight.append((request.API_KEY, version, self._correlation_id))
+        return frame(encode_request(version, self._correlation_id, self.client_id, request))
+
+    def forget_last(self) -> None:
+        """The request sent last gets no answer."""
+        self._in_flight.pop()
+
+    def send_raw(self, data: bytes) -> None:
+        self.side.receive(data)
+
+    def receive(self, response_class: type[R]) -> R:
+        """The answer to the oldest request in flight. AssertionError when it is not there yet."""
+        self._clock.run_until_idle()
+        assert self.frames, "no answer yet"
+        api_key, version, correlation_id = self._in_flight.popleft()
+        answered, response = decode_response(self.frames.popleft(), api_key, version)
+        assert answered == correlation_id, f"answer {answered} where {correlation_id} was due"
+        return cast(R, response)
+
+    def receive_frame(self) -> bytes:
+        """The oldest answer as it came, without its size."""
+        self._clock.run_until_idle()
+        self._in_flight.popleft()
+        return self.frames.popleft()
+
+    def disconnect(self) -> None:
+        """The client goes away without a word."""
+        self.closed = True
+        self.side.lost()
+
+    # -- the broker's outlet
+
+    def write(self, buffers: list[Buffer]) -> None:
+        self.writes += 1
+        data, at = b"".join(buffers), 0
+        while at < len(data):
+            end = at + 4 + int.from_bytes(data[at : at + 4], "big")
+            assert at + 4 <= end <= len(data), "whole answers, each with its size"
+            self.frames.append(data[at + 4 : end])
+            at = end
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self._clock.call_soon(self.side.lost)
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True

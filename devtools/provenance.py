@@ -1,0 +1,34 @@
+"""What a committed figure was measured on: the commit and the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def commit(*paths: str) -> str:
+    """The commit that runs, and whether one of `paths` (from the root) has been changed since."""
+    try:
+        head = _git("rev-parse", "--short", "HEAD")
+        changed = _git("status", "--porcelain", "--", *paths)
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return f"{head} with changes" if changed else head
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def machine() -> str:
+    """What runs it."""
+    model = platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if "model name" in line]
+        model = names[0] if names else model
+    return f"{os.cpu_count()} cores, {model}, Python {platform.python_version()}"

@@ -1,0 +1,89 @@
+"""Logs to be compacted: appended batch by batch, and what must be left of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.log.cleaner.survivors import Role, Rule
+from shareq.broker.log.partition_log import AppendInfo, Origin
+from shareq.broker.log.segments.files import TRANSIENT_SUFFIXES
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.records.batch import Compression, Record, RecordData, build_batch
+from tests.support.worlds.log_world import LogWorld
+
+COMPACTED: Final = LogSettings(segment_bytes=600, index_interval_bytes=100, compact=True, delete=False)
+
+
+class Told(NamedTuple):
+    """A record as the cleaner looks at it."""
+
+    offset: int
+    key: bytes | None
+    has_value: bool
+
+
+def told(records: Iterable[Record]) -> list[Told]:
+    return [Told(record.offset, record.key, record.value is not None) for record in records]
+
+
+def append(
+    world: LogWorld,
+    *records: tuple[bytes | None, bytes | None],
+    compression: Compression = Compression.NONE,
+    producer_id: int = -1,
+    base_sequence: int = -1,
+    transactional: bool = False,
+) -> AppendInfo:
+    """One batch of keys and values, appended and flushed."""
+    now = world.clock.wall_ms()
+    batch = build_batch(
+        [RecordData(key, value) for key, value in records],
+        timestamp_ms=now,
+        compression=compression,
+        producer_id=producer_id,
+        producer_epoch=0 if producer_id >= 0 else -1,
+        base_sequence=base_sequence,
+        transactional=transactional,
+    )
+    info = world.log.append(batch, origin=Origin.COORDINATOR, now_wall_ms=now)
+    assert isinstance(info, AppendInfo), info
+    world.tick()
+    return info
+
+
+def fill(world: LogWorld, count: int, *, keys: int = 5, start: int = 0) -> None:
+    """Batches of one record: `count` values, in turn for each of so many keys."""
+    for number in range(start, start + count):
+        append(world, (b"k%d" % (number % keys), b"v%d" % number))
+
+
+def clean(world: LogWorld) -> None:
+    """Let the cleaner do what there is to do. Takes at most a second, if there are only a few segments."""
+    world.tick()
+    world.logs.cleaner.look_soon()
+    world.tick()
+    for _ in range(1000):
+        if not world.logs.cleaner.busy:
+            return
+        world.clock.advance(1)
+    raise AssertionError("the cleaner does not come to an end")
+
+
+def state_of(records: Sequence[Record], rule: Rule) -> dict[bytes, list[bytes | None]]:
+    """What replaying the records by the rule comes to: of each subject its state, and the changes since."""
+    states: dict[bytes, list[bytes | None]] = {}
+    for record in records:
+        role, subject = rule(record.key, record.value is not None)
+        if role is Role.STATE:
+            states[subject] = [record.value]
+        elif role is Role.CHANGE:
+            states.setdefault(subject, []).append(record.value)
+        elif role is Role.END:
+            states.pop(subject, None)
+    return states
+
+
+def transient_files(world: LogWorld) -> list[str]:
+    """What a pass leaves behind when it is interrupted."""
+    return [path for path in world.fs.paths() if path.endswith(TRANSIENT_SUFFIXES)]
