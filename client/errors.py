@@ -12,7 +12,7 @@ __all__ = [
     "Disconnected",
     "Unreachable",
     "UnsupportedApi",
-    "may_pass",
+    "is_transient",
 ]
 
 
@@ -53,7 +53,7 @@ class BrokerError(ClientError):
         return type(self), (self.code, self.what, self.message)
 
 
-def may_pass(error: ClientError) -> bool:
+def is_transient(error: ClientError) -> bool:
     """Whether trying again may help."""
     return isinstance(error, Unreachable) or (isinstance(error, BrokerError) and is_retriable(error.code))
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
-from shareq.client.errors import BrokerError, ClientError, Unreachable, may_pass
+from shareq.client.errors import BrokerError, ClientError, Unreachable, is_transient
 from shareq.client.network import Exchange, Network
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
@@ -83,15 +83,15 @@ class RangeFetcher:
         The leader is followed, and connections are made again, within `default.api.timeout.ms` without progress. Raises
         Unreachable after that, OffsetsGone, TopicGone, and BrokerError for what is refused for good.
         """
-        place = _Place(topic_id, topic, partition)
+        target = _NamedPartition(topic_id, topic, partition)
         position = first
-        reply = self._ask(place, position, last)
+        reply = self._ask(target, position, last)
         while True:
-            answer, size, following = self._answer(place, position, last, reply)
+            answer, size, following = self._answer(target, position, last, reply)
             self._sizes[topic_id, partition] = size / (following - position)
             position = following
             if position <= last:
-                reply = self._ask(place, position, last)
+                reply = self._ask(target, position, last)
             assert answer.records is not None
             yield Fetched(memoryview(answer.records)[:size], answer.log_start_offset, answer.high_watermark)
             if position > last:
@@ -101,73 +101,75 @@ class RangeFetcher:
         """Close the connections."""
         self._network.close()
 
-    def _ask(self, place: _Place, position: int, last: int) -> Exchange | ClientError:
+    def _ask(self, target: _NamedPartition, position: int, last: int) -> Exchange | ClientError:
         """A fetch under way, or why there is none."""
-        limit = self._limit(place, last - position + 1)
-        row = FetchPartition(place.partition, fetch_offset=position, partition_max_bytes=limit)
+        limit = self._limit(target, last - position + 1)
+        row = FetchPartition(target.partition, fetch_offset=position, partition_max_bytes=limit)
         request = FetchRequest(
             max_wait_ms=MAX_WAIT_MS,
             min_bytes=1,
             max_bytes=limit,
-            topics=[FetchTopic(topic_id=place.topic_id, partitions=[row])],
+            topics=[FetchTopic(topic_id=target.topic_id, partitions=[row])],
         )
         try:
-            leader = self._network.leader(place.topic_id, place.partition)
+            leader = self._network.leader(target.topic_id, target.partition)
             if leader is None:
-                self._network.partitions(place.topic_id)  # raises when there is no such topic
-                return Unreachable(f"{place} has no leader")
+                self._network.partitions(target.topic_id)  # raises when there is no such topic
+                return Unreachable(f"{target} has no leader")
             return self._network.submit(leader, request, min_version=BY_TOPIC_ID)
         except ClientError as error:
             return error
 
-    def _limit(self, place: _Place, offsets: int) -> int:
+    def _limit(self, target: _NamedPartition, offsets: int) -> int:
         """Not much more than what is needed: brokers fill an answer with whatever follows."""
-        size = self._sizes.get((place.topic_id, place.partition), GUESSED_BYTES)
+        size = self._sizes.get((target.topic_id, target.partition), GUESSED_BYTES)
         return min(self._most_bytes, max(LEAST_BYTES, int(offsets * size * 1.1)))
 
     def _answer(
-        self, place: _Place, position: int, last: int, reply: Exchange | ClientError
+        self, target: _NamedPartition, position: int, last: int, reply: Exchange | ClientError
     ) -> tuple[PartitionData, int, int]:
         """An answer that goes beyond `position`, how much of it is whole batches, and which offset follows them."""
-        patience = _Patience(self._patience_ms, self._backoff_ms)
+        limit = _FailureLimit(self._patience_ms, self._backoff_ms)
         unknown = 0
         while True:
             try:
-                answer = _partition_of(reply, place)
+                answer = _partition_of(reply, target)
                 size, following = whole_batches(answer.records or b"")
                 if following > position:
                     return answer, size, following
                 # What was acquired lies below the high watermark, but for a new leader that has yet to hear of it.
-                failure: ClientError = OffsetsGone(str(place), position, answer.log_start_offset, answer.high_watermark)
+                failure: ClientError = OffsetsGone(
+                    str(target), position, answer.log_start_offset, answer.high_watermark
+                )
             except ClientError as error:
-                failure = self._meaning_of(error, place, position)
+                failure = self._meaning_of(error, target, position)
                 unknown += isinstance(failure, BrokerError) and failure.code == ErrorCode.UNKNOWN_TOPIC_ID
                 if unknown == UNKNOWN_TOPIC_TRIES:
                     failure = TopicGone(
-                        f"{place}: there is no topic with the id {uuid_to_text(place.topic_id)} any more"
+                        f"{target}: there is no topic with the id {uuid_to_text(target.topic_id)} any more"
                     )
-                if not may_pass(failure):
+                if not is_transient(failure):
                     raise failure from None
-                self._look_up(place)
-            patience.wait(failure)
-            reply = self._ask(place, position, last)
+                self._look_up(target)
+            limit.wait(failure)
+            reply = self._ask(target, position, last)
 
-    def _look_up(self, place: _Place) -> None:
+    def _look_up(self, target: _NamedPartition) -> None:
         with contextlib.suppress(Unreachable):
-            self._network.refresh([place.topic_id])
+            self._network.refresh([target.topic_id])
 
-    def _meaning_of(self, error: ClientError, place: _Place, position: int) -> ClientError:
+    def _meaning_of(self, error: ClientError, target: _NamedPartition, position: int) -> ClientError:
         """The error itself, unless the offset is out of range: where the log starts and ends is not in that answer."""
         if not isinstance(error, BrokerError) or error.code != ErrorCode.OFFSET_OUT_OF_RANGE:
             return error
         try:
-            log = self._admin.log_ranges({place.topic: [place.partition]})[place.topic, place.partition]
+            log = self._admin.log_ranges({target.topic: [target.partition]})[target.topic, target.partition]
         except ClientError as failure:
             return failure
-        return OffsetsGone(str(place), position, log.start, log.end)
+        return OffsetsGone(str(target), position, log.start, log.end)
 
 
-class _Place(NamedTuple):
+class _NamedPartition(NamedTuple):
     topic_id: bytes
     topic: str
     partition: int
@@ -176,8 +178,8 @@ class _Place(NamedTuple):
         return f"partition {self.topic}-{self.partition}"
 
 
-class _Patience:
-    """How long an answer is tried for, and the pauses in between."""
+class _FailureLimit:
+    """How long an answer is asked for again after failures, and the pauses in between."""
 
     def __init__(self, patience_ms: int, backoff_ms: int) -> None:
         self._until = time.monotonic() + patience_ms / 1000
@@ -191,7 +193,7 @@ class _Patience:
         self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
 
 
-def _partition_of(reply: Exchange | ClientError, place: _Place) -> PartitionData:
+def _partition_of(reply: Exchange | ClientError, target: _NamedPartition) -> PartitionData:
     """The one partition of an answer. Raises what stands in its place, and BrokerError."""
     if isinstance(reply, ClientError):
         raise reply
@@ -199,7 +201,7 @@ def _partition_of(reply: Exchange | ClientError, place: _Place) -> PartitionData
     assert isinstance(answer, FetchResponse)
     partition = answer.responses[0].partitions[0] if answer.responses else PartitionData()
     if error := answer.error_code or partition.error_code:
-        raise BrokerError(error, f"{place}: Fetch")
+        raise BrokerError(error, f"{target}: Fetch")
     return partition
 
 

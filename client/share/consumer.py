@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from shareq.client.config import ClientConfig
-from shareq.client.errors import ClientError, may_pass
+from shareq.client.errors import ClientError, is_transient
 from shareq.client.network import Network
 from shareq.client.share.driver import ShareDriver, now_ms
 from shareq.client.share.leaders import Leader, ShareLeaders
@@ -27,7 +27,7 @@ from shareq.client.share.session import (
     AckRange,
     AcquiredRange,
     FetchLimits,
-    Place,
+    TopicIdPartition,
     portions,
 )
 from shareq.protocol.errors import ErrorCode
@@ -65,12 +65,12 @@ class ShareRangeConsumer:
         self._leaders = ShareLeaders(group_id, self._member.member_id)
         self._network = Network(_quick(config), tries_again=False)  # a poll ends in time; the next one goes on
         self._driver = ShareDriver(self._network, self._member, self._leaders, backoff_ms=self._backoff_ms)
-        self._turn = _Turn()
+        self._lock = _FairLock()
         self._closing = threading.Event()
         self._closed = False
         self._absence: ClientError | None = None
-        self._coordinator = _Patience(config.default_api_timeout_ms)
-        self._all_leaders = _Patience(config.default_api_timeout_ms)
+        self._coordinator = _FailureLimit(config.default_api_timeout_ms)
+        self._all_leaders = _FailureLimit(config.default_api_timeout_ms)
 
     @property
     def member_id(self) -> str:
@@ -78,12 +78,12 @@ class ShareRangeConsumer:
         return self._member.member_id
 
     @property
-    def generation(self) -> Mapping[Place, int]:
+    def generation(self) -> Mapping[TopicIdPartition, int]:
         """By topic id and partition; see above. Partitions that were never assigned are missing."""
         return self._leaders.generation
 
     @property
-    def assignment(self) -> frozenset[Place]:
+    def assignment(self) -> frozenset[TopicIdPartition]:
         """The partitions assigned now."""
         return self._member.assignment or frozenset()
 
@@ -120,7 +120,7 @@ class ShareRangeConsumer:
             raise ValueError(f"max_records is {max_records}; at least one record can be asked for")
         deadline_ms = now_ms() + max_wait_ms
         while True:
-            with self._turn:
+            with self._lock:
                 self._check_open()
                 wait_ms = max(0, min(deadline_ms - now_ms(), TURN_MS))
                 acquired = self._attempt(FetchLimits(max_records, wait_ms, max_bytes, strict))
@@ -140,11 +140,11 @@ class ShareRangeConsumer:
         """
         results: _Results = []
         queues: _Queues = {}
-        with self._turn:
+        with self._lock:
             self._check_open()
             by_leader: dict[Leader, list[AckRange]] = {}
             for one in ranges:
-                leader = self._driver.home((one.topic_id, one.partition))
+                leader = self._driver.session_leader((one.topic_id, one.partition))
                 if leader is None:
                     results.append((one, ErrorCode.SHARE_SESSION_NOT_FOUND))
                 else:
@@ -159,12 +159,12 @@ class ShareRangeConsumer:
 
     def heartbeat_if_due(self) -> None:
         """Send a heartbeat when it is time: for a thread of the caller that keeps the membership while nobody polls."""
-        with self._turn:
+        with self._lock:
             self._check_open()
             try:
                 self._beat()
             except ClientError as error:
-                if not may_pass(error):
+                if not is_transient(error):
                     raise
                 self._coordinator.failed(error)
 
@@ -175,7 +175,7 @@ class ShareRangeConsumer:
         `timeout_ms`.
         """
         self._closing.set()
-        with self._turn:
+        with self._lock:
             if self._closed:
                 return
             self._closed = True
@@ -192,7 +192,7 @@ class ShareRangeConsumer:
     ) -> None:
         self.close()
 
-    # -- their steps, with the turn taken
+    # -- their steps, with the lock held
 
     def _attempt(self, limits: FetchLimits) -> list[AcquiredRange] | None:
         """One turn of `poll`: None if there was nobody to ask. Leaders are asked also while the coordinator is away."""
@@ -200,13 +200,13 @@ class ShareRangeConsumer:
         try:
             self._beat()
         except ClientError as error:
-            if not may_pass(error):
+            if not is_transient(error):
                 raise
             absence = error
         try:
             acquired, trouble, self._absence = self._driver.fetch(limits)
         except ClientError as error:
-            if not may_pass(error):
+            if not is_transient(error):
                 raise
             acquired, trouble, self._absence = None, error, error
         if trouble is not None:
@@ -225,7 +225,7 @@ class ShareRangeConsumer:
     def _acknowledge_one_each(self, queues: _Queues, kind: AcknowledgeType, results: _Results, splits: int) -> int:
         """The next portion of every leader. Returns how many were halved to be tried again."""
         portions_now = [(leader, queue.popleft()) for leader, queue in queues.items()]
-        with self._turn:
+        with self._lock:
             self._check_open()
             outcomes = self._driver.acknowledge(portions_now, kind)
         halved = 0
@@ -235,15 +235,15 @@ class ShareRangeConsumer:
                 results += [(one, outcome.error) for ranges in (portion, *queue) for one in ranges]
                 queue.clear()
                 continue
-            for place, of_place in _by_place(portion).items():
-                error = outcome.errors.get(place, ErrorCode.NONE)
+            for tp, of_partition in _by_partition(portion).items():
+                error = outcome.errors.get(tp, ErrorCode.NONE)
                 # A broker undoes all of a partition's batches for one whose lock is gone.
-                if error is ErrorCode.INVALID_RECORD_STATE and len(of_place) > 1 and halved < splits:
-                    half = len(of_place) // 2
-                    queue.extend((of_place[:half], of_place[half:]))
+                if error is ErrorCode.INVALID_RECORD_STATE and len(of_partition) > 1 and halved < splits:
+                    half = len(of_partition) // 2
+                    queue.extend((of_partition[:half], of_partition[half:]))
                     halved += 1
                 else:
-                    results += [(one, error) for one in of_place]
+                    results += [(one, error) for one in of_partition]
         return halved
 
     def _check_open(self) -> None:
@@ -251,8 +251,8 @@ class ShareRangeConsumer:
             raise ClientError(f"the member of share group {self._member.group_id} is closed")
 
 
-class _Patience:
-    """How long failures may go on that pass."""
+class _FailureLimit:
+    """How long transient failures may go on."""
 
     def __init__(self, limit_ms: int) -> None:
         self._limit_ms = limit_ms
@@ -270,7 +270,7 @@ class _Patience:
             raise error
 
 
-class _Turn:
+class _FairLock:
     """A lock that those who wait get before whoever had it last."""
 
     def __init__(self) -> None:
@@ -293,8 +293,8 @@ def _quick(config: ClientConfig) -> ClientConfig:
     )
 
 
-def _by_place(ranges: Sequence[AckRange]) -> dict[Place, list[AckRange]]:
-    found: dict[Place, list[AckRange]] = {}
+def _by_partition(ranges: Sequence[AckRange]) -> dict[TopicIdPartition, list[AckRange]]:
+    found: dict[TopicIdPartition, list[AckRange]] = {}
     for one in ranges:
         found.setdefault((one.topic_id, one.partition), []).append(one)
     return found

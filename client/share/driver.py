@@ -21,7 +21,7 @@ from shareq.client.share.session import (
     AcquiredRange,
     FetchLimits,
     FetchOutcome,
-    Place,
+    TopicIdPartition,
 )
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeResponse
@@ -214,26 +214,28 @@ class ShareDriver:
             return []
         leader.opened = True
         self.lock_timeout_ms = outcome.lock_timeout_ms or self.lock_timeout_ms
-        for place, error in outcome.errors.items():
-            self._partition_failed(leader, place, error)
+        for tp, error in outcome.errors.items():
+            self._partition_failed(leader, tp, error)
         if outcome.errors and not outcome.acquired:
             leader.ready_ms = now_ms() + self._backoff_ms
         names = self._names
-        return [AcquiredRange(names[one.place[0]], *one.place, *one[1:]) for one in outcome.acquired]
+        return [
+            AcquiredRange(names[one.topic_partition[0]], *one.topic_partition, *one[1:]) for one in outcome.acquired
+        ]
 
     def _trouble(self, outcome: FetchOutcome) -> ClientError | None:
         """Why a partition had nothing, if not for want of records. What does not pass is kept in `_refusal`."""
         failed = [(outcome.error, f"share group {self._member.group_id}")] if outcome.error else []
-        failed += [(error, f"partition {self._names[place[0]]}-{place[1]}") for place, error in outcome.errors.items()]
+        failed += [(error, f"partition {self._names[tp[0]]}-{tp[1]}") for tp, error in outcome.errors.items()]
         errors = [BrokerError(error, f"{what}: ShareFetch") for error, what in failed]
         self._refusal = next((error for error in errors if not _passes(error.code)), self._refusal)
         return errors[0] if errors else None
 
     # -- acknowledgements
 
-    def home(self, place: Place) -> Leader | None:
+    def session_leader(self, topic_partition: TopicIdPartition) -> Leader | None:
         """The leader to acknowledge to, if there is a session with it."""
-        leader = self._leaders.home(place)
+        leader = self._leaders.session_leader(topic_partition)
         return leader if leader is not None and leader.opened else None
 
     def acknowledge(self, portions: Sequence[tuple[Leader, list[AckRange]]], kind: AcknowledgeType) -> list[AckOutcome]:
@@ -252,8 +254,8 @@ class ShareDriver:
             outcome = leader.session.acknowledged(answer)
             if outcome.error is not ErrorCode.NONE:
                 self._session_refused(leader, outcome.error)
-            for place, error in outcome.errors.items():
-                self._partition_failed(leader, place, error)
+            for tp, error in outcome.errors.items():
+                self._partition_failed(leader, tp, error)
             outcomes.append(outcome)
         if refused is not None:
             raise refused
@@ -290,7 +292,7 @@ class ShareDriver:
                             epoch=leader.connection,
                         )
                     )
-            self._leaders.lose(leader)
+            self._leaders.session_lost(leader)
         for exchange in closing:
             with contextlib.suppress(ClientError):
                 exchange.result()
@@ -309,25 +311,25 @@ class ShareDriver:
             except ClientError as error:
                 exchange = error
         if isinstance(exchange, Unreachable):
-            self._leaders.lose(leader)
+            self._leaders.session_lost(leader)
             leader.ready_ms = now_ms() + self._backoff_ms
             self._stale = True
         return exchange
 
     def _session_refused(self, leader: Leader, error: ErrorCode) -> None:
         """The next fetch opens a session. Replacing one releases nothing, so one that is there is closed first."""
-        self._leaders.lose(leader)
+        self._leaders.session_lost(leader)
         leader.ready_ms = now_ms() + self._backoff_ms
         if error is ErrorCode.INVALID_SHARE_SESSION_EPOCH:
             with contextlib.suppress(ClientError):
                 self._network.submit(leader.node, leader.session.close_request()).result()
 
-    def _partition_failed(self, leader: Leader, place: Place, error: ErrorCode) -> None:
+    def _partition_failed(self, leader: Leader, topic_partition: TopicIdPartition, error: ErrorCode) -> None:
         if error in _MOVED:
-            self._leaders.outdate(place)
+            self._leaders.invalidate(topic_partition)
             self._stale = True
         if error in _UNKNOWN:
-            leader.session.renew_entry(place)
+            leader.session.renew_entry(topic_partition)
 
     def _spread(self) -> None:
         """Give every assigned partition to its leader, looking up what is not known."""
@@ -341,9 +343,9 @@ class ShareDriver:
             self._names |= {topic_id: name for name, topic_id in self._network.topic_ids(self._member.topics).items()}
             self._stale = False
         assigned = self._member.assignment or frozenset()
-        nodes = {place: self._network.leader(*place) for place in assigned if place[0] in self._names}
+        nodes = {tp: self._network.leader(*tp) for tp in assigned if tp[0] in self._names}
         self._stale = self._stale or len(nodes) < len(assigned) or None in nodes.values()
-        self._leaders.place(nodes)
+        self._leaders.assign(nodes)
 
 
 def _left(deadline_ms: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from shareq.client.share.session import Place, ShareSession
+from shareq.client.share.session import ShareSession, TopicIdPartition
 
 NO_CONNECTION: Final = -1
 
@@ -38,45 +38,46 @@ class ShareLeaders:
         self._group_id = group_id
         self._member_id = member_id
         self._leaders: dict[int, Leader] = {}
-        self._homes: dict[Place, Leader] = {}  # whose session acquired last; kept when the partition is taken away
-        self.generation: dict[Place, int] = {}
+        # Whose session acquired last; kept when the partition is taken away.
+        self._session_leaders: dict[TopicIdPartition, Leader] = {}
+        self.generation: dict[TopicIdPartition, int] = {}
 
     def __iter__(self) -> Iterator[Leader]:
         return iter(tuple(self._leaders.values()))
 
-    def place(self, nodes: Mapping[Place, int | None]) -> None:
+    def assign(self, nodes: Mapping[TopicIdPartition, int | None]) -> None:
         """Spread the assigned partitions over the sessions of their leaders. An unknown leader: where it was."""
-        by_leader: dict[int, set[Place]] = {}
-        for place, node in nodes.items():
-            home = self._homes.get(place)
-            if node is not None and (home is None or home.node != node):
-                if home is not None:
-                    self.outdate(place)
-                home = self._homes[place] = self._leader(node)
-            if home is None:
+        by_leader: dict[int, set[TopicIdPartition]] = {}
+        for tp, node in nodes.items():
+            known = self._session_leaders.get(tp)
+            if node is not None and (known is None or known.node != node):
+                if known is not None:
+                    self.invalidate(tp)
+                known = self._session_leaders[tp] = self._leader(node)
+            if known is None:
                 continue
-            self.generation.setdefault(place, 0)
-            by_leader.setdefault(home.node, set()).add(place)
+            self.generation.setdefault(tp, 0)
+            by_leader.setdefault(known.node, set()).add(tp)
         for leader in self._leaders.values():
             leader.session.assign(by_leader.get(leader.node, ()))
 
-    def home(self, place: Place) -> Leader | None:
+    def session_leader(self, topic_partition: TopicIdPartition) -> Leader | None:
         """The leader whose session acquires, or last acquired, on the partition."""
-        return self._homes.get(place)
+        return self._session_leaders.get(topic_partition)
 
-    def outdate(self, place: Place) -> None:
+    def invalidate(self, topic_partition: TopicIdPartition) -> None:
         """What was acquired on the partition so far is no longer ours."""
-        self.generation[place] = self.generation.get(place, 0) + 1
+        self.generation[topic_partition] = self.generation.get(topic_partition, 0) + 1
 
-    def lose(self, leader: Leader) -> None:
+    def session_lost(self, leader: Leader) -> None:
         """The session with this leader is gone, and its locks with it."""
-        leader.session.lose()
+        leader.session.session_lost()
         leader.connection = NO_CONNECTION
         if leader.opened:
             leader.opened = False
-            for place, home in self._homes.items():
-                if home is leader:
-                    self.outdate(place)
+            for tp, known in self._session_leaders.items():
+                if known is leader:
+                    self.invalidate(tp)
 
     def _leader(self, node: int) -> Leader:
         leader = self._leaders.get(node)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Final
 
-from shareq.client.share.session import Place, code_of
+from shareq.client.share.session import TopicIdPartition, code_of
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 
@@ -50,7 +50,7 @@ class ShareMember:
         self._eager = EAGER_HEARTBEATS
         self.member_id = member_id
         self.epoch = JOINING
-        self.assignment: frozenset[Place] | None = None
+        self.assignment: frozenset[TopicIdPartition] | None = None
         self.due_ms = 0
         """When the next heartbeat is to be sent, on the driver's clock."""
 

@@ -2,7 +2,7 @@
 
 ShareFetch and ShareAcknowledge count up one epoch together, so at most one of them may be under way. The broker binds a
 session to the connection that opened it and releases its locks when that connection ends; whoever drives a session says
-so by `lose`. After that, and after every error of a whole request, the next fetch opens a new one with epoch 0.
+so by `session_lost`. After that, and after every error of a whole request, the next fetch opens a new one with epoch 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 
-Place = tuple[bytes, int]
+TopicIdPartition = tuple[bytes, int]
 """Topic id and partition."""
 
 OPENING: Final = 0
@@ -69,10 +69,10 @@ class AcquiredRange(NamedTuple):
     delivery_count: int
 
 
-class Acquisition(NamedTuple):
-    """The same without the topic's name, which does not come with an answer."""
+class AcquiredOffsets(NamedTuple):
+    """An `AcquiredRange` without the topic's name, which does not come with an answer."""
 
-    place: Place
+    topic_partition: TopicIdPartition
     first: int
     last: int
     delivery_count: int
@@ -95,8 +95,8 @@ class FetchOutcome(NamedTuple):
     """What a ShareFetch brought. `error` is that of the whole request: then nothing else is there."""
 
     error: ErrorCode
-    acquired: Sequence[Acquisition] = ()
-    errors: Mapping[Place, ErrorCode] = {}
+    acquired: Sequence[AcquiredOffsets] = ()
+    errors: Mapping[TopicIdPartition, ErrorCode] = {}
     lock_timeout_ms: int = 0
 
 
@@ -104,7 +104,7 @@ class AckOutcome(NamedTuple):
     """What became of a ShareAcknowledge. `error` is that of the whole request, `errors` has partitions that failed."""
 
     error: ErrorCode
-    errors: Mapping[Place, ErrorCode] = {}
+    errors: Mapping[TopicIdPartition, ErrorCode] = {}
 
 
 class ShareSession:
@@ -115,11 +115,11 @@ class ShareSession:
     def __init__(self, group_id: str, member_id: str) -> None:
         self._group_id = group_id
         self._member_id = member_id
-        self._wanted: frozenset[Place] = frozenset()
-        self._known: set[Place] = set()  # what the broker has in the session
-        self._stale: set[Place] = set()  # to be forgotten once, though wanted
-        self._added: Collection[Place] = ()
-        self._removed: Collection[Place] = ()
+        self._wanted: frozenset[TopicIdPartition] = frozenset()
+        self._known: set[TopicIdPartition] = set()  # what the broker has in the session
+        self._stale: set[TopicIdPartition] = set()  # to be forgotten once, though wanted
+        self._added: Collection[TopicIdPartition] = ()
+        self._removed: Collection[TopicIdPartition] = ()
         self._bytes = FIRST_BYTES  # what the next answer may take
         self.epoch = OPENING
 
@@ -129,7 +129,7 @@ class ShareSession:
         return self.epoch != OPENING
 
     @property
-    def places(self) -> frozenset[Place]:
+    def partitions(self) -> frozenset[TopicIdPartition]:
         """The partitions that are wanted."""
         return self._wanted
 
@@ -138,19 +138,19 @@ class ShareSession:
         """Whether there is a partition to fetch from, or one to take out of the session."""
         return bool(self._wanted or self._known)
 
-    def assign(self, places: Iterable[Place]) -> None:
+    def assign(self, partitions: Iterable[TopicIdPartition]) -> None:
         """What the session is to consist of, from the next fetch on."""
-        self._wanted = frozenset(places)
+        self._wanted = frozenset(partitions)
 
-    def renew_entry(self, place: Place) -> None:
+    def renew_entry(self, topic_partition: TopicIdPartition) -> None:
         """Let the next fetch take the partition out, and the one after it put it in again.
 
         The broker resolves a topic id when a partition enters a session, and keeps what it found.
         """
-        if place in self._known:
-            self._stale.add(place)
+        if topic_partition in self._known:
+            self._stale.add(topic_partition)
 
-    def lose(self) -> None:
+    def session_lost(self) -> None:
         """The session is gone, with its connection or by an error."""
         self.epoch = OPENING
         self._known.clear()
@@ -186,23 +186,23 @@ class ShareSession:
     def fetched(self, answer: ShareFetchResponse) -> FetchOutcome:
         """Take in the answer to the last `fetch_request`. The bytes of its records are not looked at."""
         if answer.error_code:
-            self.lose()
+            self.session_lost()
             return FetchOutcome(code_of(answer.error_code))
         self._count_on()
         self._known.update(self._added)
         self._known.difference_update(self._removed)
         self._stale.clear()
-        acquired: list[Acquisition] = []
-        errors: dict[Place, ErrorCode] = {}
+        acquired: list[AcquiredOffsets] = []
+        errors: dict[TopicIdPartition, ErrorCode] = {}
         size = 0
         for topic in answer.responses:
             for partition in topic.partitions:
-                place = topic.topic_id, partition.partition_index
+                topic_partition = topic.topic_id, partition.partition_index
                 if partition.error_code:
-                    errors[place] = code_of(partition.error_code)
+                    errors[topic_partition] = code_of(partition.error_code)
                 size += len(partition.records or b"")
                 acquired += [
-                    Acquisition(place, one.first_offset, one.last_offset, one.delivery_count)
+                    AcquiredOffsets(topic_partition, one.first_offset, one.last_offset, one.delivery_count)
                     for one in partition.acquired_records
                 ]
         if size:
@@ -211,7 +211,7 @@ class ShareSession:
 
     def acknowledge_request(self, ranges: Sequence[AckRange], kind: AcknowledgeType) -> ShareAcknowledgeRequest:
         """The next ShareAcknowledge; the session must be open. Ranges are ascending within each partition."""
-        batches: dict[Place, list[share_acknowledge.AcknowledgementBatch]] = {}
+        batches: dict[TopicIdPartition, list[share_acknowledge.AcknowledgementBatch]] = {}
         for one in ranges:
             batch = share_acknowledge.AcknowledgementBatch(one.first, one.last, [int(kind)])
             batches.setdefault((one.topic_id, one.partition), []).append(batch)
@@ -231,7 +231,7 @@ class ShareSession:
     def acknowledged(self, answer: ShareAcknowledgeResponse) -> AckOutcome:
         """Take in the answer to the last `acknowledge_request`."""
         if answer.error_code:
-            self.lose()
+            self.session_lost()
             return AckOutcome(code_of(answer.error_code))
         self._count_on()
         return AckOutcome(
@@ -246,7 +246,7 @@ class ShareSession:
 
     def close_request(self) -> ShareAcknowledgeRequest:
         """The request that ends the session and releases its locks; whatever is answered, the session is closed."""
-        self.lose()
+        self.session_lost()
         return ShareAcknowledgeRequest(self._group_id, self._member_id, CLOSING, False, [])
 
     def _next_bytes(self, size: int) -> int:
@@ -268,8 +268,8 @@ def portions(ranges: Iterable[AckRange], size: int = MAX_BATCHES) -> Iterator[li
         yield ordered[start : start + size]
 
 
-def _by_topic(places: Iterable[Place]) -> Iterator[tuple[bytes, list[int]]]:
+def _by_topic(partitions: Iterable[TopicIdPartition]) -> Iterator[tuple[bytes, list[int]]]:
     topics: dict[bytes, list[int]] = {}
-    for topic_id, partition in sorted(places):
+    for topic_id, partition in sorted(partitions):
         topics.setdefault(topic_id, []).append(partition)
     yield from topics.items()

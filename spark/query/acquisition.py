@@ -67,7 +67,7 @@ class Verdicts:
     reject: list[AckRange] = field(default_factory=list)
 
 
-class Acquisition:
+class QueryBooks:
     """The books of one run of one query. Its owner serialises the calls; times are milliseconds of one clock."""
 
     def __init__(self, *, max_renew_ms: int, max_delivery_count: int | None, counters: Counters) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from shareq.client.share.session import Place
+from shareq.client.share.session import TopicIdPartition
 
 ENOUGH: Final = 10
 """So much emptiness in a row ends a run: two polls in full, as one may have come while another member's fetch had its
@@ -26,26 +26,28 @@ class AvailableNow:
 
     __slots__ = ("_assignment", "_empty", "_ends", "_since_ms", "left", "pending")
 
-    def __init__(self, ends: Mapping[Place, int], starts: Mapping[Place, int], now_ms: float) -> None:
+    def __init__(
+        self, ends: Mapping[TopicIdPartition, int], starts: Mapping[TopicIdPartition, int], now_ms: float
+    ) -> None:
         """`ends`: of every partition; `starts`: the group's start offsets, as far as there are any."""
-        self._ends = {place: end for place, end in ends.items() if end > max(0, starts.get(place, 0))}
+        self._ends = {tp: end for tp, end in ends.items() if end > max(0, starts.get(tp, 0))}
         self.left = dict(self._ends)
         self.pending = False
         """Whether something was acquired that belongs to the run and is in no micro-batch yet."""
         self._empty = 0
-        self._assignment: frozenset[Place] = frozenset()
+        self._assignment: frozenset[TopicIdPartition] = frozenset()
         self._since_ms = now_ms
 
-    def acquired(self, place: Place, first: int, last: int) -> None:
+    def acquired(self, topic_partition: TopicIdPartition, first: int, last: int) -> None:
         """A poll brought these offsets, both included."""
-        end = self.left.get(place)
+        end = self.left.get(topic_partition)
         if end is None:
             return
         if first < end:
             self.pending = True
             self._empty = 0
         if last >= end - 1:
-            del self.left[place]
+            del self.left[topic_partition]
 
     def lost(self) -> None:
         """Locks were lost, maybe of what is in no micro-batch yet: it comes again, from whichever partition."""
@@ -56,7 +58,9 @@ class AvailableNow:
         """What was acquired was none of what a micro-batch may have, or is lost again."""
         self.pending = False
 
-    def polled(self, assignment: Collection[Place], now_ms: float, *, in_full: bool, by_all: bool = True) -> None:
+    def polled(
+        self, assignment: Collection[TopicIdPartition], now_ms: float, *, in_full: bool, by_all: bool = True
+    ) -> None:
         """A poll is over; what it brought was told before. `in_full`: it was not cut short by a limit. Without `by_all`
         a leader had no say, and that nothing came from it says nothing.
         """

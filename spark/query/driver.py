@@ -18,7 +18,7 @@ from shareq.client.share.session import AcknowledgeType, AckRange
 from shareq.protocol.errors import ErrorCode
 from shareq.spark.offsets import SourceOffset
 from shareq.spark.options import SourceOptions
-from shareq.spark.query.acquisition import Acquisition
+from shareq.spark.query.acquisition import QueryBooks
 from shareq.spark.query.available_now import AvailableNow
 from shareq.spark.query.group_view import GroupView
 from shareq.spark.query.progress import Progress
@@ -46,7 +46,7 @@ class Driver:
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._progress = Progress()
-        self._books = Acquisition(
+        self._books = QueryBooks(
             max_renew_ms=options.max_renew_ms,
             max_delivery_count=options.max_delivery_count,
             counters=self._progress.counters,
@@ -68,7 +68,7 @@ class Driver:
         ends = self._view.log_ends()
         self._view.look()
         starts = {(topic_id, partition): start for (_, topic_id, partition), start in self._view.below.items()}
-        open_ends = {place: end for place, end in ends.items() if place not in self._view.idle}
+        open_ends = {tp: end for tp, end in ends.items() if tp not in self._view.idle}
         self._available_now = AvailableNow(open_ends, starts, now_ms())
 
     def latest(self, start: SourceOffset, most: int | None) -> SourceOffset | None:

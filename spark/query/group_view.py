@@ -10,7 +10,7 @@ from shareq.client.admin import Admin, LogRange, Partition, ShareOffset
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.network import Network
-from shareq.client.share.session import Place
+from shareq.client.share.session import TopicIdPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.spark.offsets import SharePartition
 
@@ -30,7 +30,7 @@ class GroupView:
         """Records that the group has not finished, as of the last `look`; None while that is not known."""
         self.below: Mapping[SharePartition, int] = {}
         """Start offsets as of the last `look`: what lies below is finished for good. They trail by one write."""
-        self.idle: Collection[Place] = ()
+        self.idle: Collection[TopicIdPartition] = ()
         """Partitions without anything left to do, as of the last `look`."""
 
     def check_topics(self) -> None:
@@ -38,7 +38,7 @@ class GroupView:
         with self._lock:
             self._partitions()
 
-    def log_ends(self) -> dict[Place, int]:
+    def log_ends(self) -> dict[TopicIdPartition, int]:
         """The offset after the last record of every partition. Raises as `check_topics`."""
         with self._lock:
             counts = self._partitions()
@@ -49,7 +49,7 @@ class GroupView:
     def look(self) -> None:
         """Bring `lag` and `below` up to date. Raises ClientError; both stay as they were then."""
         with self._lock:
-            rows = {place: row for place, row in self._share_offsets().items() if place[0] in self._topics}
+            rows = {tp: row for tp, row in self._share_offsets().items() if tp[0] in self._topics}
             self.lag = self._lag(rows)
             self.below = {
                 SharePartition(topic, row.topic_id, partition): row.start
@@ -86,5 +86,5 @@ class GroupView:
                 silent.setdefault(topic, []).append(partition)
         ends: Mapping[Partition, LogRange] = self._admin.log_ranges(silent) if silent else {}
         known = [row.lag for row in rows.values() if row.lag is not None]
-        known += [max(0, row.end - (rows[place].start or 0)) for place, row in ends.items()]
+        known += [max(0, row.end - (rows[tp].start or 0)) for tp, row in ends.items()]
         return sum(known) if known else None

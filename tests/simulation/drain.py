@@ -8,7 +8,7 @@ from devtools.in_memory.mem_fs import SimulatedCrash
 from shareq.broker.disk.watch import INTERVAL_MS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from tests.simulation.calm import check_stable
+from tests.simulation.convergence import check_stable
 from tests.simulation.group import LOCKS_MS
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member

@@ -37,7 +37,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import Message
 from tests.simulation.admin import Administrator
 from tests.simulation.audit import audit, check_locks
-from tests.simulation.calm import become_calm
+from tests.simulation.convergence import converge
 from tests.simulation.drain import drain
 from tests.simulation.faults import Faults
 from tests.simulation.group import LOCKS_MS, Group
@@ -300,7 +300,7 @@ class World:
             (lambda: rng.choice(self.groups).change_a_setting(), 1.2, 0.8, 0, 0),
             (self.topics.act, 1.2, 5, 0, 1.2),
             (self.admin.act, 1.2, 9, 0, 0),
-            (self._become_calm, 0.4, 2.5, 0, 0.4),
+            (self._converge, 0.4, 2.5, 0, 0.4),
             (self._let_the_cleaner_work, 2, 3, 4, 1),
             (self._settled_audit, 1, 1, 4, 2),
             (self.jobs.act, 0, 0, 65, 0),
@@ -314,7 +314,7 @@ class World:
             (self.jobs.admin.let_offsets_expire, 0, 0, 1, 0),
             (self.storage.burst, 0, 0, 0, 8),
             (self.storage.strike, 0, 0, 0, 1.5),
-            (self.jobs.become_calm, 0, 0, 0.7, 0),
+            (self.jobs.converge, 0, 0, 0.7, 0),
         )
         column = 4 if self.storage.on else 3 if self.is_about_jobs else 1 + (rng.random() < 0.35)
         total, cumulated = 0.0, []
@@ -326,10 +326,10 @@ class World:
     def _somebody_heartbeats(self) -> None:
         self.rng.choice(self.rng.choice(self.groups).members).heartbeats.act()
 
-    def _become_calm(self) -> None:
+    def _converge(self) -> None:
         if self.rng.random() < 0.4:
             self.topics.act()
-        become_calm(self, self.rng.choice(self.groups))
+        converge(self, self.rng.choice(self.groups))
 
     def _die(self) -> None:
         raise SimulatedCrash

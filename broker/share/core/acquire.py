@@ -77,7 +77,7 @@ def read_until(
     return position + left - 1
 
 
-class Acquisition:
+class RecordAcquisition:
     """One member's acquisition from one read. `acquired` collects the ranges in ascending order.
 
     `first` and `last` (inclusive) bound what is looked at for delivering again; `left` is what remains of the budget

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from shareq.broker.share.core.aborted import cut_out, held_before
 from shareq.broker.share.core.acknowledge import Acknowledgement
-from shareq.broker.share.core.acquire import Acquisition, capacity, read_until
+from shareq.broker.share.core.acquire import RecordAcquisition, capacity, read_until
 from shareq.broker.share.core.counters import SharePartitionCounters, given_up, records_in
 from shareq.broker.share.core.effects import Effect, StateBatch, WakeFetches, WriteState
 from shareq.broker.share.core.load import load_window
@@ -227,7 +227,9 @@ class SharePartition:
             return []
         if fetch_offset < batches[0].base_offset:
             compacted_away(window, fetch_offset, batches[0].base_offset)
-        acquisition = Acquisition(window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms)
+        acquisition = RecordAcquisition(
+            window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms
+        )
         batches_before = len(window.batches)
         acquisition.run(budget, last)
         acquired = acquisition.acquired

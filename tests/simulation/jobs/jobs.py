@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 MOST_ZOMBIES: Final = 4
-CALM_ROUNDS: Final = 14
+CONVERGENCE_ROUNDS: Final = 14
 INTERVAL_MS: Final = 1_001
 PATIENCE: Final = 150  # rounds until everything must be done
 
@@ -146,17 +146,17 @@ class Jobs:
         for zombie in self.zombies:
             zombie.on_broker_lost()
 
-    # -- the calm, and the end
+    # -- convergence, and the end
 
-    def become_calm(self) -> None:
+    def converge(self) -> None:
         """Everybody does what it should for a while: each partition has one owner then."""
         world = self._world
         world.faults.clear()
         world.settle()
         if not self.all_is_well():
             return
-        world.note("the jobs become calm")
-        world.seen["jobs that became calm"] += 1
+        world.note("the jobs converge")
+        world.seen["jobs that converged"] += 1
         for worker in self.workers():
             worker.settle_down()
         self._await_owners()
@@ -208,14 +208,14 @@ class Jobs:
 
     def _await_owners(self) -> None:
         """Until each partition has one owner, and everybody as much as the others."""
-        for _ in range(CALM_ROUNDS):
+        for _ in range(CONVERGENCE_ROUNDS):
             self._round()
             if all(_is_shared_out(group) for group in self.groups):
                 return
         for group in self.groups:
             if not _is_shared_out(group):
                 told = [sorted(slot.index for slot in worker.membership.assigned) for worker in group.workers]
-                raise InvariantBroken(f"{group.id}: in calm its members own {told}")
+                raise InvariantBroken(f"{group.id}: after convergence its members own {told}")
 
     def _left(self) -> dict[str, list[tuple[int, int]]]:
         """By group: slots that are not consumed to their ends, and how far they are."""

@@ -11,7 +11,7 @@ from typing import Self
 
 from shareq.broker.share.core.session import FINAL_EPOCH, ListedPartition, ShareSessions
 from shareq.client.config import ClientConfig
-from shareq.client.share.session import Place
+from shareq.client.share.session import TopicIdPartition
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
@@ -197,6 +197,6 @@ class ShareCluster:
         return error
 
 
-def place(partition: int) -> Place:
+def topic_partition(partition: int) -> TopicIdPartition:
     """Of the one topic."""
     return TOPIC_ID, partition

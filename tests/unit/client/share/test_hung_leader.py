@@ -10,7 +10,7 @@ from shareq.client.share import consumer as share_consumer
 from shareq.client.share.consumer import AcknowledgeType, AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
-from tests.support.fakes.scripted_share_cluster import TOPIC, TOPIC_ID, ShareCluster, place
+from tests.support.fakes.scripted_share_cluster import TOPIC, TOPIC_ID, ShareCluster, topic_partition
 
 RENEW = AcknowledgeType.RENEW
 PATIENCE_S = 20
@@ -30,9 +30,12 @@ def test_a_leader_that_hangs_does_not_cost_the_locks_at_the_others(monkeypatch: 
         generation = dict(consumer.generation)
         cluster.nodes[1].broker.scripts[ApiKey.SHARE_FETCH] = lambda _: None
         hung = time.monotonic()
-        while consumer.generation[place(0)] == generation[place(0)] and time.monotonic() < hung + PATIENCE_S:
+        while (
+            consumer.generation[topic_partition(0)] == generation[topic_partition(0)]
+            and time.monotonic() < hung + PATIENCE_S
+        ):
             consumer.poll(max_records=100, max_wait_ms=20)
         assert time.monotonic() < hung + PATIENCE_S
-        assert consumer.generation[place(1)] == generation[place(1)]
+        assert consumer.generation[topic_partition(1)] == generation[topic_partition(1)]
         held = AckRange(TOPIC_ID, 1, 0, 9)
         assert consumer.acknowledge([held], RENEW) == [(held, ErrorCode.NONE)]

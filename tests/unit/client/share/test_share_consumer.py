@@ -21,12 +21,12 @@ from shareq.client import (
     Unreachable,
     UnsupportedApi,
 )
-from shareq.client.share.consumer import _Turn, new_member_id
+from shareq.client.share.consumer import _FairLock, new_member_id
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersion
 from tests.support.fakes import scripted_peer
-from tests.support.fakes.scripted_share_cluster import TOPIC, TOPIC_ID, Node, ShareCluster, place
+from tests.support.fakes.scripted_share_cluster import TOPIC, TOPIC_ID, Node, ShareCluster, topic_partition
 
 ACCEPT, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RENEW
 WAIT_S = 20
@@ -101,7 +101,7 @@ def test_all_leaders_are_asked_at_once(two: ShareCluster, join: Member) -> None:
     assert ranges(consumer.poll(max_records=101, max_wait_ms=10_000)) == [(0, 0, 9), (1, 5, 7)]
     assert sorted(node.fetches[0].max_records for node in two.nodes.values()) == [50, 51]
     assert consumer.lock_timeout_ms == 30_000
-    assert consumer.assignment == {place(0), place(1)}
+    assert consumer.assignment == {topic_partition(0), topic_partition(1)}
 
 
 def test_a_limit_smaller_than_the_leaders_goes_round(two: ShareCluster, join: Member) -> None:
@@ -132,8 +132,8 @@ def test_a_partition_that_moves_is_fetched_from_its_new_leader(two: ShareCluster
     two.move(1, 1)
     two.nodes[1].ready[1].append((0, 9))
     assert ranges(poll(consumer)) == [(1, 0, 9)]
-    assert consumer.generation[place(0)] == before[place(0)]
-    assert consumer.generation[place(1)] > before[place(1)]
+    assert consumer.generation[topic_partition(0)] == before[topic_partition(0)]
+    assert consumer.generation[topic_partition(1)] > before[topic_partition(1)]
     assert dict(consumer.acknowledge([ack(1, 0, 9)], ACCEPT)) == {ack(1, 0, 9): ErrorCode.NONE}
     assert not two.nodes[2].acknowledgements
 
@@ -146,8 +146,8 @@ def test_a_lost_connection_takes_the_locks_of_its_broker_alone(two: ShareCluster
         ack(0, 0, 9): ErrorCode.NONE,
         ack(1, 0, 9): ErrorCode.NETWORK_EXCEPTION,
     }
-    assert consumer.generation[place(0)] == before[place(0)]
-    assert consumer.generation[place(1)] > before[place(1)]
+    assert consumer.generation[topic_partition(0)] == before[topic_partition(0)]
+    assert consumer.generation[topic_partition(1)] > before[topic_partition(1)]
     assert dict(consumer.acknowledge([ack(1, 0, 9)], ACCEPT)) == {ack(1, 0, 9): ErrorCode.SHARE_SESSION_NOT_FOUND}
     two.nodes[2].ready[1].append((0, 9))
     assert ranges(poll(consumer)) == [(1, 0, 9)]
@@ -159,19 +159,19 @@ def test_a_connection_that_ends_during_a_fetch(two: ShareCluster, join: Member) 
     before = dict(consumer.generation)
     two.nodes[2].hangs_up = True
     poll_until(consumer, lambda: epochs(two.nodes[2])[-1:] == [0] and len(two.nodes[2].fetches) > 2)
-    assert consumer.generation[place(0)] == before[place(0)]
-    assert consumer.generation[place(1)] > before[place(1)]
+    assert consumer.generation[topic_partition(0)] == before[topic_partition(0)]
+    assert consumer.generation[topic_partition(1)] > before[topic_partition(1)]
 
 
 def test_a_session_is_not_used_over_another_connection(two: ShareCluster, join: Member) -> None:
     """A broker that has yet to notice the end of the first would accept that, and release the locks later."""
     consumer = both_filled(two, join)
-    before = consumer.generation[place(1)]
+    before = consumer.generation[topic_partition(1)]
     asked = len(two.nodes[2].fetches)
     two.nodes[2].broker.hang_up()
     poll_until(consumer, lambda: len(two.nodes[2].fetches) > asked + 1)
     assert epochs(two.nodes[2])[asked : asked + 2] == [0, 1]
-    assert consumer.generation[place(1)] > before
+    assert consumer.generation[topic_partition(1)] > before
 
 
 @pytest.mark.parametrize("error", [ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH])
@@ -180,11 +180,11 @@ def test_a_session_that_the_broker_does_not_accept_is_opened_anew(
 ) -> None:
     """Replacing a session releases nothing, so that one with another epoch is closed first."""
     consumer = both_filled(two, join)
-    before = consumer.generation[place(1)]
+    before = consumer.generation[topic_partition(1)]
     two.nodes[2].session_error = error
     several = [ack(1, first, first) for first in range(10)]
     assert {code for _, code in consumer.acknowledge(several, ACCEPT)} == {error}
-    assert consumer.generation[place(1)] > before
+    assert consumer.generation[topic_partition(1)] > before
     closed = [request for request in two.nodes[2].acknowledgements if request.share_session_epoch == -1]
     assert bool(closed) is (error is ErrorCode.INVALID_SHARE_SESSION_EPOCH)
     two.nodes[2].ready[1].append((0, 9))
@@ -439,22 +439,22 @@ def test_a_renewal_is_not_kept_waiting_by_a_long_poll(two: ShareCluster, join: M
 
 
 def test_a_turn_goes_to_whoever_waits() -> None:
-    turn = _Turn()
+    lock = _FairLock()
     waiting, taken = threading.Event(), threading.Event()
 
     def wait() -> None:
         waiting.set()
-        with turn:
+        with lock:
             taken.set()
 
     thread = threading.Thread(target=wait)
-    with turn:
+    with lock:
         thread.start()
         assert waiting.wait(WAIT_S)
-        while not turn._next.locked():
+        while not lock._next.locked():
             taken.wait(0.001)
     for _ in range(3):
-        with turn:
+        with lock:
             pass
     assert taken.is_set()
     thread.join()

@@ -10,10 +10,10 @@ from shareq.broker.share.core.session import ListedPartition, ShareSessions
 from shareq.client.share.session import (
     AcknowledgeType,
     AckRange,
-    Acquisition,
+    AcquiredOffsets,
     FetchLimits,
-    Place,
     ShareSession,
+    TopicIdPartition,
     portions,
 )
 from shareq.protocol.errors import ErrorCode
@@ -25,24 +25,24 @@ A, B = bytes(15) + b"a", bytes(15) + b"b"
 LIMITS = FetchLimits(max_records=500, max_wait_ms=100, max_bytes=1 << 20)
 
 
-def session(*places: Place) -> ShareSession:
+def session(*partitions: TopicIdPartition) -> ShareSession:
     made = ShareSession("g", "m")
-    made.assign(places)
+    made.assign(partitions)
     return made
 
 
-def opened(*places: Place) -> ShareSession:
-    made = session(*places)
+def opened(*partitions: TopicIdPartition) -> ShareSession:
+    made = session(*partitions)
     made.fetch_request(LIMITS)
     made.fetched(ShareFetchResponse())
     return made
 
 
-def listed(request: ShareFetchRequest) -> list[Place]:
+def listed(request: ShareFetchRequest) -> list[TopicIdPartition]:
     return [(topic.topic_id, one.partition_index) for topic in request.topics for one in topic.partitions]
 
 
-def forgotten(request: ShareFetchRequest) -> list[Place]:
+def forgotten(request: ShareFetchRequest) -> list[TopicIdPartition]:
     return [(topic.topic_id, one) for topic in request.forgotten_topics_data for one in topic.partitions]
 
 
@@ -99,7 +99,7 @@ def test_what_a_fetch_brings() -> None:
     topics = [share_fetch.ShareFetchableTopicResponse(A, [good, bad, newer])]
     outcome = made.fetched(ShareFetchResponse(acquisition_lock_timeout_ms=15_000, responses=topics))
     assert outcome.error is ErrorCode.NONE
-    assert outcome.acquired == [Acquisition((A, 0), 5, 9, 1), Acquisition((A, 0), 10, 10, 3)]
+    assert outcome.acquired == [AcquiredOffsets((A, 0), 5, 9, 1), AcquiredOffsets((A, 0), 10, 10, 3)]
     assert outcome.errors == {(A, 1): ErrorCode.NOT_LEADER_OR_FOLLOWER, (A, 2): ErrorCode.UNKNOWN_SERVER_ERROR}
     assert outcome.lock_timeout_ms == 15_000
 
@@ -189,7 +189,7 @@ class BrokersView:
         result = self.sessions.update("g", "m", request.share_session_epoch)
         return ShareAcknowledgeResponse(error_code=result if isinstance(result, ErrorCode) else 0)
 
-    def places(self) -> set[Place]:
+    def partitions(self) -> set[TopicIdPartition]:
         found = self.sessions.get("g", "m")
         return set() if found is None else set(found.partitions)
 
@@ -198,17 +198,17 @@ class BrokersView:
         self.connection += 1
 
 
-places = st.frozensets(st.tuples(st.sampled_from([A, B]), st.integers(0, 2)))
+partitions = st.frozensets(st.tuples(st.sampled_from([A, B]), st.integers(0, 2)))
 steps = st.lists(
     st.one_of(
-        st.sampled_from(["fetch", "fetch", "acknowledge", "drop", "lost answer", "renew entry"]), places.map(sorted)
+        st.sampled_from(["fetch", "fetch", "acknowledge", "drop", "lost answer", "renew entry"]), partitions.map(sorted)
     ),
     max_size=40,
 )
 
 
 @given(steps)
-def test_client_and_broker_agree_on_the_session_after_every_fetch(plan: list[str | list[Place]]) -> None:
+def test_client_and_broker_agree_on_the_session_after_every_fetch(plan: list[str | list[TopicIdPartition]]) -> None:
     """An epoch error comes only where an answer was lost on a connection that stayed."""
     client, broker = session((A, 0)), BrokersView()
     astray = False
@@ -217,14 +217,14 @@ def test_client_and_broker_agree_on_the_session_after_every_fetch(plan: list[str
             client.assign(step)
         elif step == "drop":
             broker.drop()
-            client.lose()
+            client.session_lost()
             astray = False
         elif step == "lost answer":
             broker.fetch(client.fetch_request(LIMITS))
             astray = True
         elif step == "renew entry":
-            for place in client.places:
-                client.renew_entry(place)
+            for topic_partition in client.partitions:
+                client.renew_entry(topic_partition)
         elif step == "acknowledge" and client.is_open:
             outcome = client.acknowledged(broker.acknowledge(client.acknowledge_request([], AcknowledgeType.ACCEPT)))
             assert outcome.error is ErrorCode.NONE or astray
@@ -234,8 +234,8 @@ def test_client_and_broker_agree_on_the_session_after_every_fetch(plan: list[str
             assert result.error is ErrorCode.NONE or astray
             astray = False
             if client.is_open:
-                assert broker.places() <= client.places
+                assert broker.partitions() <= client.partitions
     for _ in range(3):
         client.fetched(broker.fetch(client.fetch_request(LIMITS)))
     assert client.is_open
-    assert broker.places() == client.places
+    assert broker.partitions() == client.partitions

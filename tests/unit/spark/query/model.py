@@ -1,4 +1,4 @@
-"""A share partition and a Spark query in a few lines each, to drive `Acquisition` through everything that can happen.
+"""A share partition and a Spark query in a few lines each, to drive `QueryBooks` through everything that can happen.
 
 Nothing here is shared with the product: a broker that locks offset by offset, and the order in which Spark calls.
 """
@@ -13,7 +13,7 @@ from typing import Literal
 from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
 from shareq.spark.offsets import INITIAL, SharePartition, SourceOffset
-from shareq.spark.query.acquisition import Acquired, Acquisition, Result
+from shareq.spark.query.acquisition import Acquired, QueryBooks, Result
 from shareq.spark.query.progress import Counters
 
 TOPIC_ID = bytes(range(16))
@@ -108,7 +108,7 @@ class Query:
         """Kill -9 and a new start: locks are gone, only the two logs and the sink are left."""
         self.lose_connection()
         self.counters = Counters()
-        self.acquisition = Acquisition(max_renew_ms=self.max_renew_ms, max_delivery_count=None, counters=self.counters)
+        self.acquisition = QueryBooks(max_renew_ms=self.max_renew_ms, max_delivery_count=None, counters=self.counters)
         if self.commits < len(self.offset_log):
             self.run_batch()
 

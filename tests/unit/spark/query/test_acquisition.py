@@ -6,7 +6,7 @@ from shareq.client.offsets import OffsetRanges
 from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
 from shareq.spark.offsets import INITIAL, BatchRange, SharePartition, SourceOffset
-from shareq.spark.query.acquisition import Acquired, Acquisition, Verdicts
+from shareq.spark.query.acquisition import Acquired, QueryBooks, Verdicts
 from shareq.spark.query.progress import Counters
 
 ID = b"i" * 16
@@ -14,7 +14,7 @@ KEY = SharePartition("flights", ID, 0)
 LOCK_MS = 30_000
 
 
-class Books(Acquisition):
+class Books(QueryBooks):
     """With a session that a test can end, a clock, and one partition."""
 
     def __init__(self, *, max_renew_ms: int = 600_000, max_delivery_count: int | None = None) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from shareq.client.share.session import Place
+from shareq.client.share.session import TopicIdPartition
 from shareq.spark.query.available_now import SETTLED_MS, AvailableNow
 
-ONE: Place = (b"1" * 16, 0)
-TWO: Place = (b"1" * 16, 1)
+ONE: TopicIdPartition = (b"1" * 16, 0)
+TWO: TopicIdPartition = (b"1" * 16, 1)
 
 
-def run(ends: dict[Place, int], starts: dict[Place, int] | None = None) -> AvailableNow:
+def run(ends: dict[TopicIdPartition, int], starts: dict[TopicIdPartition, int] | None = None) -> AvailableNow:
     return AvailableNow(ends, starts or {}, 0)
 
 
-def poll(now: AvailableNow, *found: tuple[Place, int, int], in_full: bool = True, at_ms: float = 0) -> None:
-    for place, first, last in found:
-        now.acquired(place, first, last)
+def poll(now: AvailableNow, *found: tuple[TopicIdPartition, int, int], in_full: bool = True, at_ms: float = 0) -> None:
+    for topic_partition, first, last in found:
+        now.acquired(topic_partition, first, last)
     now.polled({ONE, TWO}, at_ms, in_full=in_full)
 
 

@@ -21,7 +21,7 @@ from shareq.spark.query import driver as driver_module
 from shareq.spark.query.available_now import AvailableNow
 from shareq.spark.query.driver import POLL_MS, Driver
 from shareq.testing import Broker
-from tests.support.fakes.scripted_share_cluster import TOPIC, ShareCluster, place
+from tests.support.fakes.scripted_share_cluster import TOPIC, ShareCluster, topic_partition
 
 TIMEOUT_S = 30.0
 
@@ -261,7 +261,7 @@ def test_available_now_fails_when_one_of_two_leaders_stays_away(monkeypatch: pyt
     with ShareCluster(2) as cluster:
         cluster.nodes[2].broker.close()
         driver = Driver(SourceOptions(cluster.config(default_api_timeout_ms="2000"), "g", (TOPIC,)))
-        driver._available_now = AvailableNow({place(0): 10, place(1): 10}, {}, 0)
+        driver._available_now = AvailableNow({topic_partition(0): 10, topic_partition(1): 10}, {}, 0)
         with pytest.raises(ClientError, match=r"broker 2 .*; given up after 2000 ms"):
             driver.latest(INITIAL, None)
         driver.close()

@@ -19,14 +19,14 @@ ROUNDS: Final = 4
 INTERVAL_MS: Final = 1_001  # longer than share.assignment.interval.ms, and than an initialisation may take
 
 
-def become_calm(world: World, group: Group) -> None:
+def converge(world: World, group: Group) -> None:
     """Everybody heartbeats a few times; then the group must be stable. Not while a log is offline."""
     world.faults.clear()
     world.settle()
     if not world.knows_what_is_durable():
         return
-    world.note(f"{group.id} becomes calm")
-    world.seen["groups that became calm"] += 1
+    world.note(f"{group.id} converges")
+    world.seen["groups that converged"] += 1
     for _ in range(ROUNDS):
         for member in group.members:
             member.heartbeats.send()
@@ -42,7 +42,7 @@ def check_stable(world: World, group: Group, clients: Mapping[str, Heartbeats]) 
     if live is None or not joined:
         return
     if set(live.members) != set(joined):
-        raise InvariantBroken(f"{group.id} has members {sorted(live.members)}, calm are {sorted(joined)}")
+        raise InvariantBroken(f"{group.id} has members {sorted(live.members)}, heartbeating are {sorted(joined)}")
     for member_id, client in joined.items():
         _check_told(world, live, member_id, client)
     owners: dict[int, list[str]] = {slot.index: [] for slot in world.topics.live}
