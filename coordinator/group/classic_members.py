@@ -65,14 +65,14 @@ class ClassicMembers:
             return _answer(joining.token, join_refusal(refused.error))
 
     def _join(self, group: ConsumerGroup, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
-        around = self._consumer.surroundings(group.group_id, None)
+        inputs = self._consumer.inputs(group.group_id, None)
         subscription = classic_joining.subscription_of(joining)
         sender = classic_joining.sender_of(group, joining)
         member = classic_joining.joined_member(sender.member, joining, subscription)
-        draft = Draft(group, sender, member, around)
+        draft = Draft(group, sender, member, inputs)
         activity = replace(self._consumer.activity(group.group_id))
         draft.update_epoch(activity)
-        owned = classic_joining.owned_partitions(subscription, around.metadata)
+        owned = classic_joining.owned_partitions(subscription, inputs.metadata)
         replaced = None if member.instance_id is None else group.static_member(member.instance_id)
         if replaced is not None and self._consumer.conversions.downgrades_by(group, replaced):
             records, response = self._join_last(draft, replaced, owned, now_ms)
@@ -129,7 +129,7 @@ class ClassicMembers:
             return _answer(token, sync_refusal(error))
         self._timers.clear(SYNC, group.group_id, member.member_id)
         self._heard_of(group, member, classic, now_ms)
-        metadata = self._consumer.surroundings(group.group_id, None).metadata
+        metadata = self._consumer.inputs(group.group_id, None).metadata
         response = SyncGroupResponse(
             protocol_type=request.protocol_type,
             protocol_name=request.protocol_name,
@@ -150,7 +150,7 @@ class ClassicMembers:
         if request.generation_id != group.current_of(member.member_id).member_epoch:
             return ErrorCode.ILLEGAL_GENERATION
         self._heard_of(group, member, classic, now_ms)
-        if not _has_to_join(group, member.member_id, self._consumer.surroundings(group.group_id, None)):
+        if not _has_to_join(group, member.member_id, self._consumer.inputs(group.group_id, None)):
             return ErrorCode.NONE
         self._expect_join(group, member, now_ms)
         return ErrorCode.REBALANCE_IN_PROGRESS
@@ -220,7 +220,7 @@ def _sync_error(
     return ErrorCode.NONE
 
 
-def _has_to_join(group: ConsumerGroup, member_id: str, around: HeartbeatInputs) -> bool:
+def _has_to_join(group: ConsumerGroup, member_id: str, inputs: HeartbeatInputs) -> bool:
     """There is a new target; or partitions to give up; or others have given up all that the member waits for.
 
     In a group whose members all speak the classic protocol, which there is only if it may not be a classic group, also
@@ -231,7 +231,7 @@ def _has_to_join(group: ConsumerGroup, member_id: str, around: HeartbeatInputs) 
         return True
     if current.state is MemberState.UNRELEASED_PARTITIONS and not group.waits_for_others(member_id):
         return True
-    return group.assignment_epoch < group.group_epoch and group.all_classic_but(()) and around.may_assign(group)
+    return group.assignment_epoch < group.group_epoch and group.all_classic_but(()) and inputs.may_assign(group)
 
 
 def _leaver(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerMember:

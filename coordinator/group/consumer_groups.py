@@ -123,13 +123,13 @@ class ConsumerGroups:
             if known is not None:
                 converted = self.conversions.upgrade_records(known, self.settings.max_size)
             group = as_group(group_id, converted)
-        around = self.surroundings(group_id, is_visible)
+        inputs = self.inputs(group_id, is_visible)
         activity = replace(self.activity(group_id)) if group is known else Activity()
-        beat = heartbeat.heartbeat(group, activity, request, client, around)
+        beat = heartbeat.heartbeat(group, activity, request, client, inputs)
         self.check_room(converted + beat.records)
         self._activity[group_id] = activity
         answers = self.conversions.upgrade(known, now_ms) if isinstance(known, ClassicGroup) else ()
-        self._set_timers(group_id, beat, around.settings.session_timeout_ms, now_ms)
+        self._set_timers(group_id, beat, inputs.settings.session_timeout_ms, now_ms)
         self.counters.consumer_rebalances += beat.bumped
         return CoordinatorResult(beat.response, converted + beat.records, answers)
 
@@ -269,7 +269,7 @@ class ConsumerGroups:
         """How long a member may be silent that speaks KIP-848's protocol."""
         return self._settings_of.consumer_group(group_id).session_timeout_ms
 
-    def surroundings(self, group_id: str, is_visible: Callable[[str], bool] | None) -> HeartbeatInputs:
+    def inputs(self, group_id: str, is_visible: Callable[[str], bool] | None) -> HeartbeatInputs:
         """What a request looks at beside its group; for `is_visible` see there."""
         return HeartbeatInputs(
             metadata=self._metadata,

@@ -90,15 +90,15 @@ class ShareGroups:
         if isinstance(group, ShareGroupHeartbeatResponse):
             return _answered(request, group)
         activity = self._activity.get(request.group_id) or Activity()
-        around = self._surroundings(request.group_id, now_ms)
+        inputs = self._inputs(request.group_id, now_ms)
         attempt = replace(activity)
-        result = heartbeat.begin(group, attempt, request, client, around)
+        result = heartbeat.begin(group, attempt, request, client, inputs)
         if result.records and not self._room.fits(result.records):
             raise RecordsTooLarge
         self._activity[request.group_id] = attempt
         response = result.response.response
         if response is None or response.error_code == ErrorCode.NONE:
-            self._sessions.set((request.group_id, request.member_id), now_ms + around.settings.session_timeout_ms)
+            self._sessions.set((request.group_id, request.member_id), now_ms + inputs.settings.session_timeout_ms)
         return result
 
     def finish_heartbeat(
@@ -111,10 +111,10 @@ class ShareGroups:
         if not isinstance(group, ShareGroup):
             return CoordinatorResult(_group_not_found(plan.group_id, group))
         activity = self._activity.setdefault(plan.group_id, Activity())
-        around = self._surroundings(plan.group_id, now_ms)
+        inputs = self._inputs(plan.group_id, now_ms)
         if plan.member_id in group.members:
-            self._sessions.set((plan.group_id, plan.member_id), now_ms + around.settings.session_timeout_ms)
-        result = heartbeat.finish(group, activity, plan, initialized, around)
+            self._sessions.set((plan.group_id, plan.member_id), now_ms + inputs.settings.session_timeout_ms)
+        result = heartbeat.finish(group, activity, plan, initialized, inputs)
         if result.records and not self._room.fits(result.records):
             activity.metadata_stale, activity.initializing_since_ms = True, None
             raise RecordsTooLarge
@@ -321,7 +321,7 @@ class ShareGroups:
         plan = HeartbeatPlan(request.group_id, request.member_id, response)
         return CoordinatorResult(plan, heartbeat.fence(group, (request.member_id,), self._metadata))
 
-    def _surroundings(self, group_id: str, now_ms: int) -> HeartbeatInputs:
+    def _inputs(self, group_id: str, now_ms: int) -> HeartbeatInputs:
         return HeartbeatInputs(
             metadata=self._metadata,
             settings=self._share_settings.share_group(group_id),

@@ -57,19 +57,19 @@ class HeartbeatInputs:
 class Draft:
     """The group as it will be once `records` are replayed, with this member: `sender` as it was, `member` as it is."""
 
-    __slots__ = ("around", "epoch", "group", "member", "metadata_hash", "records", "resolved", "sender")
+    __slots__ = ("epoch", "group", "inputs", "member", "metadata_hash", "records", "resolved", "sender")
 
     def __init__(
         self,
         group: ConsumerGroup,
         sender: Sender,
         member: ConsumerMember,
-        around: HeartbeatInputs,
+        inputs: HeartbeatInputs,
     ) -> None:
         self.group = group
         self.sender = sender
         self.member = member
-        self.around = around
+        self.inputs = inputs
         self.epoch = group.group_epoch
         self.metadata_hash = group.metadata_hash
         self.resolved = group.resolved
@@ -107,7 +107,7 @@ class Draft:
         return self._existing(self.group.topics_of(member, self.resolved))
 
     def _existing(self, names: Iterable[str]) -> frozenset[bytes]:
-        topics = map(self.around.metadata.topic, names)
+        topics = map(self.inputs.metadata.topic, names)
         return frozenset(topic.topic_id for topic in topics if topic is not None)
 
     # Patterns
@@ -119,7 +119,7 @@ class Draft:
         wanted = {m.subscribed_topic_regex for m in self.members().values() if m.subscribed_topic_regex}
         before = self.group.resolved
         gone = sorted(before.keys() - wanted)
-        is_visible = self.around.is_visible
+        is_visible = self.inputs.is_visible
         found = {} if is_visible is None else self._resolve_due(wanted, activity, is_visible)
         self.resolved = {regex: each for regex, each in before.items() if regex in wanted} | found
         group_id = self.group.group_id
@@ -133,15 +133,15 @@ class Draft:
         self, wanted: Collection[str], activity: Activity, is_visible: Callable[[str], bool]
     ) -> dict[str, ResolvedRegex]:
         """What patterns match now, where that is not what they matched. Raises Refused: INVALID_REGULAR_EXPRESSION."""
-        before, around, mine = self.group.resolved, self.around, self.member.subscribed_topic_regex
+        before, inputs, mine = self.group.resolved, self.inputs, self.member.subscribed_topic_regex
         if mine and mine not in before:
             _check_regex(mine)
-        regexes = due(wanted, mine, before, activity, around.regex_refresh_interval_ms, around.wall_ms)
+        regexes = due(wanted, mine, before, activity, inputs.regex_refresh_interval_ms, inputs.wall_ms)
         if not regexes:
             return {}
         activity.matches.keep(wanted)
-        activity.matches.look_at(frozenset(topic.name for topic in around.metadata.topics()))
-        found, activity.to_match = resolve(regexes, activity.matches, before, is_visible, around.wall_ms)
+        activity.matches.look_at(frozenset(topic.name for topic in inputs.metadata.topics()))
+        found, activity.to_match = resolve(regexes, activity.matches, before, is_visible, inputs.wall_ms)
         return found
 
     # Epochs
@@ -152,7 +152,7 @@ class Draft:
             return
         activity.metadata_stale = False
         group_id = self.group.group_id
-        new_hash = metadata_hash(self._subscribed(), self.around.metadata)
+        new_hash = metadata_hash(self._subscribed(), self.inputs.metadata)
         if requested or new_hash != self.metadata_hash:
             self.epoch += 1
             self.metadata_hash = new_hash
@@ -200,20 +200,20 @@ class Draft:
     def retarget(self) -> tuple[int, Assignment]:
         """The assignment epoch, and the member's target in it; both again when that is due."""
         group = self.group
-        if group.assignment_epoch >= self.epoch or not self.around.may_assign(group):
+        if group.assignment_epoch >= self.epoch or not self.inputs.may_assign(group):
             return group.assignment_epoch, self.sender.target
         members = self.members()
         topic_ids: dict[frozenset[str], frozenset[bytes]] = {}  # many members subscribe to the same
         specs = {m: self._spec(member, topic_ids) for m, member in members.items()}
         known = frozenset[bytes]().union(*topic_ids.values())
-        images = {topic_id: self.around.metadata.topic_by_id(topic_id) for topic_id in known}
+        images = {topic_id: self.inputs.metadata.topic_by_id(topic_id) for topic_id in known}
         counts = {topic_id: image.partitions for topic_id, image in images.items() if image is not None}
         targets = ASSIGNORS[self._assignor(members.values())](specs, counts)
         for member_id in sorted(members):
             target = targets.get(member_id, NOTHING)
             if target != self._target_before(member_id):
                 self.records.append(target_record(group.group_id, member_id, target))
-        self.records.append(assignment_epoch_record(group.group_id, self.epoch, self.around.wall_ms))
+        self.records.append(assignment_epoch_record(group.group_id, self.epoch, self.inputs.wall_ms))
         return self.epoch, targets.get(self.member.member_id, NOTHING)
 
     def _spec(
@@ -232,7 +232,7 @@ class Draft:
         return self.group.targets.get(member_id)
 
     def _assignor(self, members: Iterable[ConsumerMember]) -> str:
-        return preferred_assignor(members, self.around.assignors)
+        return preferred_assignor(members, self.inputs.assignors)
 
 
 _UNRESOLVED = ResolvedRegex()

@@ -51,20 +51,20 @@ def heartbeat(
     activity: Activity,
     request: ConsumerGroupHeartbeatRequest,
     client: Client,
-    around: HeartbeatInputs,
+    inputs: HeartbeatInputs,
 ) -> HeartbeatOutcome:
     """One heartbeat that passed `requests.check` and does not leave. Raises Refused: see `joining.sender_of`, and
     INVALID_REGULAR_EXPRESSION.
     """
-    sender = sender_of(group, request, around.max_size)
-    draft = Draft(group, sender, _updated(sender.member, request, client), around)
+    sender = sender_of(group, request, inputs.max_size)
+    draft = Draft(group, sender, _updated(sender.member, request, client), inputs)
     draft.update_epoch(activity)
     before = sender.current
     after = draft.step(*draft.retarget(), owned_by(request))
     response = ConsumerGroupHeartbeatResponse(
         member_id=draft.member.member_id,
         member_epoch=after.member_epoch,
-        heartbeat_interval_ms=around.settings.heartbeat_interval_ms,
+        heartbeat_interval_ms=inputs.settings.heartbeat_interval_ms,
     )
     if request.member_epoch == JOIN_EPOCH or _is_full(request) or after.assigned != before.assigned:
         response.assignment = WireAssignment(_wire(after.assigned))

@@ -130,14 +130,14 @@ def begin(
     activity: Activity,
     request: ShareGroupHeartbeatRequest,
     client: Client,
-    around: HeartbeatInputs,
+    inputs: HeartbeatInputs,
 ) -> CoordinatorResult[HeartbeatPlan]:
     """First phase of a heartbeat that passed `request_error` and does not leave."""
-    refused = _member_error(group, request, around.max_group_size)
+    refused = _member_error(group, request, inputs.max_group_size)
     if refused is not None:
         return CoordinatorResult(HeartbeatPlan(group.group_id, request.member_id, refused))
     known = group.members.get(request.member_id)
-    draft = _Draft(group, _updated(known, request, client), around)
+    draft = _Draft(group, _updated(known, request, client), inputs)
     if draft.member != known:
         draft.records.append(member_record(group.group_id, request.member_id, draft.member))
     resubscribed = known is None or known.subscribed_topic_names != draft.member.subscribed_topic_names
@@ -157,7 +157,7 @@ def begin(
     if missing:
         partitions = (group.state_partitions or StatePartitions()).with_initializing(missing)
         draft.records.append(state_partitions_record(group.group_id, partitions))
-        activity.initializing_since_ms = around.now_ms
+        activity.initializing_since_ms = inputs.now_ms
         activity.initializations += 1
         plan = replace(plan, initialize=initializations(group, missing, draft.epoch), topics=missing)
     elif not (activity.initializations and draft.epoch > group.assignment_epoch):
@@ -166,7 +166,7 @@ def begin(
 
 
 def finish(
-    group: ShareGroup, activity: Activity, plan: HeartbeatPlan, initialized: bool | None, around: HeartbeatInputs
+    group: ShareGroup, activity: Activity, plan: HeartbeatPlan, initialized: bool | None, inputs: HeartbeatInputs
 ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
     """Second phase. `initialized`: whether all of `plan.initialize` succeeded; None: not known, or nothing to know."""
     records: list[CoordinatorRecord] = []
@@ -179,7 +179,7 @@ def finish(
     if member is None:
         response = refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {plan.member_id} is gone from the group.")
         return CoordinatorResult(response, tuple(records))
-    draft = _Draft(group, member, around, records)
+    draft = _Draft(group, member, inputs, records)
     if confirmed and group.assignment_epoch >= group.group_epoch:
         draft.bump_if(True, activity)
     response = _answer(draft, plan, united(group.initialized, confirmed), exempt=bool(confirmed))
@@ -210,18 +210,18 @@ def fence(group: ShareGroup, member_ids: Iterable[str], metadata: MetadataImage)
 class _Draft:
     """The group as it will be once `records` are replayed, with this member."""
 
-    __slots__ = ("_topics", "around", "bumped", "epoch", "group", "member", "metadata_hash", "records")
+    __slots__ = ("_topics", "bumped", "epoch", "group", "inputs", "member", "metadata_hash", "records")
 
     def __init__(
         self,
         group: ShareGroup,
         member: ShareMember,
-        around: HeartbeatInputs,
+        inputs: HeartbeatInputs,
         records: list[CoordinatorRecord] | None = None,
     ) -> None:
         self.group = group
         self.member = member
-        self.around = around
+        self.inputs = inputs
         self.epoch = group.group_epoch
         self.metadata_hash = group.metadata_hash
         self.bumped = False
@@ -239,7 +239,7 @@ class _Draft:
                 names: Iterable[str] = self.group.subscribers
             else:
                 names = {name for member in self.members().values() for name in member.subscribed_topic_names}
-            self._topics = existing_topics(names, self.around.metadata)
+            self._topics = existing_topics(names, self.inputs.metadata)
         return self._topics
 
     def existing_topic_ids(self) -> dict[str, bytes]:
@@ -250,7 +250,7 @@ class _Draft:
         if not requested and not activity.metadata_stale:
             return
         activity.metadata_stale = False
-        new_hash = metadata_hash(self.topics, self.around.metadata)
+        new_hash = metadata_hash(self.topics, self.inputs.metadata)
         if requested or new_hash != self.metadata_hash:
             self.epoch += 1
             self.metadata_hash = new_hash
@@ -293,7 +293,7 @@ def _updated(known: ShareMember | None, request: ShareGroupHeartbeatRequest, cli
 
 def _missing(draft: _Draft, activity: Activity) -> TopicsById:
     since = activity.initializing_since_ms
-    overdue = since is None or draft.around.now_ms >= since + draft.around.initialize_retry_interval_ms
+    overdue = since is None or draft.inputs.now_ms >= since + draft.inputs.initialize_retry_interval_ms
     return partitions_to_initialize(draft.group, draft.topics, retry_initializing=overdue)
 
 
@@ -339,7 +339,7 @@ def _answer(
     return ShareGroupHeartbeatResponse(
         member_id=member_id,
         member_epoch=after.member_epoch,
-        heartbeat_interval_ms=draft.around.settings.heartbeat_interval_ms,
+        heartbeat_interval_ms=draft.inputs.settings.heartbeat_interval_ms,
         assignment=_wire_assignment(after.assigned) if told else None,
     )
 
@@ -347,8 +347,8 @@ def _answer(
 def _interval_is_over(draft: _Draft) -> bool:
     """`share.assignment.interval.ms` since the last target. A clock that was set back does not prolong it."""
     timestamp = draft.group.assignment_timestamp_ms
-    elapsed = draft.around.wall_ms - timestamp
-    return timestamp == 0 or not 0 <= elapsed < draft.around.settings.assignment_interval_ms
+    elapsed = draft.inputs.wall_ms - timestamp
+    return timestamp == 0 or not 0 <= elapsed < draft.inputs.settings.assignment_interval_ms
 
 
 def _retarget(draft: _Draft, initialized: TopicsById) -> Assignment:
@@ -368,7 +368,7 @@ def _retarget(draft: _Draft, initialized: TopicsById) -> Assignment:
     for member_id in sorted(targets):
         if group.targets.get(member_id) != targets[member_id]:
             draft.records.append(target_record(group.group_id, member_id, targets[member_id]))
-    draft.records.append(assignment_epoch_record(group.group_id, draft.epoch, draft.around.wall_ms))
+    draft.records.append(assignment_epoch_record(group.group_id, draft.epoch, draft.inputs.wall_ms))
     return targets[draft.member.member_id]
 
 
