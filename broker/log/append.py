@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -67,9 +67,6 @@ class LogHost(Protocol):
 
     def segments_changed(self, log: PartitionLog) -> None:
         """The log has other segments with files than before: note which."""
-
-    def truncate_prefixes(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
-        """Make everything below an offset of each log unreadable, durably."""
 
 
 class Traffic:

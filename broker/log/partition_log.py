@@ -635,13 +635,6 @@ class PartitionLog:
 
     # Removing from the front.
 
-    def truncate_prefix(self, new_log_start_offset: int) -> ErrorCode:
-        """Make everything below the offset unreadable and remove the segments that only held such records.
-
-        As `start_after_truncation`; KAFKA_STORAGE_ERROR when the new start could not be saved: then nothing happened.
-        """
-        return self._host.truncate_prefixes({self: new_log_start_offset})[self]
-
     def start_after_truncation(self, new_log_start_offset: int) -> int | ErrorCode:
         """The log start offset if everything below an offset went, not yet in force; it never moves back.
 

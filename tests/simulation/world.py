@@ -360,7 +360,8 @@ class World:
             log = self.log(self.rng.choice(self.topics.live))
             if log.high_watermark > log.log_start_offset:
                 to = self.rng.randint(log.log_start_offset, log.high_watermark)
-                self.note(f"log start of {log.topic}-{log.partition} to {to}: {log.truncate_prefix(to)!r}")
+                error = self.broker.services.logs.truncate_prefixes({log: to})[log]
+                self.note(f"log start of {log.topic}-{log.partition} to {to}: {error!r}")
                 self.seen["truncations"] += 1
 
     # -- looking inside

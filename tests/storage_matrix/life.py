@@ -145,8 +145,9 @@ class Life:
         self._consume()
         for _ in range(400):
             world.clock.advance(10)
-        log = world.services.logs.get(ORDERS, 0)
-        assert log.truncate_prefix(log.segments[1].base_offset + 1) is ErrorCode.NONE
+        logs = world.services.logs
+        log = logs.get(ORDERS, 0)
+        assert logs.truncate_prefixes({log: log.segments[1].base_offset + 1}) == {log: ErrorCode.NONE}
         world.clock.run_until_idle()
         self._fill(KEYED, 6)
         assert world.services.logs.cleaner.passes

@@ -113,6 +113,11 @@ class LogWorld:
         """As a client, without waiting for the flush."""
         return self.log.append(batch, origin=Origin.CLIENT, now_wall_ms=self.clock.wall_ms(), on_durable=on_durable)
 
+    def delete_records(self, before: int, partition: int = 0) -> ErrorCode:
+        """As DeleteRecords: the log starts at `before` then, -1 stands for its high watermark."""
+        log = self.logs.get(TOPIC, partition)
+        return self.logs.truncate_prefixes({log: before})[log]
+
     def produce(self, *values: bytes, timestamp_ms: int | None = None) -> AppendInfo:
         """One batch of the values, appended and flushed."""
         info = self.append(

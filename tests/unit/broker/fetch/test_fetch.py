@@ -149,7 +149,8 @@ def test_a_consumer_whose_next_record_is_deleted_is_told_at_once() -> None:
     consumer.send(request, 12)
     world.clock.run_until_idle()
     assert not consumer.frames
-    assert world.services.logs.get("t", 0).truncate_prefix(1) is ErrorCode.NONE
+    log = world.services.logs.get("t", 0)
+    assert world.services.logs.truncate_prefixes({log: 1}) == {log: ErrorCode.NONE}
     part = only_partition(consumer.receive(FetchResponse))
     assert part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 

@@ -524,7 +524,7 @@ def test_latest_is_the_high_watermark_also_for_a_committed_group() -> None:
 def test_earliest_is_where_the_log_starts() -> None:
     topic = Topic()
     topic.add(b"a", b"b", b"c")
-    topic.log().truncate_prefix(1)
+    topic.world.services.logs.truncate_prefixes({topic.log(): 1})
     assert acquired_of(first_fetch(topic, begin(topic, "earliest"))) == [(1, 2, 1)]
 
 

@@ -156,7 +156,7 @@ def test_a_write_that_cannot_be_removed_takes_the_log_offline(caplog: pytest.Log
     assert told == [ErrorCode.KAFKA_STORAGE_ERROR]
     assert world.append(batch_of(b"x")) is ErrorCode.KAFKA_STORAGE_ERROR
     assert world.log.read(0, 100, upto=1) is ErrorCode.KAFKA_STORAGE_ERROR
-    assert world.log.truncate_prefix(1) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.delete_records(1) is ErrorCode.KAFKA_STORAGE_ERROR
     assert "offline until the next start" in caplog.text
     assert isinstance(
         world.logs.get(TOPIC, 1).append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms()),

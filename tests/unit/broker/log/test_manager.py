@@ -132,7 +132,7 @@ def test_a_half_finished_deletion_is_finished_at_the_next_start() -> None:
 def test_log_starts_of_a_deleted_topic_are_not_the_new_ones() -> None:
     world = LogWorld()
     world.produce(b"x")
-    assert world.log.truncate_prefix(1) is ErrorCode.NONE
+    assert world.delete_records(1) is ErrorCode.NONE
     world.crash(CrashModel.PROCESS_KILL)
     world.topics.delete(TOPIC)  # and made again, and the process died
     world.topics.images[TOPIC] = TopicImage(TOPIC, OTHER_ID, 3)
@@ -146,7 +146,7 @@ def test_a_log_start_that_could_not_be_forgotten_is_not_the_new_ones() -> None:
     """The new log gets its first files when the checkpoint is right again."""
     world = LogWorld()
     world.produce(b"x")
-    assert world.log.truncate_prefix(1) is ErrorCode.NONE
+    assert world.delete_records(1) is ErrorCode.NONE
     world.fs.fail = lambda _kind, path: OSError("full") if "log-start" in path else None
     del world.topics.images[TOPIC]
     world.logs.delete_topic(TOPIC, TOPIC_ID)

@@ -225,7 +225,7 @@ def test_reading_outside_the_log_is_out_of_range() -> None:
     world = LogWorld()
     for _ in range(3):
         world.produce(b"x")
-    assert world.log.truncate_prefix(1) is ErrorCode.NONE
+    assert world.delete_records(1) is ErrorCode.NONE
     assert world.log.read(0, 100, upto=3) is ErrorCode.OFFSET_OUT_OF_RANGE
     assert world.log.read(4, 100, upto=3) is ErrorCode.OFFSET_OUT_OF_RANGE
     assert world.log.read(-1, 100, upto=3) is ErrorCode.OFFSET_OUT_OF_RANGE
@@ -401,7 +401,7 @@ def test_offsets_by_time() -> None:
         assert world.log.offset_for_timestamp(-1) == (0, 0)
         assert world.log.offset_for_timestamp(39_501) is None
         assert world.log.max_timestamp() == (39_500, 79)
-    assert world.log.truncate_prefix(11) is ErrorCode.NONE
+    assert world.delete_records(11) is ErrorCode.NONE
     assert world.log.offset_for_timestamp(0) == (5_500, 11)
 
 
@@ -422,7 +422,7 @@ def test_the_largest_timestamp_may_be_of_a_record_below_the_start_until_its_segm
         world.produce(b"x", b"x", timestamp_ms=timestamp)
     assert [segment.base_offset for segment in world.log.segments] == [0, 4]
     for start, largest in ((1, (9_000, 0)), (3, (9_000, 0)), (4, (7_000, 4)), (6, (7_000, 4))):
-        assert world.log.truncate_prefix(start) is ErrorCode.NONE
+        assert world.delete_records(start) is ErrorCode.NONE
         if restart:
             world.restart()
         assert (world.log.log_start_offset, world.log.max_timestamp()) == (start, largest)
@@ -493,18 +493,18 @@ def test_truncating_the_prefix_removes_whole_segments_and_survives() -> None:
     world.logs.add_log_start_listener(lambda log: moved.append(log.log_start_offset))
     for _ in range(10):
         world.produce(b"x")
-    assert world.log.truncate_prefix(11) is ErrorCode.OFFSET_OUT_OF_RANGE
-    assert world.log.truncate_prefix(-2) is ErrorCode.OFFSET_OUT_OF_RANGE
-    assert world.log.truncate_prefix(7) is ErrorCode.NONE
+    assert world.delete_records(11) is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert world.delete_records(-2) is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert world.delete_records(7) is ErrorCode.NONE
     assert [segment.base_offset for segment in world.log.segments] == [6, 9]
-    assert world.log.truncate_prefix(5) is ErrorCode.NONE
+    assert world.delete_records(5) is ErrorCode.NONE
     assert (world.log.log_start_offset, moved) == (7, [7])
     assert f"{FOLDER}/00000000000000000000.log" not in world.fs.paths()
     assert world.append(batch_of(b"x")) == AppendInfo(10, 10, -1, 7, False)
     world.tick()
     world.restart(clean=False)
     assert (world.log.log_start_offset, world.log.log_end_offset) == (7, 11)
-    assert world.log.truncate_prefix(-1) is ErrorCode.NONE
+    assert world.delete_records(-1) is ErrorCode.NONE
     assert world.log.log_start_offset == 11
     world.restart()
     assert (world.log.log_start_offset, world.log.log_end_offset) == (11, 11)
@@ -515,6 +515,6 @@ def test_a_log_start_that_could_not_be_saved_does_not_move() -> None:
     world.produce(b"a")
     world.produce(b"b")
     world.fs.fail = lambda _kind, path: OSError("full") if "log-start" in path else None
-    assert world.log.truncate_prefix(1) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.delete_records(1) is ErrorCode.KAFKA_STORAGE_ERROR
     assert world.log.log_start_offset == 0
     assert len(read_all(world.log)) == 2

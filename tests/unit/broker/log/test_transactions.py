@@ -250,7 +250,7 @@ def test_deleting_records_takes_the_last_stable_offset_along() -> None:
     append(world.log, b"plain")
     world.tick()
     assert world.log.last_stable_offset == 0
-    assert world.log.truncate_prefix(2) is ErrorCode.NONE
+    assert world.delete_records(2) is ErrorCode.NONE
     assert (world.log.last_stable_offset, world.log.high_watermark) == (2, 4)
     end(world.log, 1, commit=False)
     world.tick()
@@ -265,7 +265,7 @@ def test_deleted_segments_take_their_aborted_transactions_with_them(clean: bool)
     log = traffic.world.log
     aborted = checked(log)
     cut = log.segments[len(log.segments) // 2].base_offset + 1
-    assert log.truncate_prefix(cut) is ErrorCode.NONE
+    assert traffic.world.delete_records(cut) is ErrorCode.NONE
     start = log.segments[0].base_offset
     left = [one for one in aborted if one.last_offset >= start]
     assert 0 < len(left) < len(aborted)

@@ -407,8 +407,9 @@ def test_records_that_retention_took_are_passed_over_without_a_word() -> None:
     queue = Queue(batches=3)
     member = queue.open()
     assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]
-    log = queue.world.services.logs.get("t", 0)
-    assert log.truncate_prefix(20) is NONE
+    logs = queue.world.services.logs
+    log = logs.get("t", 0)
+    assert logs.truncate_prefixes({log: 20}) == {log: NONE}
     answer = member.fetch()
     assert fetch_errors(answer) == {}
     assert acquired_of(answer) == [(20, 29, 1)]

@@ -130,7 +130,7 @@ def test_the_log_start_may_lie_in_a_gap() -> None:
     world = compacted_world()
     left = [record.offset for record in read_all(world.log)]
     gap = next(offset for offset in range(left[3], left[-1]) if offset not in left)
-    assert world.log.truncate_prefix(gap) is ErrorCode.NONE
+    assert world.delete_records(gap) is ErrorCode.NONE
     assert world.log.log_start_offset == gap
     assert [record.offset for record in read_all(world.log)] == [offset for offset in left if offset > gap]
     assert world.log.read(gap - 1, 1, upto=world.log.high_watermark) is ErrorCode.OFFSET_OUT_OF_RANGE

@@ -325,7 +325,7 @@ def test_a_deleted_topics_checkpoint_is_not_inherited_by_one_of_its_name() -> No
 
 def test_a_log_cut_at_its_front_in_the_middle_of_a_pass() -> None:
     world = busy_world()
-    assert world.log.truncate_prefix(PER_SEGMENT + 2) is ErrorCode.NONE
+    assert world.delete_records(PER_SEGMENT + 2) is ErrorCode.NONE
     release_syncs(world)
     assert offsets(world)[0] >= PER_SEGMENT + 2
     world.clock.advance(MINUTE)

@@ -88,7 +88,7 @@ class Workload:
     def truncate(self, partition: int) -> None:
         log, told = self.log(partition), self.told[partition]
         told.asked_start = self.rng.randint(log.log_start_offset, log.high_watermark)
-        assert log.truncate_prefix(told.asked_start) is ErrorCode.NONE
+        assert self.world.delete_records(told.asked_start, partition) is ErrorCode.NONE
         told.log_start = log.log_start_offset
 
     def die(self, model: CrashModel) -> LogManager:
@@ -229,7 +229,7 @@ def test_a_deleted_topic_never_comes_back_under_its_name(model: CrashModel) -> N
             for at in range(8):
                 log.append(batch_of(b"old%d" % at * 20), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
                 world.tick()
-            assert log.truncate_prefix(5) is ErrorCode.NONE
+            assert world.delete_records(5, partition) is ErrorCode.NONE
         old = world.topics.images[TOPIC]
         world.topics.delete(TOPIC)
         world.topics.images[TOPIC] = TopicImage(TOPIC, OTHER_ID, 3)

@@ -329,7 +329,7 @@ def test_a_producers_batch_across_the_log_start_is_remembered_without_a_snapshot
     world = LogWorld()
     world.append(batch_of(b"a", b"b", b"c", producer_id=3, producer_epoch=0, base_sequence=0))
     world.tick()
-    assert world.log.truncate_prefix(2) is ErrorCode.NONE
+    assert world.delete_records(2) is ErrorCode.NONE
     killed(world)
     world.start()
     again = world.append(batch_of(b"a", b"b", b"c", producer_id=3, producer_epoch=0, base_sequence=0))
@@ -356,7 +356,7 @@ def a_log_without_snapshots() -> LogWorld:
 def test_producers_are_remembered_although_segments_go_that_no_snapshot_covers(clean: bool) -> None:
     world = a_log_without_snapshots()
     world.fs.fail = None
-    assert world.log.truncate_prefix(world.log.high_watermark) is ErrorCode.NONE
+    assert world.delete_records(world.log.high_watermark) is ErrorCode.NONE
     world.logs.close(clean=clean)
     world.start()
     assert world.log.producers.producer_ids() == [3, 4]
@@ -367,7 +367,7 @@ def test_producers_are_remembered_although_segments_go_that_no_snapshot_covers(c
 def test_segments_stay_that_alone_tell_of_producers() -> None:
     world = a_log_without_snapshots()
     before = world.fs.paths()
-    assert world.log.truncate_prefix(world.log.high_watermark) is ErrorCode.KAFKA_STORAGE_ERROR
+    assert world.delete_records(world.log.high_watermark) is ErrorCode.KAFKA_STORAGE_ERROR
     assert (world.fs.paths(), world.log.log_start_offset) == (before, 0)
 
 
@@ -382,7 +382,7 @@ def test_leftovers_of_a_crash_are_swept() -> None:
 def test_a_deletion_of_old_segments_is_finished() -> None:
     world = world_of(10)
     kept = bytes(world.fs.content(FIRST_LOG))
-    assert world.log.truncate_prefix(5) is ErrorCode.NONE
+    assert world.delete_records(5) is ErrorCode.NONE
     killed(world)
     put(world, FIRST_LOG, kept)  # its removal was undone
     world.start()
@@ -393,7 +393,7 @@ def test_a_deletion_of_old_segments_is_finished() -> None:
 
 def test_a_log_that_lost_everything_above_its_start_goes_on_there() -> None:
     world = world_of(3)
-    assert world.log.truncate_prefix(3) is ErrorCode.NONE
+    assert world.delete_records(3) is ErrorCode.NONE
     nothing_known(killed(world))
     del world.fs.content(FIRST_LOG)[SIZE:]  # as after a power cut without flushing
     world.start()
@@ -493,7 +493,7 @@ def test_a_flipped_bit_in_the_log_start_checkpoint_brings_no_deleted_record_back
     path = f"{DATA}/log-start-offset-checkpoint"
     for at in range(len(format_offsets({(TOPIC, 0): 5}))):
         world = world_of(10)
-        assert world.log.truncate_prefix(5) is ErrorCode.NONE
+        assert world.delete_records(5) is ErrorCode.NONE
         killed(world)
         world.fs.flip_bit(path, at, at % 7)
         world.start()
@@ -503,7 +503,7 @@ def test_a_flipped_bit_in_the_log_start_checkpoint_brings_no_deleted_record_back
 
 def test_without_either_record_of_log_starts_nothing_starts() -> None:
     world = world_of(10)
-    assert world.log.truncate_prefix(5) is ErrorCode.NONE
+    assert world.delete_records(5) is ErrorCode.NONE
     killed(world)
     world.fs.flip_bit(f"{DATA}/log-start-offset-checkpoint", 5, 1)
     world.fs.zero(f"{DATA}/log-manifest", 0, 10)
