@@ -6,33 +6,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Final
 
 from shareq.broker.foundation.environment import Fs
 from shareq.broker.foundation.repair_command import repair_command
-from shareq.broker.log.cleaner.schedule import CHECKPOINT_FILE as CLEANER_FILE
 from shareq.broker.log.folders import DamagedFolderError, TopicPartition
-from shareq.broker.log.promises.checkpoints import parse_offsets
-from shareq.broker.log.promises.clean_shutdown import CleanStop, LogEnd, parse_clean_stop
+from shareq.broker.log.promises.checkpoints import CLEANER_FILE, LOG_START_FILE, RECOVERY_POINT_FILE, parse_offsets
+from shareq.broker.log.promises.clean_shutdown import CLEAN_SHUTDOWN_FILE, CleanStop, LogEnd, parse_clean_stop
 from shareq.broker.log.promises.manifest import Manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.log.promises.promise import Promise
 
-__all__ = [
-    "CLEANER_FILE",
-    "CLEAN_SHUTDOWN_FILE",
-    "LOG_START_FILE",
-    "RECOVERY_POINT_FILE",
-    "StartFiles",
-    "later_starts",
-    "starts_in",
-]
+__all__ = ["StartFiles", "later_starts", "starts_in"]
 
 logger = logging.getLogger(__name__)
-
-CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
-LOG_START_FILE: Final = "log-start-offset-checkpoint"
-RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
 
 
 def starts_in(manifest: Manifest | None) -> dict[TopicPartition, int]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment, SyncErrors, TimerHandle
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.promises.checkpoints import CLEANER_FILE
 from shareq.broker.log.segments.files import FilePool, Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
@@ -28,11 +29,10 @@ if TYPE_CHECKING:
     from shareq.broker.log.cleaner.cleaning import CleaningPass, Step
     from shareq.broker.log.cleaner.survivors import Rule
 
-__all__ = ["CHECKPOINT_FILE", "CleanerHost", "CleanerSettings", "LogCleaner", "latest_value_rule"]
+__all__ = ["CleanerHost", "CleanerSettings", "LogCleaner", "latest_value_rule"]
 
 logger = logging.getLogger(__name__)
 
-CHECKPOINT_FILE: Final = "cleaner-offset-checkpoint"
 RETRY_MS: Final = 5 * 60 * 1000
 PAUSE_MS: Final = 1
 GROWTH_FACTOR: Final = 8
@@ -147,7 +147,7 @@ class LogCleaner:
             self._retry_at.pop(key, None)
             self._clean_until.pop(key, None)
         if known:
-            self._host.write_offsets(CHECKPOINT_FILE, self._clean_until)
+            self._host.write_offsets(CLEANER_FILE, self._clean_until)
 
     # Looking.
 
@@ -312,9 +312,9 @@ class LogCleaner:
         key = _key(log)
         self._clean_until[key] = current.end_offset
         try:
-            self._host.write_offsets(CHECKPOINT_FILE, self._clean_until)
+            self._host.write_offsets(CLEANER_FILE, self._clean_until)
         except OSError as error:
-            logger.warning("%s not written, logs may be cleaned once more: %s", CHECKPOINT_FILE, error)
+            logger.warning("%s not written, logs may be cleaned once more: %s", CLEANER_FILE, error)
         if counts.bytes_after != counts.bytes_before:
             logger.debug(
                 "%s-%d: clean below offset %d: %d records removed, %d -> %d bytes, %d -> %d segments",

@@ -1,7 +1,7 @@
 """The small text files of a data folder, in Apache Kafka's layouts. Pure.
 
-`log-start-offset-checkpoint` and `recovery-point-offset-checkpoint`: version 0, number of lines, then topic, partition
-and offset:
+Offsets by partition (`LOG_START_FILE`, `RECOVERY_POINT_FILE`, `CLEANER_FILE`): version 0, number of lines, then topic,
+partition and offset:
 
     0
     2
@@ -20,11 +20,15 @@ The last line is ours: the checksum of those before it. Files without it were wr
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from shareq.broker.foundation.checked_text import content_of, with_checksum
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 
 __all__ = [
+    "CLEANER_FILE",
+    "LOG_START_FILE",
+    "RECOVERY_POINT_FILE",
     "format_epochs",
     "format_offsets",
     "format_partition_metadata",
@@ -32,6 +36,10 @@ __all__ = [
     "parse_offsets",
     "parse_partition_metadata",
 ]
+
+LOG_START_FILE: Final = "log-start-offset-checkpoint"
+RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
+CLEANER_FILE: Final = "cleaner-offset-checkpoint"
 
 TopicPartition = tuple[str, int]
 

@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 
 from shareq.broker.foundation.checked_text import content_of, with_checksum
 
-__all__ = ["CleanStop", "LogEnd", "format_clean_stop", "parse_clean_stop"]
+__all__ = ["CLEAN_SHUTDOWN_FILE", "CleanStop", "LogEnd", "format_clean_stop", "parse_clean_stop"]
 
+CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
 _VERSION: Final = "2"
 
 TopicPartition = tuple[str, int]

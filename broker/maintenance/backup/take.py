@@ -21,12 +21,17 @@ from datetime import UTC, datetime
 from typing import Final
 
 from shareq import __version__
-from shareq.broker.log.promises.checkpoints import format_offsets, format_partition_metadata, parse_partition_metadata
+from shareq.broker.log.promises.checkpoints import (
+    LOG_START_FILE,
+    RECOVERY_POINT_FILE,
+    format_offsets,
+    format_partition_metadata,
+    parse_partition_metadata,
+)
 from shareq.broker.log.promises.manifest import Manifest, snapshot
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.log.segments.files import PARTITION_METADATA_FILE, SWAP_SUFFIX
 from shareq.broker.log.segments.segment import LOG_SUFFIX, offset_of_file
-from shareq.broker.log.start_files import LOG_START_FILE, RECOVERY_POINT_FILE
 from shareq.broker.maintenance.backup.catalog import Catalog, Entry
 from shareq.broker.maintenance.backup.copying import Copier
 from shareq.broker.maintenance.backup.metadata import copy_metadata

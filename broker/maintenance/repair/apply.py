@@ -19,13 +19,13 @@ from shareq.broker.data_folder.kept_twice import FirstRecord, Records, look_at_r
 from shareq.broker.data_folder.marker import MARKER_FILE, Marker, format_marker, parse_marker
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
 from shareq.broker.foundation.environment import Fs
-from shareq.broker.log.promises.checkpoints import format_partition_metadata
+from shareq.broker.log.promises.checkpoints import LOG_START_FILE, format_partition_metadata
+from shareq.broker.log.promises.clean_shutdown import CLEAN_SHUTDOWN_FILE
 from shareq.broker.log.promises.manifest import snapshot
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.log.segments.files import INDEX_SUFFIXES, PARTITION_METADATA_FILE
 from shareq.broker.log.segments.index_checksums import CHECKSUMS_SUFFIX
 from shareq.broker.log.segments.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_name
-from shareq.broker.log.start_files import CLEAN_SHUTDOWN_FILE, LOG_START_FILE
 from shareq.broker.maintenance.repair.coordinator_topics import coordinator_topic
 from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.repair.segments import Change, rewrite_segment, write_new

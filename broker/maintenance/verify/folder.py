@@ -9,7 +9,14 @@ from typing import Final
 from shareq.broker.data_folder.kept_twice import FirstRecord
 from shareq.broker.foundation.environment import Fs
 from shareq.broker.log.folders import Claim, FolderClaim, claim_of
-from shareq.broker.log.promises.checkpoints import format_partition_metadata, parse_partition_metadata
+from shareq.broker.log.promises.checkpoints import (
+    CLEANER_FILE,
+    LOG_START_FILE,
+    RECOVERY_POINT_FILE,
+    format_partition_metadata,
+    parse_partition_metadata,
+)
+from shareq.broker.log.promises.clean_shutdown import CLEAN_SHUTDOWN_FILE
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.log.segments.files import PARTITION_METADATA_FILE
 from shareq.broker.maintenance.verify.findings import Finding, Level, NeedsDecision, Report, RewriteFile
@@ -30,10 +37,10 @@ _KNOWN: Final = {
     "metadata.journal",
     ".lock",
     MANIFEST_FILE,
-    "log-start-offset-checkpoint",
-    "recovery-point-offset-checkpoint",
-    "cleaner-offset-checkpoint",
-    "clean-shutdown",
+    LOG_START_FILE,
+    RECOVERY_POINT_FILE,
+    CLEANER_FILE,
+    CLEAN_SHUTDOWN_FILE,
     "reserve",
     "lost+found",
 }

@@ -7,16 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from shareq.broker.disk.reserve import RESERVE_FILE
 from shareq.broker.foundation.environment import Fs
 from shareq.broker.log.folders import FolderClaim
-from shareq.broker.log.promises.checkpoints import format_offsets, parse_offsets
-from shareq.broker.log.promises.clean_shutdown import CleanStop, parse_clean_stop
+from shareq.broker.log.promises.checkpoints import (
+    CLEANER_FILE,
+    LOG_START_FILE,
+    RECOVERY_POINT_FILE,
+    format_offsets,
+    parse_offsets,
+)
+from shareq.broker.log.promises.clean_shutdown import CLEAN_SHUTDOWN_FILE, CleanStop, parse_clean_stop
 from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, Manifest, chain_of, parse_manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
-from shareq.broker.log.start_files import CLEAN_SHUTDOWN_FILE, LOG_START_FILE, RECOVERY_POINT_FILE, starts_in
+from shareq.broker.log.start_files import starts_in
 from shareq.broker.maintenance.verify.findings import (
     Finding,
     Level,
@@ -32,8 +38,6 @@ from shareq.broker.maintenance.verify.metadata import CheckedMetadata
 from shareq.coordinator.ports import TopicImage
 
 __all__ = ["KnownLog", "Promises", "check_manifest", "check_promises", "missing_folders"]
-
-CLEANER_FILE: Final = "cleaner-offset-checkpoint"
 
 TopicPartition = tuple[str, int]
 

@@ -17,7 +17,7 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.promises.checkpoints import format_epochs, format_partition_metadata
-from shareq.broker.log.promises.clean_shutdown import LogEnd, format_clean_stop
+from shareq.broker.log.promises.clean_shutdown import CLEAN_SHUTDOWN_FILE, LogEnd, format_clean_stop
 from shareq.broker.log.promises.manifest import LogRow, chain_of, snapshot
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.log.segments.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
@@ -26,7 +26,6 @@ from shareq.broker.log.segments.index_checksums import CHECKSUMS_SUFFIX, format_
 from shareq.broker.log.segments.segment import INDEX_SUFFIX, LOG_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX, file_name
 from shareq.broker.log.segments.txn_index import TXN_INDEX_SUFFIX, entries_to_bytes
 from shareq.broker.log.settings import LogSettings
-from shareq.broker.log.start_files import CLEAN_SHUTDOWN_FILE
 from shareq.broker.maintenance.verify.metadata import Topics
 from shareq.broker.metadata.changes import MemoryMetaDb, PutMeta, PutTopic, TopicRow
 from shareq.broker.metadata.topic_names import SHARE_GROUP_STATE

@@ -10,7 +10,7 @@ import pytest
 from devtools.clients.requests import batch, fetch_request, produce
 from devtools.in_memory.mem_fs import CrashModel, SimulatedCrash
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
-from shareq.broker.log.start_files import LOG_START_FILE
+from shareq.broker.log.promises.checkpoints import LOG_START_FILE
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_records import (
