@@ -241,11 +241,11 @@ def verify(
     if not repair and (skip_damage or cut_tails or adopt or set_aside or trust):
         _exit(USAGE_ERROR, "verify: that option changes files; give --repair, too")
     from shareq.broker.maintenance.repair.apply import Choices
-    from shareq.broker.maintenance.verify import command
+    from shareq.broker.maintenance import verify_command
 
     choices = Choices(skip_damage, cut_tails, frozenset(adopt), frozenset(set_aside), trust or "") if repair else None
     with _one_line_errors():
-        if not command.verify(data, choices, click.echo, _say_aside, decode=records, as_json=as_json):
+        if not verify_command.verify(data, choices, click.echo, _say_aside, decode=records, as_json=as_json):
             raise SystemExit(FAILURE)
 
 

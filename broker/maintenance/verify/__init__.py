@@ -8,5 +8,4 @@ logs              one partition: segments, indexes, snapshots, what is beside th
 segments          pure: one `.log` file, byte by byte
 indexes           pure: index files and snapshots against the log
 internal_records  pure: records of the coordinators
-command           what is printed
 """
