@@ -240,8 +240,8 @@ def verify(
     """Check every file of the data folder DATA: checksums, indexes, offsets, internal records, metadata."""
     if not repair and (skip_damage or cut_tails or adopt or set_aside or trust):
         _exit(USAGE_ERROR, "verify: that option changes files; give --repair, too")
-    from shareq.broker.maintenance.repair.apply import Choices
     from shareq.broker.maintenance import verify_command
+    from shareq.broker.maintenance.repair.apply import Choices
 
     choices = Choices(skip_damage, cut_tails, frozenset(adopt), frozenset(set_aside), trust or "") if repair else None
     with _one_line_errors():

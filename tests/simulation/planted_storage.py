@@ -12,13 +12,13 @@ from shareq.broker.log.cleaner import cleaning
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.promise import Promise
 from shareq.broker.log.recovery.recover import _Opening
+from shareq.broker.log.recovery.start_files import StartFiles
 from shareq.broker.log.segments import reader, swap
 from shareq.broker.log.segments.damage import DamagedRange
 from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.found_damage import HeaderWalk
 from shareq.broker.log.segments.segment import BatchWalk
 from shareq.broker.log.segments.segment_list import SegmentList
-from shareq.broker.log.start_files import StartFiles
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.records.batch import HEADER_SIZE, LENGTH_OVERHEAD, MAGIC, BatchHeader
 from tests.simulation.planted import LOST, Fault, replaced

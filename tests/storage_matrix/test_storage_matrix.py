@@ -12,10 +12,10 @@ import pytest
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.promises.promise import NOTHING_KNOWN
 from shareq.broker.log.recovery import recover as recovery
+from shareq.broker.log.recovery.start_files import StartFiles
 from shareq.broker.log.segments import segment_list
 from shareq.broker.log.segments.damage import DamagedRange
 from shareq.broker.log.segments.segment import BatchWalk
-from shareq.broker.log.start_files import StartFiles
 from tests.storage_matrix.cell import Verdict
 from tests.storage_matrix.document import document
 from tests.storage_matrix.judge import Allowed, Red, Waiver, judge

@@ -22,7 +22,7 @@ from shareq.broker.log.promises.checkpoints import (
 from shareq.broker.log.promises.clean_shutdown import CLEAN_SHUTDOWN_FILE, CleanStop, parse_clean_stop
 from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, Manifest, chain_of, parse_manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
-from shareq.broker.log.start_files import starts_in
+from shareq.broker.log.recovery.start_files import starts_in
 from shareq.broker.maintenance.verify.findings import (
     Finding,
     Level,
