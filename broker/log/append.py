@@ -1,20 +1,14 @@
-"""The words of appending: who appends, what the answer is, and what a log needs of its manager."""
+"""An append to a log: by whom, what it returns, what is counted of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple
 
-from shareq.broker.foundation.environment import Fs
-from shareq.broker.log.segments.files import FilePool, Segment
-from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from shareq.broker.log.partition_log import PartitionLog
-
-__all__ = ["AppendInfo", "Batch", "LogHost", "OnDurable", "Origin", "Traffic"]
+__all__ = ["AppendInfo", "Batch", "OnDurable", "Origin", "Traffic"]
 
 Batch = bytes | bytearray | memoryview
 OnDurable = Callable[[ErrorCode], None]
@@ -38,35 +32,6 @@ class AppendInfo(NamedTuple):
     log_append_time_ms: int
     log_start_offset: int
     duplicate: bool
-
-
-class LogHost(Protocol):
-    """What a log needs of its manager."""
-
-    fs: Fs
-    pool: FilePool
-    full: bool  # clients' records may be refused
-
-    def client_refusal(self) -> ErrorCode:
-        """Why records of clients are not taken, asked while `full`; NONE if they are."""
-
-    def write_failed(self, error: OSError) -> None:
-        """A log's records could not be written."""
-
-    def flush_soon(self, log: PartitionLog) -> None:
-        """`log` has something to write: flush it in the next tick."""
-
-    def syncs_every_flush(self, settings: LogSettings) -> bool:
-        """Whether an append counts only once it is on stable storage."""
-
-    def sealed(self, log: PartitionLog, segment: Segment) -> None:
-        """`segment` gets no more batches: sync it in the background."""
-
-    def forget_deleted(self) -> None:
-        """A log gets its first files: nothing is kept for it of one that had its name. OSError."""
-
-    def segments_changed(self, log: PartitionLog) -> None:
-        """The log has other segments with files than before: note which."""
 
 
 class Traffic:

@@ -106,8 +106,8 @@ class Flusher:
             segment = log.active_segment
             if segment is not None and self._must_sync(log, end_offset, done):
                 segment.pins += 1
-                log.waiting_for_sync += 1
-                names = log.take_new_names() if log.has_new_names else None
+                log.stable.waiting_flushes += 1
+                names = log.stable.take_new_names() if log.stable.has_new_names else None
                 self._to_sync.append(_Waiting(log, segment, end_offset, done, names))
             else:
                 durable.append((log, end_offset, done))
@@ -115,7 +115,7 @@ class Flusher:
                 failed.append((log, lost))
         self._tell(durable, calls)
         for log, lost in failed:
-            if log.waiting_for_sync:
+            if log.stable.waiting_flushes:
                 self._sync_now(log, calls)
             calls.tell(lost, log.refusal or ErrorCode.KAFKA_STORAGE_ERROR)
         self._on_flushed()
@@ -125,11 +125,11 @@ class Flusher:
     def _must_sync(self, log: PartitionLog, end_offset: int, done: list[OnDurable]) -> bool:
         if log.refusal:
             return False
-        if log.waiting_for_sync or log.has_new_names:
+        if log.stable.waiting_flushes or log.stable.has_new_names:
             return True  # in order behind what waits already
         if self._syncs_every_flush(log.settings):
             return end_offset > log.high_watermark
-        return log.unsynced_messages >= log.settings.flush_messages
+        return log.stable.unsynced_messages >= log.settings.flush_messages
 
     def _tell(self, durable: list[tuple[PartitionLog, int, list[OnDurable]]], calls: _Calls) -> None:
         """These count: first all watermarks, then who waits for an append, then who watches a log."""
@@ -216,7 +216,7 @@ class Flusher:
             if segment.log_path in errors:
                 log.sync_failed(errors[segment.log_path])
             elif segment.end_offset is not None and not log.refusal:
-                log.synced_to(segment, segment.end_offset)
+                log.stable.synced_to(segment, segment.end_offset)
         calls.run(self._on_sealed_synced, {log: None for log, _ in sealed if not log.refusal})
         self._start_sync()
         calls.finish()
@@ -228,15 +228,15 @@ class Flusher:
         for waiting in group:
             log, segment, end_offset, _, names = waiting
             segment.pins -= 1
-            log.waiting_for_sync -= 1
+            log.stable.waiting_flushes -= 1
             error = waiting.first_of(errors) if errors else None
             if error is not None:
                 log.sync_failed(error)
             elif not log.refusal:  # else an earlier sync has failed: this one says nothing of what that one lost
-                log.unsynced_messages = 0
+                log.stable.unsynced_messages = 0
                 if names is not None:
-                    log.names_synced(segment)
-                log.synced_to(segment, end_offset)
+                    log.stable.names_synced(segment)
+                log.stable.synced_to(segment, end_offset)
         self._tell([(log, end_offset, callbacks) for log, _, end_offset, callbacks, _ in group], calls)
         calls.run(self._on_synced, [waiting.log for waiting in group if not waiting.log.refusal])
 

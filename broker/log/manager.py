@@ -26,6 +26,7 @@ from shareq.broker.foundation.environment import Environment, Fs, TimerHandle
 from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, latest_value_rule
 from shareq.broker.log.flush import Flusher
 from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
+from shareq.broker.log.log_starts import LogStarts
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.checkpoints import CLEANER_FILE, LOG_START_FILE, RECOVERY_POINT_FILE, format_offsets
 from shareq.broker.log.promises.clean_shutdown import CLEAN_SHUTDOWN_FILE, LogEnd, format_clean_stop
@@ -109,10 +110,9 @@ class LogManager:
         self._flusher = Flusher(
             env.clock, env.fs, self.syncs_every_flush, self._note_synced, self._sealed_synced, self._manifest.write
         )
-        self._log_starts: dict[TopicPartition, int] = {}
+        self._starts = LogStarts(env.fs, self.write_offsets, self._note_synced)
         self._recovery_points: dict[TopicPartition, int] = {}
         self._clean_until: dict[TopicPartition, int] = {}  # at the start
-        self._log_start_listeners: list[Callable[[PartitionLog], None]] = []
         self._retention_timer: TimerHandle | None = None
         self._producer_timer: TimerHandle | None = None
         self._behind = False  # checkpoints on disk may still tell of a topic that is deleted
@@ -152,11 +152,11 @@ class LogManager:
         self._metadata = metadata
         found = self._manifest.load()
         files = StartFiles(self.fs, self._data_dir, found, from_format_1=self._from_format_1)
-        self._log_starts = files.log_starts
+        self._starts.offsets = files.log_starts
         self._recovery_points = files.recovery_points
         self._clean_until = files.clean_until
         if files.log_starts_damaged:
-            self.write_offsets(LOG_START_FILE, self._log_starts)
+            self._starts.save()
         claims = list(self._folders.claim(metadata))
         if claims:
             files.report_lost_starts()
@@ -169,7 +169,7 @@ class LogManager:
             progress.step()
         if found is not None:
             self._miss_folders(found)
-        self._log_starts = self._without_strangers(LOG_START_FILE, self._log_starts)
+        self._starts.offsets = self._without_strangers(LOG_START_FILE, self._starts.offsets)
         self._recovery_points = self._without_strangers(RECOVERY_POINT_FILE, self._recovery_points)
         rows = {key: log.manifest_row() for key, log in self._logs.items()}
         self._manifest.begin(found, rows)
@@ -189,14 +189,14 @@ class LogManager:
             image = metadata.topic(key[0]) if metadata is not None else None
             if key in self._logs or image is None or image.topic_id != row.topic_id or key[1] >= image.partitions:
                 continue
-            start = self._log_starts.get(key, 0)
+            start = self._starts.offsets.get(key, 0)
             end = max(row.synced, start)
             if row.active == NO_SEGMENT and end == start:
                 continue  # nothing was ever written to it
             folder = self._path(f"{key[0]}-{key[1]}")
             log = PartitionLog(self, folder, *key, image.topic_id, self._settings_for(key[0]), log_start_offset=start)
             log.restore(without_folder(folder, start, end), 0, self._env.clock.wall_ms(), folder_exists=False)
-            log.synced_offset = end
+            log.stable.synced_offset = end
             self._logs[key] = log
 
     def _open_log(self, name: str, image: TopicImage, partition: int, promise: Promise, plain: LogEnd | None) -> None:
@@ -205,7 +205,7 @@ class LogManager:
         topic, folder = image.name, self._path(name)
         key = (topic, partition)
         settings = self._settings_for(topic)
-        log_start = self._log_starts.get(key, 0)
+        log_start = self._starts.offsets.get(key, 0)
         log = PartitionLog(self, folder, topic, partition, image.topic_id, settings, log_start_offset=log_start)
         now = self._env.clock.wall_ms()
         recovered = None
@@ -221,20 +221,20 @@ class LogManager:
             now_wall_ms=now,
             producer_expiration_ms=settings.producer_id_expiration_ms,
         )
-        log.synced_offset = min(max(promise.synced or 0, promise.checked_below), recovered.log_end_offset)
+        log.stable.synced_offset = min(max(promise.synced or 0, promise.checked_below), recovered.log_end_offset)
         log.restore(recovered, self._folders.leader_epoch(name), now)
-        log.recovery_point = self._recovery_points.get(key, 0)
+        log.stable.recovery_point = self._recovery_points.get(key, 0)
         if not promise.clean:
-            log.doubt_names()
+            log.stable.doubt_names()
         if self.syncs_every_flush(settings):
             self.fs.sync_dir(folder)
             if log.active_segment is not None:
-                log.names_synced(log.active_segment)
+                log.stable.names_synced(log.active_segment)
         for segment in recovered.scanned:
             segment.synced = 0  # read back from the page cache, perhaps
             if self.syncs_every_flush(settings):
                 segment.sync_again()  # what readers see from now on must not be lost any more, nor more be back
-                log.synced_to(segment, segment.end_offset or recovered.log_end_offset)
+                log.stable.synced_to(segment, segment.end_offset or recovered.log_end_offset)
             if segment is not log.active_segment:
                 self._flusher.sync_sealed(log, segment)
         self._logs[key] = log
@@ -340,7 +340,7 @@ class LogManager:
             log = self._logs.pop(key)
             log.deleted()
             self._manifest.forget([key])
-            self._log_starts.pop(key, None)
+            self._starts.offsets.pop(key, None)
             self._recovery_points.pop(key, None)
         # Apart, because a failed rename must not leave a log of the deleted topic behind.
         renamed = [self._folders.retire(f"{topic}-{key[1]}") for key in doomed]
@@ -359,7 +359,7 @@ class LogManager:
         written.
         """
         if self._behind:
-            self.write_offsets(LOG_START_FILE, self._log_starts)
+            self._starts.save()
             self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
             self._manifest.write()
             self._behind = False
@@ -386,7 +386,7 @@ class LogManager:
 
     def add_log_start_listener(self, on_log_start: Callable[[PartitionLog], None]) -> None:
         """Call back after a log's start offset moved."""
-        self._log_start_listeners.append(on_log_start)
+        self._starts.listeners.append(on_log_start)
 
     def syncs_every_flush(self, settings: LogSettings) -> bool:
         """Whether appends of a log with these settings count only once they are on stable storage."""
@@ -432,8 +432,8 @@ class LogManager:
         for log in logs:
             key = (log.topic, log.partition)
             if self._logs.get(key) is log:
-                log.update_recovery_point()
-                self._recovery_points[key] = log.recovery_point
+                log.stable.move_recovery_point()
+                self._recovery_points[key] = log.stable.recovery_point
         try:
             self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
         except OSError as error:
@@ -450,60 +450,11 @@ class LogManager:
         -1 stands for the high watermark; OFFSET_OUT_OF_RANGE beyond it; nothing happens below a log's start offset.
         KAFKA_STORAGE_ERROR when the new starts could not be saved: then nothing happened to any log.
         """
-        results: dict[PartitionLog, ErrorCode] = {}
-        starts: dict[PartitionLog, int] = {}
-        for log, offset in cuts.items():
-            start = log.start_after_truncation(offset)
-            if isinstance(start, ErrorCode):
-                results[log] = start
-                continue
-            results[log] = ErrorCode.NONE
-            if start != log.log_start_offset:
-                starts[log] = start
-        if not self._move_log_starts(starts, "by request"):
-            results.update(dict.fromkeys(starts, ErrorCode.KAFKA_STORAGE_ERROR))
-        return results
+        return self._starts.delete_records(cuts)
 
     def apply_retention(self) -> None:
         """Delete segments by retention time and size."""
-        now = self._env.clock.wall_ms()
-        starts: dict[PartitionLog, int] = {}
-        for log in list(self._logs.values()):
-            start = log.retention_start(now)
-            if start != log.log_start_offset:
-                starts[log] = start
-        self._move_log_starts(starts, "by retention")
-
-    def _move_log_starts(self, starts: Mapping[PartitionLog, int], why: str) -> bool:
-        """Save the new log start offsets, then have them. False when that failed: nothing is deleted."""
-        if not starts:
-            return True
-        changed = {**self._log_starts, **{(log.topic, log.partition): start for log, start in starts.items()}}
-        try:
-            self.write_offsets(LOG_START_FILE, changed)
-        except OSError as error:
-            logger.error("%s not written, nothing is deleted: %s", LOG_START_FILE, error)
-            return False
-        self._log_starts = changed
-        before = {log: log.log_start_offset for log in starts}
-        for log, start in starts.items():
-            log.log_start_offset = start
-        for log in starts:
-            for listener in self._log_start_listeners:
-                listener(log)
-        for log, start in starts.items():
-            removed = log.remove_deleted_segments()
-            logger.info(
-                "%s-%d: log start offset %d -> %d %s, %d segments deleted",
-                log.topic,
-                log.partition,
-                before[log],
-                start,
-                why,
-                removed,
-            )
-        self._note_synced(starts)
-        return True
+        self._starts.apply_retention(list(self._logs.values()), self._env.clock.wall_ms())
 
     def _schedule_retention(self) -> None:
         clock = self._env.clock

@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.log.admission import Admission, RecordError, own_header
-from shareq.broker.log.append import AppendInfo, Batch, LogHost, OnDurable, Origin, Traffic
+from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin, Traffic
+from shareq.broker.log.host import LogHost
 from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
 from shareq.broker.log.promises.clean_shutdown import LogEnd
-from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, chain_of
-from shareq.broker.log.promises.new_names import NewNames, create_folder, names_of, segment_names
+from shareq.broker.log.promises.manifest import LogRow
+from shareq.broker.log.promises.new_names import create_folder, segment_names
+from shareq.broker.log.promises.stable_storage import StableStorage
 from shareq.broker.log.segments.files import Segment, write_snapshot
 from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, SegmentMap
 from shareq.broker.log.segments.reader import EMPTY, BatchSpan, Found, ReadResult
@@ -43,7 +45,6 @@ logger = logging.getLogger(__name__)
 
 SMALL_SEGMENT_BYTES: Final = 16 * 1024  # quicker read again than its indexes and producers are written and read
 BY_REFERENCE_BYTES: Final = 16 * 1024  # larger batches are not copied into the tick's buffer
-TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 
 _new: Final = tuple.__new__  # what AppendInfo(...) does, at half its price
 
@@ -70,7 +71,6 @@ class PartitionLog:
         "_map",
         "_mark",
         "_max_offset",
-        "_new_names",
         "_position",
         "_queued",
         "_refusal",
@@ -86,18 +86,15 @@ class PartitionLog:
         "log_start_offset",
         "partition",
         "producers",
-        "recovery_point",
-        "synced_offset",
+        "stable",
         "topic",
         "topic_id",
         "traffic",
-        "unsynced_messages",
-        "waiting_for_sync",
     )
 
     def __init__(
         self,
-        host: LogHost,
+        host: LogHost[PartitionLog],
         folder: str,
         topic: str,
         partition: int,
@@ -116,14 +113,11 @@ class PartitionLog:
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_start_offset
         self.high_watermark = log_start_offset
-        self.recovery_point = log_start_offset  # everything below is in sealed segments on stable storage
-        self.synced_offset = log_start_offset  # everything below is on stable storage
         self.producers = ProducerStates()
         self.traffic = Traffic()
-        self.unsynced_messages = 0
-        self.waiting_for_sync = 0  # flushes that were written and do not count yet
         self._refusal = ErrorCode.NONE  # why nothing works any more
         self._segments = SegmentList()
+        self.stable = StableStorage(folder, self._segments, log_start_offset)
         self._active: Segment | None = None
         self._map = SegmentMap(log_start_offset, settings.index_interval_bytes)
         self._mark = self._map.mark()
@@ -138,7 +132,6 @@ class PartitionLog:
         self._done: list[OnDurable] = []  # written since the last flush
         self._failed: list[OnDurable] = []
         self._written_end = log_start_offset
-        self._new_names: NewNames | None = None
         self._queued = False
         self._changed = False  # since the index files and the snapshot were written
         self._settings = settings
@@ -200,6 +193,11 @@ class PartitionLog:
         return self._segments.all()
 
     @property
+    def segment_list(self) -> SegmentList:
+        """The segments as the log itself asks them; only the log changes the list."""
+        return self._segments
+
+    @property
     def refusal(self) -> ErrorCode:
         """What every call answers since the log went offline or was deleted; NONE while it works."""
         return self._refusal
@@ -216,14 +214,7 @@ class PartitionLog:
 
     def manifest_row(self) -> LogRow:
         """What is promised of this log now."""
-        bases = [segment.base_offset for segment in self._segments.all() if segment.exists]
-        return LogRow(
-            self.topic_id,
-            self.log_start_offset,
-            bases[-1] if bases else NO_SEGMENT,
-            self.synced_offset,
-            UNKNOWN_CHAIN if self._segments.any_lost() else chain_of(bases),
-        )
+        return self.stable.manifest_row(self.topic_id, self.log_start_offset)
 
     # Appending.
 
@@ -338,10 +329,13 @@ class PartitionLog:
         self._active_since_ms = wall_ms
         self._roll_at_ms = wall_ms + self._settings.roll_ms
 
-    def roll(self, now_wall_ms: int, *, if_old: bool = False) -> None:
-        """Have a new active segment, unless nothing is in this one; with `if_old` if segment.ms asks for it."""
-        if self._position and not self._refusal and (not if_old or now_wall_ms >= self._roll_at_ms):
-            self._make_room(now_wall_ms)
+    def roll(self, now_wall_ms: int, *, if_old: bool = False) -> bool:
+        """Have a new active segment, unless nothing is in this one; with `if_old` if segment.ms asks for it.
+
+        Whether there is a new one.
+        """
+        due = self._position and not self._refusal and (not if_old or now_wall_ms >= self._roll_at_ms)
+        return bool(due) and self._make_room(now_wall_ms) is ErrorCode.NONE
 
     def _activate(self, segment: Segment, since_wall_ms: int) -> None:
         self._active = segment
@@ -369,7 +363,7 @@ class PartitionLog:
             except OSError as error:
                 self.sync_failed(error)
                 return ErrorCode.KAFKA_STORAGE_ERROR
-            self.synced_to(active, self.log_end_offset)
+            self.stable.synced_to(active, self.log_end_offset)
         active.write_indexes(sync=sync)
         active.seal()
         self._write_snapshot(sync=sync)
@@ -382,7 +376,7 @@ class PartitionLog:
     def _write_snapshot(self, *, sync: bool) -> None:
         """Write the producers as they are at the log end offset, all of it written. Failing costs a longer start."""
         content = self.producers.to_snapshot()
-        write_snapshot(self._host.fs, self._folder, self.log_end_offset, content, self.recovery_point, sync=sync)
+        write_snapshot(self._host.fs, self._folder, self.log_end_offset, content, self.stable.recovery_point, sync=sync)
 
     # Flushing.
 
@@ -399,13 +393,6 @@ class PartitionLog:
             self._failed = []
         return self._written_end, done, failed
 
-    def update_recovery_point(self) -> None:
-        """Move the recovery point to the first segment that is not known to be on stable storage."""
-        for segment in self._segments.all():
-            if segment.synced < segment.size or segment is self._active:
-                self.recovery_point = max(self.recovery_point, segment.base_offset)
-                return
-
     def advance(self, end_offset: int) -> bool:
         """Everything below `end_offset` counts now. Whether that moved the high watermark."""
         if end_offset <= self.high_watermark:
@@ -420,19 +407,15 @@ class PartitionLog:
             self._stop(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def sync_failed(self, error: OSError) -> None:
-        """As `go_offline`. What the sync should have written is not on stable storage, and no later one writes it:
-        Linux tells of that once. Where nobody was told of it, it is cut off: a start would take it from the page cache.
-        """
+        """As `go_offline`; what of the active segment does not count then is cut off."""
         is_first = not self._refusal
         self.go_offline(error)
         active = self._active
         if not is_first or active is None or not active.exists:
             return
-        if self._host.syncs_every_flush(self._settings):
-            kept = active.synced
-        elif self.high_watermark <= active.base_offset:  # its name could not be synced
-            kept = 0
-        else:
+        every_flush = self._host.syncs_every_flush(self._settings)
+        kept = self.stable.size_after_failed_sync(active, self.high_watermark, every_flush=every_flush)
+        if kept is None:
             return
         try:
             active.cut_at(kept)
@@ -463,7 +446,7 @@ class PartitionLog:
             self._buffers = []
             self._tail = bytearray()
             self._changed = True
-            self.unsynced_messages += self.log_end_offset - self._written_end
+            self.stable.unsynced_messages += self.log_end_offset - self._written_end
             self.traffic.wrote(size, self.log_end_offset - self._written_end)
             self._written_end = self.log_end_offset
             self._mark = self._map.mark()
@@ -494,7 +477,7 @@ class PartitionLog:
     def _create_files(self, segment: Segment) -> None:
         """Make the segment's file, and before the first one the partition's folder with the topic's id in it.
 
-        The names are not on stable storage then, see `take_new_names`.
+        The names are not on stable storage then, see `StableStorage.take_new_names`.
         """
         names = segment_names(self._folder)
         if not self._folder_exists:
@@ -502,45 +485,8 @@ class PartitionLog:
             names = create_folder(self._host.fs, self._folder, self.topic_id, self.leader_epoch, self.log_start_offset)
             self._folder_exists = True
         segment.file()
-        segment.name_is_synced = False
-        known = self._new_names
-        self._new_names = names if known is None else known.and_(names)
+        self.stable.file_made(segment, names)
         self._host.segments_changed(self)
-
-    # What is on stable storage.
-
-    @property
-    def has_new_names(self) -> bool:
-        """Whether files were made whose names are not on stable storage: nothing in them counts before."""
-        return self._new_names is not None
-
-    def doubt_names(self) -> None:
-        """Files were found that nobody may have synced the names of: the next append has to."""
-        if self._segments.all():
-            self._new_names = names_of(self._folder)
-            for segment in self._segments.all():
-                segment.name_is_synced = False
-
-    def names_synced(self, upto: Segment) -> None:
-        """The folder's name, and those of its segments up to this one, are on stable storage."""
-        for segment in self._segments.all():
-            if segment.base_offset <= upto.base_offset:
-                segment.name_is_synced = True
-
-    def take_new_names(self) -> NewNames | None:
-        """What the caller has to sync, then; None without any."""
-        names, self._new_names = self._new_names, None
-        return names
-
-    def synced_to(self, segment: Segment, end_offset: int) -> None:
-        """What is in `segment` below `end_offset` (exclusive) is on stable storage."""
-        segment.synced_end = max(segment.synced_end, end_offset)
-        self.synced_offset = self._segments.behind_missing(self.synced_offset)
-        for each in self._segments.from_offset(self.synced_offset):
-            if not each.name_is_synced:
-                return
-            if each.base_offset <= self.synced_offset < each.synced_end:
-                self.synced_offset = self._segments.behind_missing(each.synced_end)
 
     # Reading.
 
@@ -633,48 +579,7 @@ class PartitionLog:
             return None
         return self._segments.find_timestamp(written, 0, self.high_watermark)
 
-    # Removing from the front.
-
-    def start_after_truncation(self, new_log_start_offset: int) -> int | ErrorCode:
-        """The log start offset if everything below an offset went, not yet in force; it never moves back.
-
-        -1 stands for the high watermark. OFFSET_OUT_OF_RANGE beyond it. KAFKA_STORAGE_ERROR: what is left would not
-        tell which batches producers have sent.
-        """
-        if self._refusal:
-            return self._refusal
-        offset = self.high_watermark if new_log_start_offset == TO_HIGH_WATERMARK else new_log_start_offset
-        if offset > self.high_watermark or offset < 0:
-            return ErrorCode.OFFSET_OUT_OF_RANGE
-        start = max(offset, self.log_start_offset)
-        return start if self._keeps_producers(start) else ErrorCode.KAFKA_STORAGE_ERROR
-
-    def retention_start(self, now_wall_ms: int) -> int:
-        """The log start offset after retention by time and size, not yet in force. Rolls when nothing is to be kept."""
-        if not self._settings.delete or self._refusal:
-            return self.log_start_offset
-        segments = self._segments
-        expired = segments.expired(self._settings, now_wall_ms, self.log_end_offset, self.high_watermark)
-        if expired and expired == len(segments):
-            idle = self._position and self.high_watermark == self.log_end_offset
-            if not idle or self._make_room(now_wall_ms):
-                expired -= 1
-        start = max(self.log_start_offset, segments.base_of(expired)) if expired else self.log_start_offset
-        return start if self._keeps_producers(start) else self.log_start_offset
-
-    def _keeps_producers(self, start: int) -> bool:
-        """Whether a start knows the producers although all segments below `start` are gone."""
-        going = self._segments.before(start)
-        if not going or not len(self.producers):
-            return True
-        from shareq.broker.log.recovery.producers import keep_producers  # not what a start without logs needs
-
-        try:
-            keep_producers(self._host.fs, self._folder, going, self._segments.base_of(len(going)))
-        except OSError as error:
-            logger.error("%s: producer snapshot not written, nothing is deleted: %s", self._folder, error)
-            return False
-        return True
+    # Segments that go.
 
     def replace_segments(
         self, old: Sequence[Segment], new: Segment, end_offset: int, aborted: Sequence[AbortedTransaction]
@@ -712,7 +617,7 @@ class PartitionLog:
             if clean and self._changed and not self._refusal and self._active is not None:
                 for segment in self._segments.all():
                     segment.sync()
-                self.synced_offset = self.log_end_offset
+                self.stable.synced_offset = self.log_end_offset
                 self._write_aborted(self._active)
                 if self._active.size > SMALL_SEGMENT_BYTES:
                     self._active.write_indexes(sync=False)

@@ -11,6 +11,7 @@ from devtools.in_memory.mem_fs import MemFs
 from shareq.broker.log.cleaner import cleaning
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.promise import Promise
+from shareq.broker.log.promises.stable_storage import StableStorage
 from shareq.broker.log.recovery.recover import _Opening
 from shareq.broker.log.recovery.start_files import StartFiles
 from shareq.broker.log.segments import reader, swap
@@ -104,7 +105,7 @@ def nothing_is_promised() -> AbstractContextManager[object]:
 
 
 def names_are_not_synced() -> AbstractContextManager[object]:
-    return replaced((PartitionLog, "take_new_names", lambda _self: None))
+    return replaced((StableStorage, "take_new_names", lambda _self: None))
 
 
 def failed_sync_is_forgotten_at_the_next_start() -> AbstractContextManager[object]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.log.partition_log import TO_HIGH_WATERMARK
+from shareq.broker.log.log_starts import TO_HIGH_WATERMARK
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
 from shareq.coordinator.group.consumer.group import ConsumerGroup
 from shareq.protocol.errors import ErrorCode

@@ -212,7 +212,9 @@ def test_the_snapshot_that_recovery_would_begin_with_is_kept() -> None:
         if number == 9:
             world.fs.held_syncs = []
         world.tick()
-    waiting = [segment.base_offset for segment in world.log.segments if segment.base_offset >= world.log.recovery_point]
+    waiting = [
+        segment.base_offset for segment in world.log.segments if segment.base_offset >= world.log.stable.recovery_point
+    ]
     assert len(waiting) > 5
     assert snapshots() == waiting
     world.fs.held_syncs = None
@@ -331,7 +333,7 @@ def test_power_lost_after_a_segment_is_known_to_be_durable(seed: int) -> None:
     traffic = Traffic(seed)
     traffic.some(50)
     world, expected = traffic.world, checked(traffic.world.log)
-    assert world.log.recovery_point > 0
+    assert world.log.stable.recovery_point > 0
     for path in world.fs.paths():
         if not path.endswith(".txnindex"):
             file = world.fs.open(path)

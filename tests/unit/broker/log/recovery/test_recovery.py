@@ -224,7 +224,7 @@ def test_a_segment_that_was_cut_while_stopped_ends_reads_with_an_error(cut: int)
 
 def test_segments_below_the_recovery_point_are_not_read_again() -> None:
     world = world_of(40, LogSettings(segment_bytes=4 * SIZE))
-    assert world.log.recovery_point == 36
+    assert world.log.stable.recovery_point == 36
     killed(world)
     world.fs.content(FIRST_LOG)[65] ^= 1  # found when it is read
     world.start()

@@ -1,0 +1,43 @@
+"""What a log needs of its manager."""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeVar
+
+from shareq.broker.foundation.environment import Fs
+from shareq.broker.log.segments.files import FilePool, Segment
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.errors import ErrorCode
+
+__all__ = ["LogHost"]
+
+_Log = TypeVar("_Log", contravariant=True)
+
+
+class LogHost(Protocol[_Log]):
+    """Makes and owns the logs; each of them names itself in its calls."""
+
+    fs: Fs
+    pool: FilePool
+    full: bool  # clients' records may be refused
+
+    def client_refusal(self) -> ErrorCode:
+        """Why records of clients are not taken, asked while `full`; NONE if they are."""
+
+    def write_failed(self, error: OSError) -> None:
+        """A log's records could not be written."""
+
+    def flush_soon(self, log: _Log) -> None:
+        """`log` has something to write: flush it in the next tick."""
+
+    def syncs_every_flush(self, settings: LogSettings) -> bool:
+        """Whether an append counts only once it is on stable storage."""
+
+    def sealed(self, log: _Log, segment: Segment) -> None:
+        """`segment` gets no more batches: sync it in the background."""
+
+    def forget_deleted(self) -> None:
+        """A log gets its first files: nothing is kept for it of one that had its name. OSError."""
+
+    def segments_changed(self, log: _Log) -> None:
+        """The log has other segments with files than before: note which."""

@@ -1,0 +1,118 @@
+"""What of one log is on stable storage, and what may be promised of it. Pure: syncs are made elsewhere, and noted here.
+
+A record survives a loss of power when its bytes are on stable storage (`Segment.synced_end`), and the names of its file
+and of the folder are, too (`Segment.name_is_synced`). Without the names the file goes with everything in it.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, chain_of
+from shareq.broker.log.promises.new_names import NewNames, names_of
+from shareq.broker.log.segments.files import Segment
+from shareq.broker.log.segments.segment_list import SegmentList
+
+__all__ = ["StableStorage"]
+
+
+class StableStorage:
+    """Owned by a log; `segments` are the log's, `offset` is its start.
+
+    `synced_offset`: everything below is on stable storage. `recovery_point`: everything below is in sealed segments
+    that are, so that a start need not read them again. `unsynced_messages`: how many were written since the last sync
+    that appends waited for. `waiting_flushes`: how many were written and wait for their sync.
+    """
+
+    __slots__ = (
+        "_folder",
+        "_new_names",
+        "_segments",
+        "recovery_point",
+        "synced_offset",
+        "unsynced_messages",
+        "waiting_flushes",
+    )
+
+    def __init__(self, folder: str, segments: SegmentList, offset: int) -> None:
+        self._folder = folder
+        self._segments = segments
+        self._new_names: NewNames | None = None
+        self.recovery_point = offset
+        self.synced_offset = offset
+        self.unsynced_messages = 0
+        self.waiting_flushes = 0
+
+    # -- names of files and folders
+
+    @property
+    def has_new_names(self) -> bool:
+        """Whether files were made whose names are not on stable storage: nothing in them counts before."""
+        return self._new_names is not None
+
+    def file_made(self, segment: Segment, names: NewNames) -> None:
+        """`segment` has got its file; `names` have to be synced before anything in it counts."""
+        segment.name_is_synced = False
+        known = self._new_names
+        self._new_names = names if known is None else known.and_(names)
+
+    def doubt_names(self) -> None:
+        """Files were found whose names may never have been synced: the next append has to."""
+        if self._segments.all():
+            self._new_names = names_of(self._folder)
+            for segment in self._segments.all():
+                segment.name_is_synced = False
+
+    def take_new_names(self) -> NewNames | None:
+        """What the caller has to sync, and note with `names_synced` then; None without any."""
+        names, self._new_names = self._new_names, None
+        return names
+
+    def names_synced(self, upto: Segment) -> None:
+        """The folder's name, and those of its segments up to this one (inclusive), are on stable storage."""
+        for segment in self._segments.all():
+            if segment.base_offset <= upto.base_offset:
+                segment.name_is_synced = True
+
+    # -- what segments hold
+
+    def synced_to(self, segment: Segment, end_offset: int) -> None:
+        """What is in `segment` below `end_offset` (exclusive) is on stable storage."""
+        segment.synced_end = max(segment.synced_end, end_offset)
+        self.synced_offset = self._segments.behind_missing(self.synced_offset)
+        for each in self._segments.from_offset(self.synced_offset):
+            if not each.name_is_synced:
+                return
+            if each.base_offset <= self.synced_offset < each.synced_end:
+                self.synced_offset = self._segments.behind_missing(each.synced_end)
+
+    def move_recovery_point(self) -> None:
+        """Up to the first segment that is not known to be on stable storage; the last one never is."""
+        segments = self._segments.all()
+        for segment in segments:
+            if segment.synced < segment.size or segment is segments[-1]:
+                self.recovery_point = max(self.recovery_point, segment.base_offset)
+                return
+
+    def size_after_failed_sync(self, active: Segment, high_watermark: int, *, every_flush: bool) -> int | None:
+        """How many bytes of the active segment count, when the sync of the rest has failed; None: all that is written.
+
+        What the sync should have written is not on stable storage, and no later sync writes it: Linux tells of that
+        once. A start would take it from the page cache. So it goes where no append was answered before a sync: with
+        `every_flush`, and in a file whose name was not synced either, which is when nothing of it is below
+        `high_watermark`.
+        """
+        if every_flush:
+            return active.synced
+        return 0 if high_watermark <= active.base_offset else None
+
+    # -- what is promised
+
+    def manifest_row(self, topic_id: bytes, log_start_offset: int) -> LogRow:
+        """What is promised of the log now."""
+        bases = [segment.base_offset for segment in self._segments.all() if segment.exists]
+        return LogRow(
+            topic_id,
+            log_start_offset,
+            bases[-1] if bases else NO_SEGMENT,
+            self.synced_offset,
+            UNKNOWN_CHAIN if self._segments.any_lost() else chain_of(bases),
+        )
