@@ -19,8 +19,8 @@ from shareq.broker.log.promises.clean_shutdown import LogEnd
 from shareq.broker.log.promises.manifest import LogRow
 from shareq.broker.log.promises.new_names import create_folder, segment_names
 from shareq.broker.log.promises.stable_storage import StableStorage
+from shareq.broker.log.segments.active import ActiveSegment
 from shareq.broker.log.segments.files import Segment, write_snapshot
-from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES, SegmentMap
 from shareq.broker.log.segments.reader import EMPTY, BatchSpan, Found, ReadResult
 from shareq.broker.log.segments.segment_list import SegmentList
 from shareq.broker.log.segments.txn_index import AbortedTransaction
@@ -30,10 +30,8 @@ from shareq.protocol.records.batch import (
     LENGTH_OVERHEAD,
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
-    PREFIX_SIZE,
     BatchHeader,
     read_header,
-    stamped_prefix,
 )
 
 if TYPE_CHECKING:
@@ -44,7 +42,6 @@ __all__ = ["AppendInfo", "BatchSpan", "Found", "OnDurable", "Origin", "Partition
 logger = logging.getLogger(__name__)
 
 SMALL_SEGMENT_BYTES: Final = 16 * 1024  # quicker read again than its indexes and producers are written and read
-BY_REFERENCE_BYTES: Final = 16 * 1024  # larger batches are not copied into the tick's buffer
 
 _new: Final = tuple.__new__  # what AppendInfo(...) does, at half its price
 
@@ -58,9 +55,7 @@ class PartitionLog:
 
     __slots__ = (
         "_active",
-        "_active_since_ms",
         "_admission",
-        "_buffers",
         "_callbacks",
         "_changed",
         "_done",
@@ -68,17 +63,10 @@ class PartitionLog:
         "_folder",
         "_folder_exists",
         "_host",
-        "_map",
-        "_mark",
-        "_max_offset",
-        "_position",
         "_queued",
         "_refusal",
-        "_roll_at_ms",
         "_segments",
         "_settings",
-        "_size_limit",
-        "_tail",
         "_written_end",
         "high_watermark",
         "leader_epoch",
@@ -118,16 +106,7 @@ class PartitionLog:
         self._refusal = ErrorCode.NONE  # why nothing works any more
         self._segments = SegmentList()
         self.stable = StableStorage(folder, self._segments, log_start_offset)
-        self._active: Segment | None = None
-        self._map = SegmentMap(log_start_offset, settings.index_interval_bytes)
-        self._mark = self._map.mark()
-        self._position = 0  # in the active segment, where the next batch goes
-        self._size_limit = -1  # without an active segment the first append makes one
-        self._roll_at_ms = 0
-        self._active_since_ms = 0
-        self._max_offset = 0
-        self._buffers: list[bytearray | memoryview] = []
-        self._tail = bytearray()
+        self._active: ActiveSegment | None = None  # the first append makes it
         self._callbacks: list[OnDurable] = []
         self._done: list[OnDurable] = []  # written since the last flush
         self._failed: list[OnDurable] = []
@@ -160,7 +139,8 @@ class PartitionLog:
         self.log_start_offset = recovered.log_start_offset
         if recovered.segments:
             active = recovered.segments[-1]
-            self._activate(active, min(now_wall_ms, active.first_timestamp(or_else=now_wall_ms)))
+            since_ms = min(now_wall_ms, active.first_timestamp(or_else=now_wall_ms))
+            self._active = ActiveSegment(active, self._settings, since_ms)
             if recovered.seal_last:
                 self._make_room(now_wall_ms)
 
@@ -175,8 +155,7 @@ class PartitionLog:
         self._settings = settings
         self._admission = Admission(settings)
         if self._active is not None:
-            self._size_limit = settings.segment_bytes
-            self._roll_at_ms = self._active_since_ms + settings.roll_ms
+            self._active.apply(settings)
 
     @property
     def folder(self) -> str:
@@ -185,7 +164,7 @@ class PartitionLog:
     @property
     def active_segment(self) -> Segment | None:
         """The segment that appends go to; None without any append so far."""
-        return self._active
+        return None if self._active is None else self._active.segment
 
     @property
     def segments(self) -> Sequence[Segment]:
@@ -268,21 +247,12 @@ class PartitionLog:
         size = header.length + LENGTH_OVERHEAD
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
-        position = self._position
-        if position + size > self._size_limit or now_wall_ms >= self._roll_at_ms or last_offset > self._max_offset:
-            error = self._make_room(now_wall_ms)
-            if error:
-                return error
-            position = self._position
-        self._map.add(last_offset, position, size, header.max_timestamp)
-        self._position = position + size
-        tail = self._tail
-        tail += stamped_prefix(base_offset, header.length, self.leader_epoch)
-        if size < BY_REFERENCE_BYTES:
-            tail += batch[PREFIX_SIZE:]
-        else:
-            self._buffers += (tail, memoryview(batch)[PREFIX_SIZE:])
-            self._tail = bytearray()
+        active, epoch = self._active, self.leader_epoch
+        if active is None or not active.add(batch, size, header, base_offset, epoch, now_wall_ms):
+            made = self._make_room(now_wall_ms)
+            if isinstance(made, ErrorCode):
+                return made
+            made.add(batch, size, header, base_offset, epoch, now_wall_ms)
         self.log_end_offset = last_offset + 1
         if header.producer_id != NO_PRODUCER_ID:
             self.producers.appended(header, batch, base_offset, now_wall_ms)
@@ -308,43 +278,32 @@ class PartitionLog:
                 self._host.flush_soon(self)
         return AppendInfo(known.first_offset, known.last_offset, NO_TIMESTAMP, self.log_start_offset, True)
 
-    def _make_room(self, now_wall_ms: int) -> ErrorCode:
-        """Have an active segment that takes the next batch."""
+    def _make_room(self, now_wall_ms: int) -> ActiveSegment | ErrorCode:
+        """Have an active segment that takes the next batch, whatever its size."""
         active = self._active
-        if active is not None and self._position == 0:  # nothing in it: it may take one batch of any size
-            self._age_from(now_wall_ms)
-            return ErrorCode.NONE
+        if active is not None and active.position == 0:
+            active.begin_at(now_wall_ms)
+            return active
         if active is not None:
-            error = self._seal(active)
+            error = self._seal(active.segment)
             if error:
                 return error
-            active.end_offset = self.log_end_offset
+            active.segment.end_offset = self.log_end_offset
         segment = Segment(self._host.pool, self._folder, self.log_end_offset, 0, self._settings.index_interval_bytes)
         segment.set_map(segment.new_map(), proven=True)
         self._segments.add(segment)
-        self._activate(segment, now_wall_ms)
-        return ErrorCode.NONE
-
-    def _age_from(self, wall_ms: int) -> None:
-        self._active_since_ms = wall_ms
-        self._roll_at_ms = wall_ms + self._settings.roll_ms
+        self._active = ActiveSegment(segment, self._settings, now_wall_ms)
+        return self._active
 
     def roll(self, now_wall_ms: int, *, if_old: bool = False) -> bool:
         """Have a new active segment, unless nothing is in this one; with `if_old` if segment.ms asks for it.
 
         Whether there is a new one.
         """
-        due = self._position and not self._refusal and (not if_old or now_wall_ms >= self._roll_at_ms)
-        return bool(due) and self._make_room(now_wall_ms) is ErrorCode.NONE
-
-    def _activate(self, segment: Segment, since_wall_ms: int) -> None:
-        self._active = segment
-        self._map = segment.map
-        self._mark = self._map.mark()
-        self._position = segment.size
-        self._size_limit = self._settings.segment_bytes
-        self._age_from(since_wall_ms)
-        self._max_offset = segment.base_offset + MAX_RELATIVE_OFFSET
+        active = self._active
+        if active is None or active.position == 0 or self._refusal or (if_old and not active.is_old(now_wall_ms)):
+            return False
+        return not isinstance(self._make_room(now_wall_ms), ErrorCode)
 
     def _seal(self, active: Segment) -> ErrorCode:
         """Finish the active segment: what is buffered goes into it, nothing else will."""
@@ -410,7 +369,7 @@ class PartitionLog:
         """As `go_offline`; what of the active segment does not count then is cut off."""
         is_first = not self._refusal
         self.go_offline(error)
-        active = self._active
+        active = self.active_segment
         if not is_first or active is None or not active.exists:
             return
         every_flush = self._host.syncs_every_flush(self._settings)
@@ -427,50 +386,43 @@ class PartitionLog:
         self._refusal = refusal
         self._failed += self._callbacks
         self._callbacks = []
-        self._buffers.clear()
-        self._tail = bytearray()
+        if self._active is not None:
+            self._active.drop_buffers()
 
     def _write(self) -> bool:
         """Write the buffers behind the active segment; False when that failed and they are gone."""
         active = self._active
-        size = self._position - active.size if active is not None else 0
+        size = active.buffered_bytes if active is not None else 0
         if active is not None and size and not self._refusal:
             try:
-                if not active.exists:
-                    self._create_files(active)
-                self._buffers.append(self._tail)
-                active.append(self._buffers, size)
+                if not active.segment.exists:
+                    self._create_files(active.segment)
+                active.write()
             except OSError as error:
                 self._take_back(active, error)
                 return False
-            self._buffers = []
-            self._tail = bytearray()
             self._changed = True
-            self.stable.unsynced_messages += self.log_end_offset - self._written_end
-            self.traffic.wrote(size, self.log_end_offset - self._written_end)
+            records = self.log_end_offset - self._written_end
+            self.stable.unsynced_messages += records
+            self.traffic.wrote(size, records)
             self._written_end = self.log_end_offset
-            self._mark = self._map.mark()
             self.producers.written()
-            if len(self._map.offsets) * OFFSET_ENTRY_BYTES >= self._settings.segment_index_bytes:
-                self._size_limit = -1
         self._done += self._callbacks
         self._callbacks = []
         return True
 
-    def _take_back(self, active: Segment, error: OSError) -> None:
+    def _take_back(self, active: ActiveSegment, error: OSError) -> None:
         """A write failed: the log is what it was after the last one that did not."""
-        logger.error("%s: write at byte %d failed, removing it: %s", active.log_path, active.size, error)
+        segment = active.segment
+        logger.error("%s: write at byte %d failed, removing it: %s", segment.log_path, segment.size, error)
         self._failed += self._callbacks
         self._callbacks = []
-        self._buffers = []
-        self._tail = bytearray()
         self.log_end_offset = self._written_end
-        self._position = active.size
-        self._map.reset(self._mark, self._written_end)
+        active.take_back(self._written_end)
         self.producers.roll_back(self._written_end)
         self._host.write_failed(error)
         try:
-            active.cut_back()
+            segment.cut_back()
         except OSError as cut_error:
             self.go_offline(cut_error)
 
@@ -514,7 +466,8 @@ class PartitionLog:
             return EMPTY
         try:
             result = self._segments.read(offset, max_bytes, upto, min_one_batch, max_records)
-            if result is ErrorCode.CORRUPT_MESSAGE and self._map_was_wrong():
+            active = self._active
+            if result is ErrorCode.CORRUPT_MESSAGE and active is not None and active.map_was_wrong():
                 result = self._segments.read(offset, max_bytes, upto, min_one_batch, max_records)
             if result is ErrorCode.CORRUPT_MESSAGE:
                 self._segments.miss(offset, self.high_watermark)
@@ -536,15 +489,6 @@ class PartitionLog:
     def next_header(self, offset: int) -> BatchHeader | None:
         """The header of the batch that holds `offset`, or of the first one after it. Raises OSError."""
         return self._segments.next_header(offset)
-
-    def _map_was_wrong(self) -> bool:
-        """Make the active segment's map again if it came from index files; True if a second try makes sense."""
-        active = self._active
-        if active is None or active.map_proven or self._position != active.size:
-            return False
-        self._map = active.rebuild_map()
-        self._mark = self._map.mark()
-        return True
 
     def available_bytes(self, offset: int, upto: int) -> int:
         """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any."""
@@ -574,7 +518,8 @@ class PartitionLog:
 
         As in Apache Kafka it may lie below the start of the log, as long as its segment is there.
         """
-        written = max(self._segments.max_timestamp(but_last=True), self._mark.max_timestamp)
+        newest = NO_TIMESTAMP if self._active is None else self._active.written_timestamp
+        written = max(self._segments.max_timestamp(but_last=True), newest)
         if written == NO_TIMESTAMP:
             return None
         return self._segments.find_timestamp(written, 0, self.high_watermark)
@@ -605,7 +550,7 @@ class PartitionLog:
 
     def end_on_disk(self) -> LogEnd | None:
         """Where the log ends, its active segment, and how long its file is; None while there is no file."""
-        active = self._active
+        active = self.active_segment
         if active is None or not active.exists:
             return None
         plain = len(self._segments) == 1 and active.size <= SMALL_SEGMENT_BYTES and not len(self.producers)
@@ -614,13 +559,14 @@ class PartitionLog:
     def close(self, *, clean: bool) -> bool:
         """Give the files back; with `clean` leave them as a start trusts them. False when that was not possible."""
         try:
-            if clean and self._changed and not self._refusal and self._active is not None:
+            active = self.active_segment
+            if clean and self._changed and not self._refusal and active is not None:
                 for segment in self._segments.all():
                     segment.sync()
                 self.stable.synced_offset = self.log_end_offset
-                self._write_aborted(self._active)
-                if self._active.size > SMALL_SEGMENT_BYTES:
-                    self._active.write_indexes(sync=False)
+                self._write_aborted(active)
+                if active.size > SMALL_SEGMENT_BYTES:
+                    active.write_indexes(sync=False)
                     self._write_snapshot(sync=False)
         except OSError as error:
             self.go_offline(error)

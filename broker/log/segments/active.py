@@ -1,0 +1,138 @@
+"""The segment that appends go to, with what is buffered for it, and when it takes no more."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.log.segments.files import Segment
+from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_BYTES
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.records.batch import PREFIX_SIZE, BatchHeader, stamped_prefix
+
+__all__ = ["ActiveSegment"]
+
+BY_REFERENCE_BYTES: Final = 16 * 1024  # larger batches are not copied into the tick's buffer
+
+
+class ActiveSegment:
+    """`segment`, the last one of its log, from the time it became the last one.
+
+    `position` is where the next batch goes: what is written ends at `segment.size`, the rest is buffered.
+    """
+
+    __slots__ = (
+        "_buffers",
+        "_map",
+        "_mark",
+        "_max_offset",
+        "_roll_at_ms",
+        "_settings",
+        "_since_ms",
+        "_size_limit",
+        "_tail",
+        "position",
+        "segment",
+    )
+
+    def __init__(self, segment: Segment, settings: LogSettings, since_wall_ms: int) -> None:
+        self.segment = segment
+        self.position = segment.size
+        self._map = segment.map
+        self._mark = self._map.mark()
+        self._max_offset = segment.base_offset + MAX_RELATIVE_OFFSET
+        self._since_ms = since_wall_ms
+        self._buffers: list[bytearray | memoryview] = []
+        self._tail = bytearray()
+        self.apply(settings)
+
+    def apply(self, settings: LogSettings) -> None:
+        """From now on it takes no more when these settings say so."""
+        self._settings = settings
+        self._size_limit = settings.segment_bytes
+        self._roll_at_ms = self._since_ms + settings.roll_ms
+
+    # -- what it takes
+
+    def is_old(self, now_wall_ms: int) -> bool:
+        """Whether segment.ms, or for compacted logs max.compaction.lag.ms, has passed."""
+        return now_wall_ms >= self._roll_at_ms
+
+    def begin_at(self, now_wall_ms: int) -> None:
+        """Nothing is in it so far: it is as old as what comes now."""
+        self._since_ms = now_wall_ms
+        self._roll_at_ms = now_wall_ms + self._settings.roll_ms
+
+    def add(
+        self,
+        batch: bytes | bytearray | memoryview,
+        size: int,
+        header: BatchHeader,
+        base_offset: int,
+        leader_epoch: int,
+        now_wall_ms: int,
+    ) -> bool:
+        """Buffer a batch of `size` bytes with this base offset and leader epoch; False when it belongs into the next
+        segment. The first one may be of any size.
+
+        The bytes of a large one must not change before the write.
+        """
+        position = self.position
+        end = position + size
+        last_offset = base_offset + header.last_offset_delta
+        if end > self._size_limit or now_wall_ms >= self._roll_at_ms or last_offset > self._max_offset:
+            if position:
+                return False
+            self.begin_at(now_wall_ms)
+        self._map.add(last_offset, position, size, header.max_timestamp)
+        self.position = end
+        tail = self._tail
+        tail += stamped_prefix(base_offset, header.length, leader_epoch)
+        if size < BY_REFERENCE_BYTES:
+            tail += batch[PREFIX_SIZE:]
+        else:
+            self._buffers += (tail, memoryview(batch)[PREFIX_SIZE:])
+            self._tail = bytearray()
+        return True
+
+    # -- from the buffer to the file
+
+    @property
+    def buffered_bytes(self) -> int:
+        return self.position - self.segment.size
+
+    def write(self) -> None:
+        """Write what is buffered. After an OSError `take_back` is due."""
+        self._buffers.append(self._tail)
+        self.segment.append(self._buffers, self.buffered_bytes)
+        self.drop_buffers()
+        self._mark = self._map.mark()
+        if len(self._map.offsets) * OFFSET_ENTRY_BYTES >= self._settings.segment_index_bytes:
+            self._size_limit = -1
+
+    def take_back(self, end_offset: int) -> None:
+        """Forget what was not written, as if the log had always ended at `end_offset` (exclusive). The file may have
+        bytes behind that: `Segment.cut_back` is due.
+        """
+        self.drop_buffers()
+        self.position = self.segment.size
+        self._map.reset(self._mark, end_offset)
+
+    def drop_buffers(self) -> None:
+        """Nothing is to be written any more."""
+        self._buffers = []
+        self._tail = bytearray()
+
+    # -- where what is
+
+    @property
+    def written_timestamp(self) -> int:
+        """The largest timestamp of what is written; -1 without any."""
+        return self._mark.max_timestamp
+
+    def map_was_wrong(self) -> bool:
+        """Make the map again if it came from index files; whether a second try at a read makes sense. OSError."""
+        if self.segment.map_proven or self.buffered_bytes:
+            return False
+        self._map = self.segment.rebuild_map()
+        self._mark = self._map.mark()
+        return True
