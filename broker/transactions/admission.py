@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from struct import Struct
 from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
@@ -19,15 +18,11 @@ from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.transactions.coordinator import TransactionCoordinatorService
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import HEADER_SIZE, NO_PRODUCER_ID, TRANSACTIONAL
+from shareq.protocol.records.batch import HEADER_SIZE, NO_PRODUCER_ID, TRANSACTIONAL, attributes_of, producer_of
 
 # add.partitions.to.txn.retry.backoff.ms and ...backoff.max.ms by default: markers that are just being written.
 _RETRY_MS: Final = 20
 _RETRY_FOR_MS: Final = 100
-
-_ATTRIBUTES_AT: Final = 22
-_producer: Final = Struct(">qhi").unpack_from  # of a batch: producer id, epoch, first sequence
-_PRODUCER_AT: Final = 43
 
 _CLIENT_VERSION: Final = 2
 
@@ -46,9 +41,9 @@ class Writer:
 
 def transactional_producer(records: bytes | memoryview | None) -> tuple[ProducerEpoch, int] | None:
     """Who wrote a batch as part of a transaction, and its first sequence; None if nobody did. Nothing is checked."""
-    if records is None or len(records) < HEADER_SIZE or not records[_ATTRIBUTES_AT] & TRANSACTIONAL:
+    if records is None or len(records) < HEADER_SIZE or not attributes_of(records) & TRANSACTIONAL:
         return None
-    producer_id, epoch, sequence = _producer(records, _PRODUCER_AT)
+    producer_id, epoch, sequence = producer_of(records)
     return None if producer_id == NO_PRODUCER_ID else (ProducerEpoch(producer_id, epoch), sequence)
 
 

@@ -41,6 +41,7 @@ from shareq.protocol.records.record_codec import (
 from shareq.protocol.records.walk import CANNOT_TELL, NOT_FOUND, find_time
 
 __all__ = [
+    "ATTRIBUTES_AT",
     "CODEC_MASK",
     "CONTROL",
     "HEADER_FORMAT",
@@ -58,6 +59,7 @@ __all__ = [
     "Headers",
     "Record",
     "RecordData",
+    "attributes_of",
     "batch_headers",
     "build_batch",
     "crc_matches",
@@ -65,6 +67,7 @@ __all__ = [
     "encode_batch",
     "find_record",
     "last_sequence",
+    "producer_of",
     "read_header",
     "recompress",
     "records_block",
@@ -81,6 +84,7 @@ LENGTH_OVERHEAD: Final = 12  # BaseOffset and Length themselves
 MAGIC: Final = 2
 PREFIX_SIZE: Final = 16  # the part that `stamped_prefix` makes
 CRC_START: Final = 21
+ATTRIBUTES_AT: Final = 22  # the low byte, which has all the bits
 
 CODEC_MASK: Final = 0x07
 LOG_APPEND_TIME: Final = 0x08
@@ -115,6 +119,17 @@ _new: Final = tuple.__new__  # what BatchHeader._make does, without its detour t
 stamped_prefix: Final = _PREFIX.pack
 """`stamped_prefix(base_offset, length, leader_epoch)`: the first 16 bytes of a batch, to be written in front of the
 rest of one that cannot be changed."""
+
+producer_of: Final = struct.Struct(">43xqhi").unpack_from
+"""`producer_of(batch)`: producer id, producer epoch and base sequence. Nothing is checked; struct.error below 57 bytes."""
+
+
+def attributes_of(batch: bytes | bytearray | memoryview) -> int:
+    """The attributes of a batch without a look at anything else; 0 when it is too short to have any.
+
+    Where every nanosecond counts and the length is known, index by `ATTRIBUTES_AT`: the call costs more than the look.
+    """
+    return batch[ATTRIBUTES_AT] if len(batch) > ATTRIBUTES_AT else 0
 
 
 class BatchHeader(NamedTuple):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.handlers.records.produce_fast_path import ATTRIBUTES_AT, ZSTD_FROM, ProduceFastPath
+from shareq.broker.handlers.records.produce_fast_path import ZSTD_FROM, ProduceFastPath
 from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.network.connection import CloseConnection
 from shareq.broker.security.rights import WRITE_TOPIC
@@ -32,7 +32,7 @@ from shareq.protocol.generated.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from shareq.protocol.records.batch import CODEC_MASK, TRANSACTIONAL, Compression
+from shareq.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, TRANSACTIONAL, Compression, attributes_of
 
 __all__ = ["ProduceFastPath", "failed", "handle"]
 
@@ -50,7 +50,7 @@ def _has_transactional(request: ProduceRequest) -> bool:
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records
-            if records is not None and len(records) > ATTRIBUTES_AT and records[ATTRIBUTES_AT] & TRANSACTIONAL:
+            if records is not None and attributes_of(records) & TRANSACTIONAL:
                 return True
     return False
 
@@ -193,8 +193,7 @@ class _Produce:
         """What this request's version, or this broker, does not take, beyond what every append checks."""
         if len(records) <= ATTRIBUTES_AT:
             return ErrorCode.INVALID_RECORD
-        attributes = records[ATTRIBUTES_AT]
-        if attributes & CODEC_MASK == Compression.ZSTD and self._ctx.api_version < ZSTD_FROM:
+        if attributes_of(records) & CODEC_MASK == Compression.ZSTD and self._ctx.api_version < ZSTD_FROM:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
         return ErrorCode.NONE
 

@@ -27,13 +27,12 @@ from shareq.protocol.generated.produce import (
     TopicProduceResponse,
 )
 from shareq.protocol.primitives import ZERO_UUID
-from shareq.protocol.records.batch import HEADER_SIZE, TRANSACTIONAL, Compression
+from shareq.protocol.records.batch import ATTRIBUTES_AT, HEADER_SIZE, TRANSACTIONAL, Compression, producer_of
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.route import BoundRoute
 
 ZSTD_FROM: Final = 7
-ATTRIBUTES_AT: Final = 22  # low byte of a batch's attributes
 
 MOST_LEARNED: Final = 256  # requests of one connection that are remembered, ever: no client makes it grow
 
@@ -48,8 +47,6 @@ _MARK: Final = Struct(">qqq").pack(*_MARK_NUMBERS)
 
 
 _int32: Final = Struct(">i").unpack_from
-_producer: Final = Struct(">qh").unpack_from  # of a batch: producer id and epoch
-_PRODUCER_AT: Final = 43
 
 
 class ProduceFastPath:
@@ -151,7 +148,8 @@ class _Known:
         """Whether a transactional batch is of a transaction that the log has open: nobody has to be asked then."""
         if not self._transactional or len(records) < HEADER_SIZE:
             return False
-        return self.log.producers.is_open(*_producer(records, _PRODUCER_AT))
+        producer_id, epoch, _ = producer_of(records)
+        return self.log.producers.is_open(producer_id, epoch)
 
     def bytes_around(self, records_size: int) -> int:
         """How many bytes from the head's end on are not records."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 from random import Random
 
 import pytest
@@ -13,17 +14,21 @@ from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPytho
 
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import (
+    ATTRIBUTES_AT,
     CRC_START,
     HEADER_SIZE,
+    TRANSACTIONAL,
     BatchHeader,
     Compression,
     Record,
     RecordData,
+    attributes_of,
     batch_headers,
     build_batch,
     crc_matches,
     decode_records,
     last_sequence,
+    producer_of,
     read_header,
     recompress,
     records_block,
@@ -290,3 +295,37 @@ def test_a_batch_within_others_is_checked_and_read_in_place(
     view = b""  # or the bytearray could not be changed
     among[6 + CRC_START + changed % (len(batch) - CRC_START)] ^= 1
     assert not crc_matches(among, 6, header)
+
+
+# -- single fields of a batch that nothing was checked of
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+@pytest.mark.parametrize("transactional", [False, True])
+def test_attributes_and_producer_are_those_of_the_header(kind: type, transactional: bool) -> None:
+    batch = kind(
+        build_batch(
+            [RecordData(b"k", b"v")],
+            timestamp_ms=1_000,
+            producer_id=2**40 + 3,
+            producer_epoch=300,
+            base_sequence=70_000,
+            transactional=transactional,
+            compression=Compression.GZIP,
+        )
+    )
+    header = read_header(batch)
+    assert attributes_of(batch) == header.attributes == Compression.GZIP | (TRANSACTIONAL if transactional else 0)
+    assert producer_of(batch) == (header.producer_id, header.producer_epoch, header.base_sequence)
+    assert producer_of(batch) == (2**40 + 3, 300, 70_000)
+
+
+def test_a_batch_that_is_too_short_has_no_attributes_and_no_producer() -> None:
+    batch = bytes(
+        build_batch([RecordData(b"k", b"v")], timestamp_ms=1, producer_id=5, producer_epoch=1, transactional=True)
+    )
+    assert attributes_of(batch[: ATTRIBUTES_AT + 1]) == TRANSACTIONAL
+    assert attributes_of(batch[:ATTRIBUTES_AT]) == attributes_of(b"") == 0
+    assert producer_of(batch[:57]) == (5, 1, -1)
+    with pytest.raises(struct.error):
+        producer_of(batch[:56])
