@@ -171,8 +171,8 @@ class Services:
 
         metadata = self.metadata
         invented = InventedCredentials(metadata.own_secret())
-        invented.follow(metadata.credentials)
-        metadata.on_credentials_changed(lambda: invented.follow(metadata.credentials))
+        invented.follow(metadata.credentials.items())
+        metadata.on_credentials_changed(invented.follow)
         return invented
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential:

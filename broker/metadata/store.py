@@ -103,7 +103,7 @@ class MetadataStore:
         self._config_changed: list[Callable[[ResourceName], None]] = []
         self._features_changed: list[Callable[[], None]] = []
         self._acls_changed: list[Callable[[], None]] = []
-        self._credentials_changed: list[Callable[[], None]] = []
+        self._credentials_changed: list[Callable[[Sequence[PutScram]], None]] = []
         self._forgettable: set[bytes] = set()
         self._bootstrap(features or {}, cluster_id)
         for row in self._state.topics.values():
@@ -265,7 +265,7 @@ class MetadataStore:
             self._commit(changes)
             for (user, mechanism), credential in changes:
                 logger.info("user %s: %s credential %s", user, mechanism, "set" if credential else "removed")
-            _tell("credentials", self._credentials_changed)
+            _tell("credentials", self._credentials_changed, changes)
 
     def own_secret(self) -> bytes:
         """Random bytes that nobody else knows, kept from when they are asked for first: the same after each start.
@@ -311,7 +311,8 @@ class MetadataStore:
     def on_features_changed(self, listener: Callable[[], None]) -> None:
         self._features_changed.append(listener)
 
-    def on_credentials_changed(self, listener: Callable[[], None]) -> None:
+    def on_credentials_changed(self, listener: Callable[[Sequence[PutScram]], None]) -> None:
+        """Called with the changes of the commit, in their order."""
         self._credentials_changed.append(listener)
 
     def on_acls_changed(self, listener: Callable[[], None]) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping, Set
+from collections import Counter
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from shareq.broker.security.credentials import MIN_ITERATIONS, SALT_BYTES, CredentialKey, ScramCredential
@@ -43,18 +44,29 @@ def form_of(credential: ScramCredential) -> Form:
 
 
 class InventedCredentials:
-    """`secret` is the broker's own, the same after each start: whoever knew it could tell who does not exist."""
+    """`secret` is the broker's own, the same after each start: a client that knew it could see which users exist."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
-        self._forms: dict[str, list[Form]] = {}
+        self._form_by_user: dict[CredentialKey, Form] = {}
+        self._forms: dict[str, Counter[Form]] = {}  # how many users of each mechanism have it; none that nobody has
 
-    def follow(self, credentials: Mapping[CredentialKey, ScramCredential]) -> None:
-        """Invent from now on what looks like these."""
-        forms: dict[str, Set[Form]] = {}
-        for key, credential in credentials.items():
-            forms[key.mechanism] = forms.get(key.mechanism, frozenset()) | {form_of(credential)}
-        self._forms = {mechanism: sorted(each, key=str) for mechanism, each in forms.items()}
+    def follow(self, changes: Iterable[tuple[CredentialKey, ScramCredential | None]]) -> None:
+        """Users have these credentials from now on, or none any more: invent what looks like all there are then.
+
+        The work is that of the changes, however many users there are.
+        """
+        for key, credential in changes:
+            forms = self._forms.setdefault(key.mechanism, Counter())
+            before = self._form_by_user.pop(key, None)
+            if before is not None:
+                forms[before] -= 1
+                if not forms[before]:
+                    del forms[before]
+            if credential is not None:
+                form = form_of(credential)
+                self._form_by_user[key] = form
+                forms[form] += 1
 
     def of(self, mechanism: str, user: str) -> ScramCredential:
         """What a user who does not exist is asked for. KeyError for an unknown mechanism."""

@@ -121,7 +121,7 @@ stamped_prefix: Final = _PREFIX.pack
 rest of one that cannot be changed."""
 
 producer_of: Final = struct.Struct(">43xqhi").unpack_from
-"""`producer_of(batch)`: producer id, producer epoch and base sequence. Nothing is checked; struct.error below 57 bytes."""
+"""`producer_of(batch)`: producer id, producer epoch, base sequence. Nothing is checked; struct.error below 57 bytes."""
 
 
 def attributes_of(batch: bytes | bytearray | memoryview) -> int:

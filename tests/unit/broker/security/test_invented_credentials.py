@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from shareq.broker.metadata.changes import PutScram
+from shareq.broker.security import invented_credentials
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.broker.security.invented_credentials import Form, InventedCredentials, form_of
 from shareq.broker.security.scram_keys import credential_from_password
@@ -37,7 +38,7 @@ def users(*credentials: ScramCredential, mechanism: str = SHA_256) -> dict[Crede
 
 def following(*credentials: ScramCredential, secret: bytes = b"secret") -> InventedCredentials:
     invented = InventedCredentials(secret)
-    invented.follow(users(*credentials))
+    invented.follow(users(*credentials).items())
     return invented
 
 
@@ -182,18 +183,79 @@ def test_all_forms_that_users_have_are_given() -> None:
 def test_another_user_of_a_known_form_changes_nothing() -> None:
     invented = following(credential(bytes(24)), credential(bytes(64)))
     before = [invented.of(SHA_256, user) for user in STRANGERS]
-    invented.follow(users(credential(b"\xfe" * 64), credential(bytes(24)), credential(b"\xff" * 24)))
+    invented.follow(users(credential(b"\xfe" * 64), credential(bytes(24)), credential(b"\xff" * 24)).items())
     assert [invented.of(SHA_256, user) for user in STRANGERS] == before
 
 
 def test_another_form_changes_some_and_only_to_itself() -> None:
     invented = following(credential(bytes(24)), credential(bytes(64)))
     before = [invented.of(SHA_256, user) for user in STRANGERS]
-    invented.follow(users(credential(bytes(24)), credential(bytes(64)), credential(bytes(32))))
+    invented.follow(users(credential(bytes(24)), credential(bytes(64)), credential(bytes(32))).items())
     after = [invented.of(SHA_256, user) for user in STRANGERS]
     changed = [new for old, new in zip(before, after, strict=True) if new != old]
     assert 0 < len(changed) < len(STRANGERS) / 2
     assert {len(each.salt) for each in changed} == {32}
+
+
+def test_a_form_goes_with_the_last_user_who_has_it() -> None:
+    short, long = credential(bytes(24)), credential(bytes(64))
+    invented = following(short, long, long)
+    second, third = (CredentialKey(f"user {number}", SHA_256) for number in (1, 2))
+    invented.follow([(second, short)])  # the same user with another password
+    assert {form_of(invented.of(SHA_256, user)) for user in STRANGERS} == {form_of(short), form_of(long)}
+    invented.follow([(third, None)])
+    assert {form_of(invented.of(SHA_256, user)) for user in STRANGERS} == {form_of(short)}
+    invented.follow([(third, None), (CredentialKey("stranger", SHA_512), None)])  # not there any more, and never there
+    assert {form_of(invented.of(SHA_256, user)) for user in STRANGERS} == {form_of(short)}
+    assert form_of(invented.of(SHA_512, "nobody")) == Form(24, 4096)
+
+
+def test_users_of_one_mechanism_are_no_pattern_for_the_other() -> None:
+    invented = following(credential(bytes(64)))
+    invented.follow(users(credential(bytes(32)), mechanism=SHA_512).items())
+    assert len(invented.of(SHA_256, "nobody").salt) == 64
+    assert len(invented.of(SHA_512, "nobody").salt) == 32
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_after_any_changes_it_is_as_if_made_for_the_users_there_are(seed: int) -> None:
+    chance = Random(seed)
+    invented, known = following(), dict[CredentialKey, ScramCredential]()
+    for _ in range(60):
+        key = CredentialKey(f"user {chance.randrange(8)}", chance.choice((SHA_256, SHA_512)))
+        made = credential(bytes(chance.choice((16, 24, 64)))) if chance.random() < 0.6 else None
+        invented.follow([(key, made)])
+        known.pop(key, None)
+        if made is not None:
+            known[key] = made
+        new = InventedCredentials(b"secret")
+        new.follow(known.items())
+        for mechanism in (SHA_256, SHA_512):
+            user = chance.choice(STRANGERS)
+            assert invented.of(mechanism, user) == new.of(mechanism, user)
+
+
+def test_a_change_costs_its_own_work_however_many_users_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials change on the loop: 50,000 users must not be looked at for one of them."""
+    world = SaslWorld()
+    world.services.invented_credentials.of(SHA_256, "nobody")  # made, and follows
+    made = credential(bytes(24))
+    world.services.metadata.alter_credentials(
+        [PutScram(CredentialKey(f"user {number}", SHA_256), made) for number in range(50_000)]
+    )
+    looks = 0
+
+    def counted(each: ScramCredential) -> Form:
+        nonlocal looks
+        looks += 1
+        return form_of(each)
+
+    monkeypatch.setattr(invented_credentials, "form_of", counted)
+    for number in range(10):
+        key = CredentialKey(f"user {number}", SHA_256)
+        world.services.metadata.alter_credentials([PutScram(key, credential(bytes(64)))])
+        world.services.metadata.alter_credentials([PutScram(key, None)])
+    assert looks == 10
 
 
 def test_invented_keys_are_of_the_mechanism_and_of_the_user() -> None:
