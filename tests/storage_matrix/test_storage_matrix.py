@@ -130,6 +130,16 @@ class _TimidWalk(BatchWalk):
 
     damaged: tuple[DamagedRange, ...] = ()
 
+    def __init__(self, first: BatchWalk) -> None:
+        super().__init__(
+            first.read_at,
+            first.size,
+            position=first.position,
+            next_offset=first.next_offset,
+            gaps=first.gaps,
+            limit=first.limit,
+        )
+
 
 @pytest.mark.parametrize(
     ("mistake", "kind", "stop", "few"),

@@ -14,7 +14,7 @@ from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segments.damage import SoundWalk
 from shareq.broker.log.segments.files import Segment, list_offsets, remove_quietly, snapshot_path
 from shareq.broker.log.segments.found_damage import HeaderWalk
-from shareq.broker.log.segments.segment import SNAPSHOT_SUFFIX, UNKNOWN
+from shareq.broker.log.segments.segment import SNAPSHOT_SUFFIX, UNKNOWN, BatchWalk
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.transactions import AbortedTransactions
 
@@ -137,7 +137,9 @@ class _Loading:
             walk = HeaderWalk(segment, position)
         else:
             due = UNKNOWN if position else segment.base_offset
-            walk = SoundWalk(segment.read_at, segment.size, position=position, next_offset=due, limit=segment.limit)
+            walk = SoundWalk(
+                BatchWalk(segment.read_at, segment.size, position=position, next_offset=due, limit=segment.limit)
+            )
         for at, header in walk:
             if header.base_offset >= start and header.producer_id >= 0:
                 self._producers.replay(header, partial(walk.batch, header, at))

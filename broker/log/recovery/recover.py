@@ -278,9 +278,7 @@ class _Opening:
         scanned = self.scanned
         scanned.segments.append(segment)
         segment_map = segment.new_map()
-        walk = SoundWalk(
-            segment.read_at, segment.size, next_offset=segment.base_offset, gaps=segment.gaps, limit=segment.limit
-        )
+        walk = SoundWalk(segment.batches())
         tail: _Tail | None = None
         for position, header in walk:
             if walk.damaged:

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from shareq.broker.log.segments.segment import NO_LIMIT, BatchWalk, ReadAt, is_sound_at, valid_batch_after
 from shareq.protocol.records.batch import HEADER_SIZE, BatchHeader, Compression
 
-__all__ = ["DamagedRange", "SoundWalk", "believed_end", "covering", "described", "read_around"]
+__all__ = ["DamagedRange", "SoundWalk", "WalkAcross", "believed_end", "covering", "described", "read_around"]
 
 
 _SECTOR_BYTES: Final = 512
@@ -59,33 +59,11 @@ def described(damaged: DamagedRange) -> str:
     )
 
 
-class SoundWalk:
-    """Walk the sound batches of a `.log` file in order, across damage.
+class WalkAcross:
+    """A walk of a `.log` file in stretches, each of them a `BatchWalk`. Where it is is where the last of them is."""
 
-    Iterating gives `(position, header)` and fills `damaged`. It ends at the end of the file, or where nothing sound
-    follows: then `fault` says what is wrong at `position`. `next_offset` is the offset that would follow. Parameters as
-    `BatchWalk`; without `check_crc` only headers are looked at, but for where one of them makes no sense.
-    """
-
-    def __init__(
-        self,
-        read_at: ReadAt,
-        size: int,
-        *,
-        position: int = 0,
-        next_offset: int = 0,
-        check_crc: bool = True,
-        gaps: bool = True,
-        limit: int | None = None,
-    ) -> None:
-        self._read_at = read_at
-        self._size = size
-        self._check_crc = check_crc
-        self._gaps = gaps
-        self._limit = limit
-        self._walk = self._from(position, next_offset)
-        self._held: tuple[int, BatchHeader, int] | None = None  # the last batch, and the offset that was due there
-        self.damaged: list[DamagedRange] = []
+    def __init__(self, first: BatchWalk) -> None:
+        self._walk = first
 
     @property
     def position(self) -> int:
@@ -93,15 +71,35 @@ class SoundWalk:
 
     @property
     def next_offset(self) -> int:
+        """The offset that would follow; UNKNOWN until the first batch, if it was for the first stretch."""
         return self._walk.next_offset
 
     @property
     def fault(self) -> str | None:
+        """What is wrong at the position; None at the end of the file."""
         return self._walk.fault
 
     def batch(self, header: BatchHeader, position: int) -> bytes:
         """The bytes of a batch that was given, at its position."""
         return self._walk.bytes_at(position, header.size)
+
+
+class SoundWalk(WalkAcross):
+    """Walk the sound batches of a `.log` file in order, across damage, from where `first` stands and in its way.
+
+    Iterating gives `(position, header)` and fills `damaged`. It ends at the end of the file, or where nothing sound
+    follows: then `fault` says what is wrong at `position`. Where `first` does not check CRCs, only headers are looked
+    at, but for where one of them makes no sense.
+    """
+
+    def __init__(self, first: BatchWalk) -> None:
+        super().__init__(first)
+        self._read_at = first.read_at
+        self._size = first.size
+        self._gaps = first.gaps
+        self._limit = first.limit
+        self._held: tuple[int, BatchHeader, int] | None = None  # the last batch, and the offset that was due there
+        self.damaged: list[DamagedRange] = []
 
     def losses(self, end: int | None, last_known: int | None) -> list[DamagedRange]:
         """All that cannot be read, when the walk is over: with unsound bytes at the end, which reach to the segment's
@@ -137,17 +135,6 @@ class SoundWalk:
                 yield held[:2]
             if not goes_on:
                 return
-
-    def _from(self, position: int, next_offset: int) -> BatchWalk:
-        return BatchWalk(
-            self._read_at,
-            self._size,
-            position=position,
-            next_offset=next_offset,
-            check_crc=self._check_crc,
-            gaps=self._gaps,
-            limit=self._limit,
-        )
 
     def _go_on(self) -> bool:
         """Get across what is wrong at the position; False when nothing sound follows."""
@@ -209,7 +196,7 @@ class SoundWalk:
         fault = self._walk.fault or ""
         next_offset = min(next_offset, self._limit or NO_LIMIT)
         self.damaged.append(DamagedRange(first_offset, next_offset, position, end, fault))
-        self._walk = self._from(end, next_offset)
+        self._walk = self._walk.resumed(end, next_offset)
 
 
 def read_around(read_at: ReadAt, position: int, size: int) -> tuple[bytes, int]:

@@ -31,6 +31,7 @@ from shareq.broker.log.segments.segment import (
     LOG_SUFFIX,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
+    UNKNOWN,
     BatchWalk,
     file_name,
     offset_of_file,
@@ -223,6 +224,18 @@ class Segment:
         logger.error("%s: %d bytes from byte %d on cannot be read: %s", self.log_path, lost, position, error)
         return data
 
+    def batches(self, position: int = 0, *, check_crc: bool = True) -> BatchWalk:
+        """A walk of its batches from the one at `position` on; which offset is due is known at the beginning alone."""
+        return BatchWalk(
+            self.read_at,
+            self.size,
+            position=position,
+            next_offset=UNKNOWN if position else self.base_offset,
+            check_crc=check_crc,
+            gaps=self.gaps,
+            limit=self.limit,
+        )
+
     def lose(self, damaged: DamagedRange) -> bool:
         """Note what cannot be read; False when it was known."""
         if covering(self.damaged, damaged.first_offset) is not None:
@@ -316,7 +329,7 @@ class Segment:
     def rebuild_map(self) -> SegmentMap:
         """Walk the batches that are sound and note where they are, and what is damaged."""
         segment_map = self.new_map()
-        walk = SoundWalk(self.read_at, self.size, next_offset=self.base_offset, gaps=self.gaps, limit=self.limit)
+        walk = SoundWalk(self.batches())
         for position, header in walk:
             segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
         self.set_map(segment_map, proven=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from shareq.broker.log.segments.damage import DamagedRange, SoundWalk, described
+from shareq.broker.log.segments.damage import DamagedRange, SoundWalk, WalkAcross, described
 from shareq.broker.log.segments.files import Segment
-from shareq.broker.log.segments.segment import UNKNOWN, BatchWalk
+from shareq.broker.log.segments.segment import UNKNOWN
 from shareq.protocol.records.batch import BatchHeader
 
 __all__ = ["HeaderWalk", "look_closer", "miss_the_end"]
@@ -15,55 +15,27 @@ __all__ = ["HeaderWalk", "look_closer", "miss_the_end"]
 logger = logging.getLogger(__name__)
 
 
-class HeaderWalk:
+class HeaderWalk(WalkAcross):
     """Walk the batch headers of a segment from the batch at `position` on, around what is known to be damaged.
 
-    Iterating gives `(position, header)`; then `position`, `next_offset` and `fault` are as `BatchWalk`'s.
+    Iterating gives `(position, header)`; no CRC is checked.
     """
 
     def __init__(self, segment: Segment, position: int) -> None:
+        super().__init__(segment.batches(position, check_crc=False))
         self._segment = segment
-        self._walk = self._until(segment.size, position, segment.base_offset if position == 0 else UNKNOWN)
-
-    @property
-    def position(self) -> int:
-        return self._walk.position
-
-    @property
-    def next_offset(self) -> int:
-        return self._walk.next_offset
-
-    @property
-    def fault(self) -> str | None:
-        return self._walk.fault
-
-    def batch(self, header: BatchHeader, position: int) -> bytes:
-        """The bytes of a batch that was given, at its position."""
-        return self._walk.bytes_at(position, header.size)
 
     def __iter__(self) -> Iterator[tuple[int, BatchHeader]]:
         segment, position, due = self._segment, self._walk.position, self._walk.next_offset
         for lost in segment.damaged:
             if lost.end > position or lost.position == lost.end == position:
-                self._walk = self._until(lost.position, position, due)
+                self._walk = self._walk.resumed(position, due, lost.position)
                 yield from self._walk
                 if self._walk.fault is not None:
                     return
                 position, due = lost.end, lost.next_offset
-        self._walk = self._until(segment.size, position, due)
+        self._walk = self._walk.resumed(position, due, segment.size)
         yield from self._walk
-
-    def _until(self, size: int, position: int, due: int) -> BatchWalk:
-        segment = self._segment
-        return BatchWalk(
-            segment.read_at,
-            size,
-            position=position,
-            next_offset=due,
-            check_crc=False,
-            gaps=segment.gaps,
-            limit=segment.limit,
-        )
 
 
 def look_closer(segment: Segment, position: int) -> bool:
@@ -91,14 +63,7 @@ def miss_the_end(segment: Segment) -> bool:
 
 def _walked(segment: Segment, start: int, position: int) -> SoundWalk:
     """The walk from `start` on to the first sound batch behind `position`."""
-    walk = SoundWalk(
-        segment.read_at,
-        segment.size,
-        position=start,
-        next_offset=UNKNOWN if start else segment.base_offset,
-        gaps=segment.gaps,
-        limit=segment.limit,
-    )
+    walk = SoundWalk(segment.batches(start))
     for at, _ in walk:
         if at > position:
             break

@@ -224,15 +224,7 @@ def find_timestamp(segment: Segment, timestamp: int, start_offset: int, upto: in
     segment_map = segment.map
     first = max(start_offset, segment_map.times.offset_before(timestamp))
     position, _ = segment_map.start_of(first)
-    due = UNKNOWN if position else segment.base_offset
-    walk = SoundWalk(
-        segment.read_at,
-        segment.size,
-        position=position,
-        next_offset=due,
-        gaps=segment.gaps,
-        limit=segment.limit,
-    )
+    walk = SoundWalk(segment.batches(position))
     for at, header in walk:
         if header.base_offset >= upto:
             return None

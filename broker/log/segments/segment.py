@@ -89,10 +89,11 @@ class BatchWalk:
         gaps: bool = True,
         limit: int | None = None,
     ) -> None:
-        self._read_at = read_at
-        self._size = size
+        self.read_at = read_at
+        self.size = size
+        self.gaps = gaps
+        self.limit = limit
         self._check_crc = check_crc
-        self._gaps = gaps
         self._limit = NO_LIMIT if limit is None else limit
         self._chunk = b""
         self._chunk_at = position
@@ -100,8 +101,22 @@ class BatchWalk:
         self.next_offset = next_offset
         self.fault: str | None = None
 
+    def resumed(self, position: int, next_offset: int, size: int | None = None) -> BatchWalk:
+        """A new walk of the same file in the same way from `position` on, where `next_offset` is due; up to the end, or
+        to `size`.
+        """
+        return BatchWalk(
+            self.read_at,
+            self.size if size is None else size,
+            position=position,
+            next_offset=next_offset,
+            check_crc=self._check_crc,
+            gaps=self.gaps,
+            limit=self.limit,
+        )
+
     def __iter__(self) -> Iterator[tuple[int, BatchHeader]]:
-        while self.position < self._size:
+        while self.position < self.size:
             at = self.position
             start = at - self._chunk_at
             if start + HEADER_SIZE > len(self._chunk):
@@ -113,8 +128,8 @@ class BatchWalk:
             base_offset, due = header.base_offset, self.next_offset
             if (
                 header.magic != MAGIC
-                or (base_offset != due and (base_offset < due or (not self._gaps and due != UNKNOWN)))
-                or not HEADER_SIZE <= size <= self._size - at
+                or (base_offset != due and (base_offset < due or (not self.gaps and due != UNKNOWN)))
+                or not HEADER_SIZE <= size <= self.size - at
                 or not 0 <= header.last_offset_delta <= MAX_RELATIVE_OFFSET
                 or base_offset + header.last_offset_delta >= self._limit
             ):
@@ -136,15 +151,15 @@ class BatchWalk:
         start = position - self._chunk_at
         if start >= 0 and start + size <= len(self._chunk):
             return self._chunk[start : start + size]
-        return self._read_at(position, size)
+        return self.read_at(position, size)
 
     def _load(self) -> bool:
         """Read on at the position; False when not even a header is left."""
-        self._chunk = self._read_at(self.position, _CHUNK_BYTES if self._check_crc else _HEADER_CHUNK_BYTES)
+        self._chunk = self.read_at(self.position, _CHUNK_BYTES if self._check_crc else _HEADER_CHUNK_BYTES)
         self._chunk_at = self.position
         if len(self._chunk) >= HEADER_SIZE:
             return True
-        self.fault = f"{self._size - self.position} bytes where a batch header takes {HEADER_SIZE}"
+        self.fault = f"{self.size - self.position} bytes where a batch header takes {HEADER_SIZE}"
         return False
 
     def _fault_of(self, header: BatchHeader) -> str:
@@ -155,11 +170,11 @@ class BatchWalk:
             return f"batch length {header.length}"
         if header.base_offset < self.next_offset:
             return f"base offset {header.base_offset} after offset {self.next_offset - 1}"
-        if size > self._size - self.position:
-            return f"batch of {size} bytes where {self._size - self.position} are left"
+        if size > self.size - self.position:
+            return f"batch of {size} bytes where {self.size - self.position} are left"
         if not 0 <= header.last_offset_delta <= MAX_RELATIVE_OFFSET:
             return f"last offset delta {header.last_offset_delta}"
-        if header.base_offset > self.next_offset and not self._gaps:
+        if header.base_offset > self.next_offset and not self.gaps:
             return f"base offset {header.base_offset} where {self.next_offset} is due"
         return f"last offset {header.last_offset} where offset {self._limit} is the next segment's"
 
@@ -167,7 +182,7 @@ class BatchWalk:
         """CRC of the batch at the position, which is `start` in the chunk."""
         if start + size <= len(self._chunk):
             return crc32c(memoryview(self._chunk)[start + CRC_START : start + size])
-        return _crc_of(self._read_at, self.position + CRC_START, self.position + size)
+        return _crc_of(self.read_at, self.position + CRC_START, self.position + size)
 
 
 def valid_batch_after(

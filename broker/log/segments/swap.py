@@ -31,7 +31,14 @@ from shareq.broker.log.segments.files import (
     Segment,
     remove_quietly,
 )
-from shareq.broker.log.segments.segment import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, file_name, offset_of_file
+from shareq.broker.log.segments.segment import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    BatchWalk,
+    file_name,
+    offset_of_file,
+)
 from shareq.broker.log.segments.txn_index import TXN_INDEX_SUFFIX, AbortedTransaction, entries_to_bytes
 
 __all__ = [
@@ -140,7 +147,7 @@ def _finish_or_undo(fs: Fs, folder: str, base: int, names: Sequence[str]) -> Non
     path = f"{folder}/{log_name}{SWAP_SUFFIX}"
     file = fs.open(path)
     try:
-        walk = SoundWalk(file.read_at, file.size(), next_offset=base)
+        walk = SoundWalk(BatchWalk(file.read_at, file.size(), next_offset=base))
         for _ in walk:
             pass
     finally:

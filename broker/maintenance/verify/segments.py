@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from shareq.broker.log.segments.damage import DamagedRange, SoundWalk
 from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET
-from shareq.broker.log.segments.segment import ReadAt
+from shareq.broker.log.segments.segment import BatchWalk, ReadAt
 from shareq.protocol.records.batch import (
     HEADER_SIZE,
     LENGTH_OVERHEAD,
@@ -54,7 +54,7 @@ def check_segment(
 ) -> SegmentFacts:
     """Read a whole segment. `limit`: where the next one begins; `gaps`: a cleaner may have removed batches. OSError."""
     bound = base_offset + MAX_RELATIVE_OFFSET + 1 if limit is None else limit
-    walk = SoundWalk(read_at, size, next_offset=base_offset, gaps=gaps, limit=bound)
+    walk = SoundWalk(BatchWalk(read_at, size, next_offset=base_offset, gaps=gaps, limit=bound))
     batches = 0
     for position, header in walk:
         batches += 1

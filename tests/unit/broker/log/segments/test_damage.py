@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from shareq.broker.log.segments.damage import DamagedRange, SoundWalk, believed_end, covering
-from shareq.broker.log.segments.segment import ReadAt, runs_past_the_end
+from shareq.broker.log.segments.segment import BatchWalk, ReadAt, runs_past_the_end
 from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, stamp
 
 BASE = 1_000
@@ -34,7 +34,7 @@ def log_of(rng: Random, count: int, *, gaps: bool) -> tuple[bytearray, list[tupl
 
 
 def walk_of(data: bytes | bytearray, *, gaps: bool, limit: int | None) -> tuple[SoundWalk, list[tuple[int, int, int]]]:
-    walk = SoundWalk(reader(data), len(data), next_offset=BASE, gaps=gaps, limit=limit)
+    walk = SoundWalk(BatchWalk(reader(data), len(data), next_offset=BASE, gaps=gaps, limit=limit))
     found: list[tuple[int, BatchHeader]] = list(walk)
     return walk, [(position, header.base_offset, header.next_offset) for position, header in found]
 
