@@ -1,8 +1,8 @@
-"""The tick's flush: write every log's buffer, sync where appends count only then, move watermarks, tell who waits.
+"""The tick's flush: write every log's buffer, sync where appends count only then, move watermarks, answer appends.
 
-Group commit: while one sync is under way, everything that is written waits for the next one, together. Of one log, who
-waits is told in the order of the appends, whatever became of them. What is written into a new file waits for a sync in
-any case, of its name and its folder's, too: a power loss would take the file with everything that was answered later.
+Group commit: while one sync is under way, everything that is written waits for the next one, together. The appends of
+one log are answered in their order, those that failed, too. What is written into a new file waits for a sync in any
+case, of its name and its folder's, too: a power loss would take the file with everything that was answered later.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Flusher"]
 
 
 class _Waiting(NamedTuple):
-    """Written, and to be synced: `callbacks` may be told once everything below `end_offset` is on stable storage."""
+    """Written, to be synced: `callbacks` are due once all below `end_offset` (exclusive) is on stable storage."""
 
     log: PartitionLog
     segment: Segment
@@ -78,7 +78,7 @@ class Flusher:
         self._schedule()
 
     def sync_sealed(self, log: PartitionLog, segment: Segment) -> None:
-        """Sync a segment that gets no more batches, without anybody waiting for it."""
+        """Sync a segment that gets no more batches; no append waits for that."""
         segment.pins += 1
         self._sealed_to_sync.append((log, segment))
         self._schedule()
@@ -89,7 +89,7 @@ class Flusher:
             self._clock.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Write every buffer; tell who waits, or start a sync that will."""
+        """Write every buffer; answer the appends that count now, start a sync for those that do not."""
         if self._closed:
             return
         calls = _Calls()
@@ -113,11 +113,11 @@ class Flusher:
                 durable.append((log, end_offset, done))
             if lost:
                 failed.append((log, lost))
-        self._tell(durable, calls)
+        self._answer(durable, calls)
         for log, lost in failed:
             if log.stable.waiting_flushes:
                 self._sync_now(log, calls)
-            calls.tell(lost, log.refusal or ErrorCode.KAFKA_STORAGE_ERROR)
+            calls.answer(lost, log.refusal or ErrorCode.KAFKA_STORAGE_ERROR)
         self._on_flushed()
         self._start_sync()
         calls.finish()
@@ -131,22 +131,22 @@ class Flusher:
             return end_offset > log.high_watermark
         return log.stable.unsynced_messages >= log.settings.flush_messages
 
-    def _tell(self, durable: list[tuple[PartitionLog, int, list[OnDurable]]], calls: _Calls) -> None:
-        """These count: first all watermarks, then who waits for an append, then who watches a log."""
+    def _answer(self, durable: list[tuple[PartitionLog, int, list[OnDurable]]], calls: _Calls) -> None:
+        """These count: move all watermarks, then answer the appends, then call the listeners."""
         moved = [log for log, end_offset, _ in durable if not log.refusal and log.advance(end_offset)]
         for log, _, callbacks in durable:
-            calls.tell(callbacks, log.refusal)
+            calls.answer(callbacks, log.refusal)
         if self.listeners:
             for log in moved:
                 for listener in self.listeners:
                     calls.run(listener, log)
 
-    # Syncing.
+    # -- syncing
 
     def _start_sync(self) -> None:
         """Sync everything that waits, unless a sync is under way: that one's end starts the next.
 
-        Sealed segments may be large; nobody waits for them, and they are not in the way of those that are waited for.
+        Sealed segments may be large, and no append waits for them: they have syncs of their own.
         """
         if self._to_sync and not self._sync_under_way:
             self._sync_under_way = True
@@ -237,11 +237,11 @@ class Flusher:
                 if names is not None:
                     log.stable.names_synced(segment)
                 log.stable.synced_to(segment, end_offset)
-        self._tell([(log, end_offset, callbacks) for log, _, end_offset, callbacks, _ in group], calls)
+        self._answer([(log, end_offset, callbacks) for log, _, end_offset, callbacks, _ in group], calls)
         calls.run(self._on_synced, [waiting.log for waiting in group if not waiting.log.refusal])
 
     def _sync_now(self, log: PartitionLog, calls: _Calls) -> None:
-        """Sync what waits of one log here and now: a later append failed, and who made it must see all earlier ones."""
+        """Sync what waits of one log here and now: a later append failed, and its caller must see all earlier ones."""
         mine = [waiting for waiting in self._syncing + self._to_sync if waiting.log is log]
         self._syncing = [waiting for waiting in self._syncing if waiting.log is not log]
         self._to_sync = [waiting for waiting in self._to_sync if waiting.log is not log]
@@ -296,7 +296,7 @@ class _Calls:
         except Exception as error:
             self._failure = self._failure or error
 
-    def tell(self, callbacks: list[OnDurable], error: ErrorCode) -> None:
+    def answer(self, callbacks: list[OnDurable], error: ErrorCode) -> None:
         for callback in callbacks:
             try:
                 callback(error)

@@ -1,7 +1,7 @@
 """Where logs begin: DeleteRecords and retention move that, and remove the segments that it leaves behind.
 
-New starts are saved first, those of all logs with one write; then they are in force; then segments go whose records all
-lie below. A crash in between leaves segments that the next start removes.
+New starts are saved first, those of all logs with one write; then they are in force; then segments are
+removed whose records all lie below. A crash in between leaves segments that the next start removes.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class LogStarts:
         return start if self._keeps_producers(log, start) else ErrorCode.KAFKA_STORAGE_ERROR
 
     def _retained_from(self, log: PartitionLog, now_wall_ms: int) -> int:
-        """Where the log begins by its retention time and size. Its active segment is sealed if that is to go, too."""
+        """Where the log begins by its retention time and size. Seals its active segment if that has expired, too."""
         if not log.settings.delete or log.refusal:
             return log.log_start_offset
         segments = log.segment_list

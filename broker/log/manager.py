@@ -74,7 +74,7 @@ class LogManager:
     `settings_for` gives a topic's effective settings; call `reload_settings` when they changed. `flush_every_message`
     says whether an append counts only once it is on stable storage (`log.flush.interval.messages=1`). `release_lock`
     hands over the folder's lock; without it `open_all` takes the lock. `cleaner_settings`, `cleaner_rule_for` and
-    `coordinator_topics` are what `LogCleaner` asks for. `disk` tells when records of clients are to be refused.
+    `coordinator_topics` are what `LogCleaner` asks for. `disk` decides when records of clients are refused.
     `from_format_1`: this start has upgraded the folder, whose last stop said less.
     """
 
@@ -115,7 +115,7 @@ class LogManager:
         self._clean_until: dict[TopicPartition, int] = {}  # at the start
         self._retention_timer: TimerHandle | None = None
         self._producer_timer: TimerHandle | None = None
-        self._behind = False  # checkpoints on disk may still tell of a topic that is deleted
+        self._behind = False  # checkpoints on disk may still name a topic that was deleted
         self._release_lock = release_lock
         self._disk = disk
         self._from_format_1 = from_format_1
@@ -126,7 +126,7 @@ class LogManager:
             env, self, cleaner_settings, rule_for=cleaner_rule_for, coordinator_topics=coordinator_topics
         )
 
-    # Opening and closing.
+    # -- opening and closing
 
     def open_all(self, metadata: KnownTopics) -> None:
         """Lock the data folder and recover the log of every partition that has a folder.
@@ -259,7 +259,7 @@ class LogManager:
             self._manifest.close(clean=clean and sound)
         except OSError as error:
             logger.warning("%s: not written: %s", MANIFEST_FILE, error)
-            clean = False  # it could not be told where the logs end
+            clean = False  # the file lacks where the logs end
         if clean and sound and self._release_lock is not None:
             try:
                 self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
@@ -271,7 +271,7 @@ class LogManager:
     def _sync_everything(self) -> bool:
         """Sync all segments with one call where there are many; few are synced when they are closed.
 
-        False when it failed. Then the stop counts as a kill: the system tells once of bytes that it could not write,
+        False when it failed. Then the stop counts as a kill: the system reports bytes that it could not write once,
         and not by a file that was closed in between, so that a sync of each file by itself proves nothing any more.
         """
         unsynced = [each for log in self._logs.values() for each in log.segments if each.synced < each.size]
@@ -299,7 +299,7 @@ class LogManager:
             self._release_lock()
             self._release_lock = None
 
-    # Finding logs.
+    # -- finding logs
 
     def get(self, topic: str, partition: int) -> PartitionLog:
         """The log of a partition that exists; made at the first call, its files at the first append.
@@ -355,7 +355,7 @@ class LogManager:
             logger.warning("checkpoints of %s not rewritten, the next new log tries again: %s", topic, error)
 
     def forget_deleted(self) -> None:
-        """Before a log gets its first files: no checkpoint tells of one that had its name. OSError when they cannot be
+        """Before a log gets its first files: no checkpoint names an earlier one of its name. OSError when one cannot be
         written.
         """
         if self._behind:
@@ -364,7 +364,7 @@ class LogManager:
             self._manifest.write()
             self._behind = False
 
-    # Flushing.
+    # -- flushing
 
     def flush_soon(self, log: PartitionLog) -> None:
         """A log has something to write: flush in the next tick."""
@@ -377,11 +377,11 @@ class LogManager:
         self._flusher.flush()
 
     def before_flush(self, callback: Callable[[], None]) -> None:
-        """Call back once, at the start of the next tick's flush: for who collects records to append them together."""
+        """Call back once, at the start of the next tick's flush: callers append records then that they collect."""
         self._flusher.before_flush(callback)
 
     def add_listener(self, on_high_watermark: Callable[[PartitionLog], None]) -> None:
-        """Call back after a log's high watermark moved and who waited for its appends was told."""
+        """Call back after a log's high watermark moved and its appends were answered."""
         self._flusher.listeners.append(on_high_watermark)
 
     def add_log_start_listener(self, on_log_start: Callable[[PartitionLog], None]) -> None:
@@ -392,13 +392,13 @@ class LogManager:
         """Whether appends of a log with these settings count only once they are on stable storage."""
         return settings.flush_messages == 1 or self._flush_every_message()
 
-    # A disk that fills up.
+    # -- a disk that fills up
 
     def _disk_changed(self) -> None:
         assert self._disk is not None
         was_full, self.full = self.full, self._disk.state >= DiskState.FULL
         if self.full and not was_full and self._retention_timer is not None:
-            self._env.clock.call_soon(self.apply_retention)  # what may go makes room
+            self._env.clock.call_soon(self.apply_retention)  # what retention removes makes room
 
     def client_refusal(self) -> ErrorCode:
         """KAFKA_STORAGE_ERROR, on which clients try again later, while the disk has no room for their records."""
@@ -410,7 +410,7 @@ class LogManager:
         if self._disk is not None:
             self._disk.write_failed(error)
 
-    # Segments that are sealed, and what is known to be on stable storage.
+    # -- segments that are sealed, and what is known to be on stable storage
 
     def sealed(self, log: PartitionLog, segment: Segment) -> None:
         """A segment gets no more batches: sync it in the background, then recovery need not look at it."""
@@ -442,7 +442,7 @@ class LogManager:
         if any(log.settings.compact for log in logs):
             self.cleaner.look_soon()
 
-    # The front of logs.
+    # -- where logs begin
 
     def truncate_prefixes(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
         """Make everything below an offset of each log unreadable, all with one write; each log's error or NONE.
@@ -476,18 +476,18 @@ class LogManager:
         for log in self._logs.values():
             log.producers.remove_expired(now, log.settings.producer_id_expiration_ms)
 
-    # Small files and names.
+    # -- small files and names
 
     def _path(self, name: str) -> str:
         return f"{self._data_dir}/{name}"
 
     def _without_strangers(self, name: str, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Only the offsets of logs there are: a topic of the same name that is made later must not get them."""
+        """Only the offsets of logs that exist: a topic of the same name that is made later must not get them."""
         known = {key: offset for key, offset in offsets.items() if key in self._logs}
         if known != offsets:
             self.write_offsets(name, known)
         return known
 
     def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Write a checkpoint file. OSError when that failed; the old one is there then."""
+        """Write a checkpoint file. OSError when that failed: the old one is left then."""
         self.fs.write_atomic(self._path(name), format_offsets(offsets), sync=self._flush_every_message())

@@ -144,7 +144,7 @@ class PartitionLog:
             if recovered.seal_last:
                 self._make_room(now_wall_ms)
 
-    # Settings and state.
+    # -- settings and state
 
     @property
     def settings(self) -> LogSettings:
@@ -195,7 +195,7 @@ class PartitionLog:
         """What is promised of this log now."""
         return self.stable.manifest_row(self.topic_id, self.log_start_offset)
 
-    # Appending.
+    # -- appending
 
     def append(
         self,
@@ -337,12 +337,13 @@ class PartitionLog:
         content = self.producers.to_snapshot()
         write_snapshot(self._host.fs, self._folder, self.log_end_offset, content, self.stable.recovery_point, sync=sync)
 
-    # Flushing.
+    # -- flushing
 
     def flush(self) -> tuple[int, list[OnDurable], list[OnDurable]]:
-        """Write what is buffered. Where the written log ends (exclusive), who waits for that, and whose batch is lost.
+        """Write what is buffered. Returns where the written log ends (exclusive), the callbacks that wait for that to
+        count, and those whose batch is lost.
 
-        The manager says when it counts: `advance`.
+        The manager calls `advance` when it counts.
         """
         self._queued = False
         self._write()
@@ -360,13 +361,13 @@ class PartitionLog:
         return True
 
     def go_offline(self, error: OSError) -> None:
-        """Nothing can be said about the file any more: refuse everything until the broker is started again."""
+        """What the file holds is not known any more: refuse everything until the broker is started again."""
         if not self._refusal:
             logger.error("%s: offline until the next start: %s", self._folder, error)
             self._stop(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def sync_failed(self, error: OSError) -> None:
-        """As `go_offline`; what of the active segment does not count then is cut off."""
+        """As `go_offline`, and cut off what of the active segment does not count (`size_after_failed_sync`)."""
         is_first = not self._refusal
         self.go_offline(error)
         active = self.active_segment
@@ -390,7 +391,7 @@ class PartitionLog:
             self._active.drop_buffers()
 
     def _write(self) -> bool:
-        """Write the buffers behind the active segment; False when that failed and they are gone."""
+        """Write the buffers behind the active segment; False when that failed: what was in them is lost."""
         active = self._active
         size = active.buffered_bytes if active is not None else 0
         if active is not None and size and not self._refusal:
@@ -440,7 +441,7 @@ class PartitionLog:
         self.stable.file_made(segment, names)
         self._host.segments_changed(self)
 
-    # Reading.
+    # -- reading
 
     def read(
         self,
@@ -516,7 +517,7 @@ class PartitionLog:
     def max_timestamp(self) -> Found | None:
         """The record with the largest timestamp, the first of them; None without any. OSError as the files'.
 
-        As in Apache Kafka it may lie below the start of the log, as long as its segment is there.
+        As in Apache Kafka it may lie below the start of the log, as long as its segment exists.
         """
         newest = NO_TIMESTAMP if self._active is None else self._active.written_timestamp
         written = max(self._segments.max_timestamp(but_last=True), newest)
@@ -524,7 +525,7 @@ class PartitionLog:
             return None
         return self._segments.find_timestamp(written, 0, self.high_watermark)
 
-    # Segments that go.
+    # -- segments that are replaced and removed
 
     def replace_segments(
         self, old: Sequence[Segment], new: Segment, end_offset: int, aborted: Sequence[AbortedTransaction]
@@ -546,7 +547,7 @@ class PartitionLog:
             self.producers.aborted.remove_before(self._segments.base_of(0))
         return removed
 
-    # The end.
+    # -- the end
 
     def end_on_disk(self) -> LogEnd | None:
         """Where the log ends, its active segment, and how long its file is; None while there is no file."""
@@ -575,7 +576,7 @@ class PartitionLog:
         return not self._refusal
 
     def deleted(self) -> None:
-        """The topic is gone: close the files, refuse everything."""
+        """The topic was deleted: close the files, refuse everything."""
         self._stop(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for segment in self._segments.all():
             segment.synced = segment.size

@@ -1,4 +1,4 @@
-"""What a partition's log is told by its topic's configuration."""
+"""What a topic's configuration asks of its partitions' logs."""
 
 from __future__ import annotations
 

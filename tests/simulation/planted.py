@@ -261,8 +261,8 @@ def answers_before_the_sync() -> AbstractContextManager[object]:
 
 
 def failed_write_answered_as_done() -> AbstractContextManager[object]:
-    original = flush._Calls.tell
-    return replaced((flush._Calls, "tell", lambda self, callbacks, _error: original(self, callbacks, ErrorCode.NONE)))
+    original = flush._Calls.answer
+    return replaced((flush._Calls, "answer", lambda self, callbacks, _error: original(self, callbacks, ErrorCode.NONE)))
 
 
 def repeated_batch_appended_again() -> AbstractContextManager[object]:

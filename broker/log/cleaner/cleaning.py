@@ -100,7 +100,7 @@ class CleaningPass:
         while at < len(self._sources) and self._sources[at].segment.base_offset < self.end_offset:
             at = yield from self._clean_group(cleaner, at)
 
-    # First: what is newest.
+    # -- first: what is newest
 
     def _note(self) -> Iterator[Step]:
         newest = self._newest
@@ -121,7 +121,7 @@ class CleaningPass:
     def _trace(self, first_offset: int) -> TransactionTrace:
         return TransactionTrace(self.log.aborted_transactions(first_offset, self._sources[-1].end_offset))
 
-    # Then: what survives, written into as few segments as there are places for.
+    # -- then: what survives, written into as few segments as there are places for
 
     def _clean_group(self, cleaner: BatchCleaner, at: int) -> Generator[Step, None, int]:
         """Clean the sources from `at` on into one segment and have it replace them; returns where to go on."""
@@ -220,7 +220,7 @@ class CleaningPass:
             return producer.batches[-1].last_offset == header.last_offset
         return header.is_control and header.producer_epoch == producer.epoch
 
-    # Reading, and living with the log.
+    # -- reading, and living with the log
 
     def _batches(self, segment: Segment, first_offset: int) -> Iterator[tuple[int, BatchHeader, bytes]]:
         """The batches from the one that holds `first_offset` on; with each, bytes read since if a step is due, or 0."""

@@ -8,7 +8,7 @@ broker, a pass comes to its end before the log has grown by an eighth of what th
     DATA/cleaner-offset-checkpoint    up to where logs are clean; without it, they are cleaned again from their start
 
 A log that cannot be cleaned is left alone: for five minutes after an I/O error (a full disk may have room again), until
-the next start when it is damaged. It keeps all it has, and the others go on.
+the next start when it is damaged. It keeps all it has; others are cleaned.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class CleanerHost(Protocol):
     pool: FilePool
 
     def logs(self) -> Iterable[PartitionLog]:
-        """The logs there are."""
+        """Every log that was opened or asked for."""
 
     def syncs_every_flush(self, settings: LogSettings) -> bool:
-        """Whether what is told to be written has to survive a power cut."""
+        """Whether a write that was answered has to survive a power cut."""
 
     def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Write a checkpoint file. OSError when that failed."""
@@ -141,7 +141,7 @@ class LogCleaner:
             self._env.clock.call_soon(self._look)
 
     def forget(self, keys: Collection[TopicPartition]) -> None:
-        """These logs are gone. OSError when the checkpoint could not be written; they are forgotten all the same."""
+        """These logs were deleted. OSError when the checkpoint was not written; they are forgotten all the same."""
         known = {key for key in keys if key in self._clean_until}
         for key in keys:
             self._retry_at.pop(key, None)
@@ -149,7 +149,7 @@ class LogCleaner:
         if known:
             self._host.write_offsets(CLEANER_FILE, self._clean_until)
 
-    # Looking.
+    # -- looking
 
     def _wait(self) -> None:
         clock = self._env.clock
@@ -216,7 +216,7 @@ class LogCleaner:
         until = f"for {RETRY_MS // 60_000} minutes" if is_io_error else "until the next start"
         logger.error("%s: cannot be cleaned, left alone %s: %s", log.folder, until, error)
 
-    # A pass.
+    # -- a pass
 
     def _begin(self, chosen: Candidate) -> None:
         from shareq.broker.log.cleaner.cleaning import CleaningPass
@@ -281,7 +281,7 @@ class LogCleaner:
         return None
 
     def _sync(self, current: CleaningPass, segment: Segment) -> None:
-        """Have the segment on stable storage, off the loop, and go on then."""
+        """Sync the segment off the loop, then make the next step."""
         size = segment.size
 
         def on_synced(errors: SyncErrors) -> None:

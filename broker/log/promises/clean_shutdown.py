@@ -27,7 +27,7 @@ TopicPartition = tuple[str, int]
 class LogEnd(NamedTuple):
     """Where a log ended: its end offset (exclusive), and its active segment's base offset and bytes.
 
-    `plain`: that segment is its only one and small, and no producer is known: its batches tell all there is to know.
+    `plain`: that segment is its only one and small, and no producer is known: its batches are all that a start needs.
     """
 
     end: int

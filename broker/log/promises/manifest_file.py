@@ -92,7 +92,7 @@ class ManifestFile:
             self._pending.append(row_line(key, row))
 
     def forget(self, keys: Collection[TopicPartition]) -> None:
-        """These logs are gone."""
+        """These logs were deleted."""
         for key in keys:
             if self._rows.pop(key, None) is not None:
                 self._pending.append(gone_line(key))
@@ -109,7 +109,7 @@ class ManifestFile:
                 return
             self._append(data)
         except OSError as error:
-            self._told_of(error)
+            self._warn_once(error)
             return
         if self._next is not None:
             self._since_next.append(data)
@@ -141,7 +141,7 @@ class ManifestFile:
 
     def _sync(self) -> None:
         """Have what was written on stable storage, off the loop. What a sync could not write, no later one writes:
-        then the file is rewritten, until that goes well.
+        then the file is rewritten, until that succeeds.
         """
         self._timer = None
         if self._file is None:
@@ -168,14 +168,14 @@ class ManifestFile:
                 self._not_synced(error)
 
     def _not_synced(self, error: OSError) -> None:
-        self._told_of(error)
+        self._warn_once(error)
         if self._timer is None:
             self._sync_later()
 
     def _sync_later(self) -> None:
         self._timer = self._clock.call_at(self._clock.now_ms() + SYNC_DELAY_MS, self._sync)
 
-    def _told_of(self, error: OSError) -> None:
+    def _warn_once(self, error: OSError) -> None:
         if not self._failed:
             logger.warning("%s: not written, a start will know less of what was promised: %s", self._path, error)
         self._failed = True

@@ -1,4 +1,4 @@
-"""Files and folders whose names are not on stable storage yet. Nobody is told of what is in them before they are."""
+"""Files and folders whose names are not on stable storage yet: no append into them is answered before they are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NewNames(NamedTuple):
 
 
 def create_folder(fs: Fs, folder: str, topic_id: bytes, leader_epoch: int, log_start_offset: int) -> NewNames:
-    """Make a partition's folder and the files that tell whose it is. OSError."""
+    """Make a partition's folder, and the files that name its topic and leader epoch. OSError."""
     fs.make_dirs(folder)
     paths = [f"{folder}/{PARTITION_METADATA_FILE}", f"{folder}/{LEADER_EPOCH_FILE}"]
     contents = [format_partition_metadata(topic_id), format_epochs([(leader_epoch, log_start_offset)])]

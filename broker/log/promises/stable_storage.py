@@ -1,7 +1,7 @@
 """What of one log is on stable storage, and what may be promised of it. Pure: syncs are made elsewhere, and noted here.
 
 A record survives a loss of power when its bytes are on stable storage (`Segment.synced_end`), and the names of its file
-and of the folder are, too (`Segment.name_is_synced`). Without the names the file goes with everything in it.
+and of the folder are, too (`Segment.name_is_synced`). Without the names the whole file is lost.
 """
 
 from __future__ import annotations
@@ -95,10 +95,10 @@ class StableStorage:
     def size_after_failed_sync(self, active: Segment, high_watermark: int, *, every_flush: bool) -> int | None:
         """How many bytes of the active segment count, when the sync of the rest has failed; None: all that is written.
 
-        What the sync should have written is not on stable storage, and no later sync writes it: Linux tells of that
-        once. A start would take it from the page cache. So it goes where no append was answered before a sync: with
-        `every_flush`, and in a file whose name was not synced either, which is when nothing of it is below
-        `high_watermark`.
+        What the sync should have written is not on stable storage, and no later sync writes it: Linux reports that
+        once. A start would take it from the page cache. So it does not count where appends were to be answered after
+        that sync: with `every_flush`, and in a file whose name was not synced either (nothing of it is below
+        `high_watermark`).
         """
         if every_flush:
             return active.synced

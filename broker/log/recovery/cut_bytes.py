@@ -1,6 +1,6 @@
 """What a start cuts off a log although it is sound, kept aside: `<base offset>.log.<position>.cut`.
 
-Nobody reads these files; they go with their partition's folder, or when somebody removes them.
+The broker never reads these files. They are removed with their partition's folder, or by the operator.
 """
 
 from __future__ import annotations

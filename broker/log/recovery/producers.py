@@ -45,7 +45,7 @@ def load_producers(
     """The producers of a log that ends at `end` (exclusive), and what was aborted; segments get their `.txnindex`.
 
     Replays the batches behind a snapshot: the newest one, unless aborted transactions have to be found in segments
-    before it. `snapshots` and `txn_indexes`: the offsets of the files that are there. OSError as the files'.
+    before it. `snapshots` and `txn_indexes`: the offsets of the files that exist. OSError as the files'.
     """
     return _Loading(fs, folder, segments, end, scanned).load(snapshots, txn_indexes)
 

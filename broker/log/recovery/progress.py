@@ -1,4 +1,4 @@
-"""Tells how far something has come that takes long: a line every two seconds, none for what is done sooner."""
+"""Logs how far something has come that takes long: a line every two seconds, none for what is done sooner."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EVERY_NS: Final = 2_000_000_000
 
 
 class Progress:
-    """Counts to `total`. `now_ns` is a clock that goes on within one call of the loop."""
+    """Counts to `total`. `now_ns` is a clock that advances within one call of the loop."""
 
     __slots__ = ("_done", "_next_ns", "_now_ns", "_total", "_what")
 

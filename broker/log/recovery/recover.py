@@ -195,7 +195,7 @@ class _Opening:
         return self._fs.list_dir(self._folder)
 
     def _sweep(self, names: list[str]) -> None:
-        """Remove what a crash left behind: half-written files, and indexes whose segment is gone."""
+        """Remove what a crash left behind: half-written files, and indexes without their segment."""
         bases = set(list_offsets(names, LOG_SUFFIX))
         orphans = [name for name in names if name.endswith(TEMPORARY_SUFFIX)]
         for suffix in INDEX_SUFFIXES:
@@ -208,7 +208,7 @@ class _Opening:
         while len(self.segments) > 1 and self.segments[1].base_offset <= self.log_start_offset:
             self.segments.pop(0).remove()
 
-    # After a clean stop.
+    # -- after a clean stop
 
     def trust(self) -> bool:
         """Take the files as a clean shutdown left them. False when they cannot be that."""
@@ -248,7 +248,7 @@ class _Opening:
             miss_the_end(segment)
         self.end = segment.end_offset or self.end
 
-    # After anything else.
+    # -- after anything else
 
     def check_from(self, checked_below: int) -> None:
         """Read every segment that ends above `checked_below`, and the last one."""
@@ -299,7 +299,7 @@ class _Opening:
         return tail
 
     def _is_unpromised(self, offset: int) -> bool:
-        """Whether nothing that is there from `offset` on was promised to be kept."""
+        """Whether nothing from `offset` on was promised to be kept."""
         promise = self._promise
         return not promise.clean and not promise.same_boot and promise.synced is not None and offset >= promise.synced
 
@@ -380,7 +380,7 @@ class _Opening:
             )
 
     def _keep_promised_end(self) -> None:
-        """The log ends where it was known to end, whatever of it is there."""
+        """The log ends where it was known to end, however much of it was found."""
         promise = self._promise
         promised = max(promise.synced or 0, (promise.end or 0) if promise.clean else 0)
         if promise.clean or promise.same_boot:

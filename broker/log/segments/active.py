@@ -1,4 +1,4 @@
-"""The segment that appends go to, with what is buffered for it, and when it takes no more."""
+"""The segment that takes the appends of its log, what is buffered for it, and when it takes no more."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BY_REFERENCE_BYTES: Final = 16 * 1024  # larger batches are not copied into the 
 class ActiveSegment:
     """`segment`, the last one of its log, from the time it became the last one.
 
-    `position` is where the next batch goes: what is written ends at `segment.size`, the rest is buffered.
+    `position` is where the next batch will begin; what is written ends at `segment.size`, the rest is buffered.
     """
 
     __slots__ = (

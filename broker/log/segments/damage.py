@@ -218,7 +218,7 @@ def read_around(read_at: ReadAt, position: int, size: int) -> tuple[bytes, int]:
 def believed_end(read_at: ReadAt, size: int, position: int, next_offset: int) -> int:
     """The log end offset if the unsound bytes from `position` to the end were batches, as far as their headers say.
 
-    Headers tell the number of records twice. Where these differ, the larger one counts that the bytes have room for.
+    Headers give the number of records twice. Where these differ, the larger one counts that the bytes have room for.
     """
     walk = BatchWalk(read_at, size, position=position, next_offset=next_offset, check_crc=False, gaps=False)
     end = next_offset
@@ -230,9 +230,9 @@ def believed_end(read_at: ReadAt, size: int, position: int, next_offset: int) ->
 
 
 def _believed_records(header: BatchHeader) -> int:
-    told = (header.last_offset_delta + 1, header.records_count)
-    if told[0] == told[1]:
-        return told[0]
+    counts = (header.last_offset_delta + 1, header.records_count)
+    if counts[0] == counts[1]:
+        return counts[0]
     is_plain = header.compression == Compression.NONE
-    most = (header.size - HEADER_SIZE) // _LEAST_RECORD_BYTES if is_plain else max(told)
-    return max((records for records in told if 0 < records <= most), default=1)
+    most = (header.size - HEADER_SIZE) // _LEAST_RECORD_BYTES if is_plain else max(counts)
+    return max((records for records in counts if 0 < records <= most), default=1)

@@ -2,7 +2,7 @@
 
 A partition's folder:
 
-    partition.metadata            the topic's id; there before anything else
+    partition.metadata            the topic's id; written before anything else
     leader-epoch-checkpoint
     <base offset>.log             record batches
     <base offset>.index .timeindex    written when the segment is sealed, or the log is closed and it is not small
@@ -83,7 +83,7 @@ class FilePool:
     """What segments keep open and in memory, bounded over all logs.
 
     At most `limit` open files: the one not used for the longest time is closed for the next one, but for files that may
-    not be closed now (a sync is under way). Of sealed segments at most 32 maps: the one loaded first goes.
+    not be closed now (a sync is under way). Of sealed segments at most 32 maps: the one loaded first is dropped.
     """
 
     def __init__(self, fs: Fs, limit: int = DEFAULT_OPEN_FILES) -> None:
@@ -176,7 +176,7 @@ class Segment:
 
     @classmethod
     def found(cls, pool: FilePool, folder: str, base_offset: int, interval_bytes: int) -> Segment:
-        """A segment whose file is there already; all its bytes are believed for now."""
+        """A segment whose file exists already; all its bytes are believed for now."""
         segment = cls(pool, folder, base_offset, 0, interval_bytes)
         segment.exists = True
         segment.size = segment.synced = segment.file().size()
@@ -291,7 +291,7 @@ class Segment:
         timestamp = read_header(head).max_timestamp if len(head) == HEADER_SIZE else NO_TIMESTAMP
         return or_else if timestamp == NO_TIMESTAMP else timestamp
 
-    # What is where in the file.
+    # -- what is where in the file
 
     @property
     def map(self) -> SegmentMap:
@@ -315,7 +315,7 @@ class Segment:
             self._pool.mapped(self)
 
     def drop_map(self) -> None:
-        """Forget where its batches are until somebody asks again."""
+        """Forget where its batches are until the next use."""
         self._map = None
 
     def set_map(self, segment_map: SegmentMap, *, proven: bool) -> None:
@@ -323,7 +323,7 @@ class Segment:
         self.map_proven = proven
 
     def new_map(self) -> SegmentMap:
-        """An empty map, to be filled by whoever walks the file."""
+        """An empty map, to be filled by a walk of the file."""
         return SegmentMap(self.base_offset, self._interval)
 
     def rebuild_map(self) -> SegmentMap:

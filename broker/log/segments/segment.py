@@ -1,7 +1,7 @@
 """What a segment's `.log` file holds: record batches of magic 2 back to back, nothing before, between or after.
 
 A segment is named by its base offset in 20 digits and never holds an offset below it. Offsets grow from batch to batch,
-with gaps where compaction removed some. This module is pure: it reads through a function, and tells how far a file can
+with gaps where compaction removed some. This module is pure: it reads through a function, and finds how far a file can
 be believed.
 """
 

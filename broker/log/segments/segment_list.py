@@ -1,4 +1,4 @@
-"""The segments of one log in order: which one an offset is in, reading across them, and which are old enough to go."""
+"""The segments of one log in order: which one an offset is in, reading across them, which have expired."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class SegmentList:
         return max((segment.map.max_timestamp for segment in segments), default=NO_TIMESTAMP)
 
     def expired(self, settings: LogSettings, now_wall_ms: int, log_end_offset: int, high_watermark: int) -> int:
-        """How many segments from the oldest on may go by time or size. (Apache Kafka: UnifiedLog.deleteOldSegments.)"""
+        """How many segments from the oldest on have expired by time or size. (Kafka: UnifiedLog.deleteOldSegments.)"""
         excess = self.size_bytes() - settings.retention_bytes
         for at, segment in enumerate(self._segments):
             end = self._bases[at + 1] if at + 1 < len(self._bases) else log_end_offset

@@ -5,11 +5,11 @@
     <base>.txnindex.swap  its transaction index, there before `.log.swap` is
     <base>.log.deleted    replaced; removed at a start
 
-The names are Apache Kafka's. What a `.swap` file replaces is told by its batches: everything from its base offset to
+The names are Apache Kafka's. What a `.swap` file replaces follows from its batches: everything from its base offset to
 the offset behind its last batch, which is why that one is kept even when it is empty. The old index files at its base
-go before it counts, so that no crash leaves an index of the old log beside the new one. What is replaced goes, durably,
-before the `.swap` file loses that name: else a power cut could bring an old segment back, with offsets that the new one
-has, too.
+are removed before it counts, so that no crash leaves an index of the old log beside the new one. What is replaced is
+removed, durably, before the `.swap` file loses that name: else a power cut could bring an old segment back, with
+offsets that the new one has, too.
 """
 
 from __future__ import annotations

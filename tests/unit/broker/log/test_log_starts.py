@@ -1,0 +1,130 @@
+"""Where logs begin: how starts move together, and in which order what is seen of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+
+from shareq.broker.log.log_starts import TO_HIGH_WATERMARK, LogStarts
+from shareq.broker.log.partition_log import Origin, PartitionLog
+from shareq.broker.log.promises.checkpoints import LOG_START_FILE, parse_offsets
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.errors import ErrorCode
+from tests.support.log_world import DATA, TOPIC, LogWorld, batch_of
+
+TWO_BATCHES = LogSettings(segment_bytes=2 * len(batch_of(b"x")))
+
+
+def filled(batches: int = 6, settings: LogSettings = TWO_BATCHES) -> LogWorld:
+    """Three logs of one-record batches, two to a segment."""
+    world = LogWorld(settings)
+    for partition in range(3):
+        log = world.logs.get(TOPIC, partition)
+        for _ in range(batches):
+            log.append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
+        world.tick()
+    return world
+
+
+class Starts:
+    """`LogStarts` over the logs of a world; `events` is what happened, in order."""
+
+    def __init__(self, world: LogWorld) -> None:
+        self.logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
+        self.events: list[tuple[str, object]] = []
+        self.fails = False
+        self.starts = LogStarts(world.fs, self._save, self._moved)
+        self.starts.listeners.append(lambda log: self.events.append(("start", (log.partition, self._begins()))))
+
+    def _save(self, name: str, offsets: Mapping[tuple[str, int], int]) -> None:
+        if self.fails:
+            raise OSError(28, "full")
+        self.events.append((name, {partition: offset for (_, partition), offset in offsets.items()}))
+        assert self._begins() == self._before
+
+    def _moved(self, logs: Iterable[PartitionLog]) -> None:
+        self.events.append(("moved", [(log.partition, log.segments[0].base_offset) for log in logs]))
+
+    def _begins(self) -> list[int]:
+        return [log.log_start_offset for log in self.logs]
+
+    def delete(self, *offsets: int) -> list[ErrorCode]:
+        """Delete the records below these offsets of the first logs."""
+        self._before = self._begins()
+        results = self.starts.delete_records(dict(zip(self.logs, offsets, strict=False)))
+        return list(results.values())
+
+
+def test_all_are_saved_with_one_write_then_all_move_then_segments_go() -> None:
+    starts = Starts(filled())
+    assert starts.delete(3, TO_HIGH_WATERMARK, 0) == [ErrorCode.NONE] * 3
+    assert starts.events == [
+        (LOG_START_FILE, {0: 3, 1: 6}),
+        ("start", (0, [3, 6, 0])),
+        ("start", (1, [3, 6, 0])),
+        ("moved", [(0, 2), (1, 4)]),
+    ]
+
+
+def test_what_was_saved_before_is_saved_again() -> None:
+    starts = Starts(filled())
+    starts.delete(3)
+    starts.events.clear()
+    starts.delete(0, 2)
+    assert starts.events[0] == (LOG_START_FILE, {0: 3, 1: 2})
+
+
+@pytest.mark.parametrize("offsets", [(0, 0), (-2, 7), ()])
+def test_where_nothing_moves_nothing_is_written(offsets: tuple[int, ...]) -> None:
+    starts = Starts(filled())
+    starts.delete(*offsets)
+    assert starts.events == []
+    assert starts.starts.offsets == {}
+
+
+def test_a_start_that_cannot_be_saved_moves_none() -> None:
+    starts = Starts(filled())
+    starts.fails = True
+    assert starts.delete(3, 7, 0) == [ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.OFFSET_OUT_OF_RANGE, ErrorCode.NONE]
+    assert [log.log_start_offset for log in starts.logs] == [0, 0, 0]
+    assert [len(log.segments) for log in starts.logs] == [3, 3, 3]
+    assert (starts.events, starts.starts.offsets) == ([], {})
+    starts.fails = False
+    assert starts.delete(3) == [ErrorCode.NONE]
+    assert starts.logs[0].log_start_offset == 3
+
+
+def test_one_refused_offset_does_not_hold_back_the_others() -> None:
+    world = filled()
+    starts = Starts(world)
+    starts.logs[1].go_offline(OSError(5, "broken"))
+    refused = [ErrorCode.OFFSET_OUT_OF_RANGE, ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NONE]
+    assert starts.delete(7, 1, 1) == refused
+    assert [log.log_start_offset for log in starts.logs] == [0, 0, 1]
+
+
+def test_retention_seals_what_has_all_expired_but_not_what_is_buffered() -> None:
+    world = filled()
+    world.settings = LogSettings(segment_bytes=TWO_BATCHES.segment_bytes, retention_bytes=0)
+    world.logs.reload_settings()
+    starts = Starts(world)
+    buffered = starts.logs[1]
+    buffered.append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
+    starts._before = [0, 0, 0]
+    starts.starts.apply_retention(starts.logs, world.clock.wall_ms())
+    assert [log.log_start_offset for log in starts.logs] == [6, 6, 6]
+    assert [log.segments[-1].exists for log in starts.logs] == [False, False, False]
+    world.tick()
+    assert (buffered.log_end_offset, buffered.high_watermark) == (7, 7)
+    starts.starts.apply_retention([starts.logs[0]], world.clock.wall_ms())  # nothing left
+    assert starts.logs[0].log_start_offset == 6
+
+
+def test_the_manager_keeps_them_over_a_start() -> None:
+    world = filled()
+    assert world.delete_records(3) is ErrorCode.NONE
+    assert world.delete_records(2, 2) is ErrorCode.NONE
+    assert parse_offsets(world.fs.read_bytes(f"{DATA}/{LOG_START_FILE}")) == {(TOPIC, 0): 3, (TOPIC, 2): 2}
+    world.restart(clean=False)
+    assert [world.logs.get(TOPIC, partition).log_start_offset for partition in range(3)] == [3, 0, 2]
