@@ -93,10 +93,8 @@ class LogStarts:
             return log.log_start_offset
         segments = log.segment_list
         expired = segments.expired(log.settings, now_wall_ms, log.log_end_offset, log.high_watermark)
-        if expired and expired == len(segments):
-            idle = log.high_watermark == log.log_end_offset
-            if not idle or not log.roll(now_wall_ms):
-                expired -= 1
+        if expired and expired == len(segments) and not log.roll(now_wall_ms):
+            expired -= 1  # the active segment stays
         start = max(log.log_start_offset, segments.base_of(expired)) if expired else log.log_start_offset
         return start if self._keeps_producers(log, start) else log.log_start_offset
 

@@ -72,7 +72,9 @@ def test_what_was_saved_before_is_saved_again() -> None:
     starts.delete(3)
     starts.events.clear()
     starts.delete(0, 2)
-    assert starts.events[0] == (LOG_START_FILE, {0: 3, 1: 2})
+    starts.delete(0, 0, 1)
+    saved = [offsets for name, offsets in starts.events if name == LOG_START_FILE]
+    assert saved == [{0: 3, 1: 2}, {0: 3, 1: 2, 2: 1}]
 
 
 @pytest.mark.parametrize("offsets", [(0, 0), (-2, 7), ()])

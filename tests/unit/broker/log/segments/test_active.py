@@ -118,7 +118,8 @@ def test_after_a_failed_write_it_is_what_it_was() -> None:
     tip = active(disk=disk)
     add(tip, ONE, BASE)
     tip.write()
-    before, timestamp = file_of(tip), tip.written_timestamp
+    before, timestamp = file_of(tip), read_header(ONE).max_timestamp
+    assert tip.written_timestamp == timestamp
     add(tip, batch_of(b"late", timestamp_ms=timestamp + 5), BASE + 2)
     assert tip.written_timestamp == timestamp  # what is buffered does not count
     disk.fail = lambda kind, _path: OSError(28, "full") if kind == "write" else None
@@ -128,10 +129,13 @@ def test_after_a_failed_write_it_is_what_it_was() -> None:
     tip.take_back(BASE + 2)
     tip.segment.cut_back()
     assert (tip.position, tip.buffered_bytes, tip.written_timestamp) == (len(before), 0, timestamp)
+    assert (tip.segment.map.last_offset(), tip.segment.map.max_timestamp) == (BASE + 1, timestamp)
     assert add(tip, ONE, BASE + 2)
     tip.write()
-    assert file_of(tip)[: len(before)] == before
-    assert [header.base_offset for _, header in batch_headers(file_of(tip))] == [BASE, BASE + 2]
+    data = disk.read_bytes(tip.segment.log_path)
+    assert data[: len(before)] == before
+    assert data[len(before) + PREFIX_SIZE :] == ONE[PREFIX_SIZE:]
+    assert [header.base_offset for _, header in batch_headers(data)] == [BASE, BASE + 2]
     assert tip.segment.map.last_offset() == BASE + 3
 
 
