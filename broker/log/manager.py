@@ -27,14 +27,14 @@ from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, late
 from shareq.broker.log.flush import Flusher
 from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
 from shareq.broker.log.log_starts import LogStarts
+from shareq.broker.log.opening.progress import Progress
+from shareq.broker.log.opening.start_files import StartFiles
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.checkpoints import CLEANER_FILE, LOG_START_FILE, RECOVERY_POINT_FILE, format_offsets
 from shareq.broker.log.promises.clean_shutdown import CLEAN_SHUTDOWN_FILE, LogEnd, format_clean_stop
 from shareq.broker.log.promises.manifest import NO_SEGMENT, Manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE, ManifestFile
 from shareq.broker.log.promises.promise import Promise
-from shareq.broker.log.recovery.progress import Progress
-from shareq.broker.log.recovery.start_files import StartFiles
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES, FilePool, Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from devtools.in_memory.mem_fs import MemFs
 from shareq.broker.log.cleaner import cleaning
+from shareq.broker.log.opening.start_files import StartFiles
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.promise import Promise
 from shareq.broker.log.promises.stable_storage import StableStorage
 from shareq.broker.log.recovery.recover import _Opening
-from shareq.broker.log.recovery.start_files import StartFiles
 from shareq.broker.log.segments import reader, swap
 from shareq.broker.log.segments.damage import DamagedRange
 from shareq.broker.log.segments.files import Segment

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from shareq.broker.log.manager import LogManager
+from shareq.broker.log.opening.start_files import StartFiles
 from shareq.broker.log.promises.promise import NOTHING_KNOWN
 from shareq.broker.log.recovery import recover as recovery
-from shareq.broker.log.recovery.start_files import StartFiles
 from shareq.broker.log.segments import segment_list
 from shareq.broker.log.segments.damage import DamagedRange
 from shareq.broker.log.segments.segment import BatchWalk

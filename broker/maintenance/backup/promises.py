@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from shareq.broker.log.opening.start_files import later_starts, starts_in
 from shareq.broker.log.promises.checkpoints import LOG_START_FILE, parse_offsets
 from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, Manifest, chain_of, parse_manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
-from shareq.broker.log.recovery.start_files import later_starts, starts_in
 from shareq.broker.maintenance.errors import MaintenanceError
 
 __all__ = ["CopiedLog", "copied_rows", "missed_rows", "read_log_starts", "read_manifest"]

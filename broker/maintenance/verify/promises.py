@@ -12,6 +12,7 @@ from typing import NamedTuple
 from shareq.broker.disk.reserve import RESERVE_FILE
 from shareq.broker.foundation.environment import Fs
 from shareq.broker.log.folders import FolderClaim
+from shareq.broker.log.opening.start_files import starts_in
 from shareq.broker.log.promises.checkpoints import (
     CLEANER_FILE,
     LOG_START_FILE,
@@ -22,7 +23,6 @@ from shareq.broker.log.promises.checkpoints import (
 from shareq.broker.log.promises.clean_shutdown import CLEAN_SHUTDOWN_FILE, CleanStop, parse_clean_stop
 from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRow, Manifest, chain_of, parse_manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
-from shareq.broker.log.recovery.start_files import starts_in
 from shareq.broker.maintenance.verify.findings import (
     Finding,
     Level,

@@ -158,11 +158,11 @@ def test_large_segments_keep_their_indexes() -> None:
 
 
 def test_progress_is_told_every_two_seconds(caplog: pytest.LogCaptureFixture) -> None:
-    from shareq.broker.log.recovery.progress import Progress
+    from shareq.broker.log.opening.progress import Progress
 
     now = 0
     progress = Progress("recovering logs", 20_000, lambda: now)
-    with caplog.at_level(logging.INFO, "shareq.broker.log.recovery.progress"):
+    with caplog.at_level(logging.INFO, "shareq.broker.log.opening.progress"):
         for _ in range(12_000):
             progress.step()
         assert not caplog.records
