@@ -11,7 +11,7 @@ from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.log.promises.checkpoints import LOG_START_FILE, parse_offsets
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
-from tests.support.log_world import DATA, TOPIC, LogWorld, batch_of
+from tests.support.worlds.log_world import DATA, TOPIC, LogWorld, batch_of
 
 TWO_BATCHES = LogSettings(segment_bytes=2 * len(batch_of(b"x")))
 

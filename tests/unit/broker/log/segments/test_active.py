@@ -4,14 +4,14 @@ from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import MemFs
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.log.segments.active import BY_REFERENCE_BYTES, ActiveSegment
 from shareq.broker.log.segments.files import FilePool, Segment
 from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.records.batch import PREFIX_SIZE, batch_headers, read_header
-from tests.support.log_world import batch_of
-from tests.support.mem_fs import MemFs
-from tests.support.virtual_clock import VirtualClock
+from tests.support.worlds.log_world import batch_of
 
 FOLDER = "data/orders-0"
 BASE = 100
