@@ -272,7 +272,7 @@ def work_on(world: BrokerWorld) -> None:
 
 def longest_session_ms(world: BrokerWorld) -> int:
     """Of the members of classic groups. One bit of their records makes weeks of seconds, and records may say that."""
-    groups = [group for each in world.broker.group_coordinator.partitions for group in each.shard.classic.all()]
+    groups = [group for each in world.services.groups.coordinator.partitions for group in each.shard.classic.all()]
     return max((member.session_timeout_ms for group in groups for member in group.members.values()), default=0)
 
 
