@@ -10,7 +10,7 @@ from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
-from shareq.coordinator.group.classic.describe import no_classic_group, not_described
+from shareq.coordinator.group.classic.describe import classic_group_error_entry, no_classic_group
 from shareq.coordinator.group.classic.join import Joining
 from shareq.coordinator.group.classic.turn import join_refusal, sync_refusal
 from shareq.coordinator.group.groups import Client
@@ -83,7 +83,7 @@ class ClassicGroupService:
         return self._groups.schedule(
             group_id,
             lambda shard: shard.classic.describe(group_id, version),
-            lambda error: not_described(group_id, error),
+            lambda error: classic_group_error_entry(group_id, error),
         )
 
 

@@ -10,7 +10,7 @@ from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS
 from shareq.broker.topics.internal import InternalTopics
-from shareq.coordinator.group.consumer.describe import not_described
+from shareq.coordinator.group.consumer.describe import consumer_group_error_entry
 from shareq.coordinator.group.consumer.requests import refusal
 from shareq.coordinator.group.groups import Client
 from shareq.protocol.errors import ErrorCode
@@ -56,11 +56,13 @@ class ConsumerGroupService:
     def describe(self, group_id: str) -> Pending[DescribedGroup]:
         """One entry of ConsumerGroupDescribe. Errors: INVALID_GROUP_ID, and see `ConsumerGroups.describe`."""
         if not group_id:
-            return completed(not_described(group_id, ErrorCode.INVALID_GROUP_ID, "The group id is empty."))
+            return completed(consumer_group_error_entry(group_id, ErrorCode.INVALID_GROUP_ID, "The group id is empty."))
         if not self._groups.partitions.count:
-            return completed(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
+            return completed(
+                consumer_group_error_entry(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+            )
         return self._groups.schedule(
             group_id,
             lambda shard: shard.consumer.describe(group_id),
-            lambda error: not_described(group_id, error, _LOG_FAILED),
+            lambda error: consumer_group_error_entry(group_id, error, _LOG_FAILED),
         )

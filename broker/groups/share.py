@@ -15,7 +15,7 @@ from shareq.broker.metadata.topic_names import CONSUMER_OFFSETS, SHARE_GROUP_STA
 from shareq.broker.topics.internal import InternalTopics
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.shard import GroupCoordinatorShard
-from shareq.coordinator.group.share.describe import not_described
+from shareq.coordinator.group.share.describe import share_group_error_entry
 from shareq.coordinator.group.share.heartbeat import HeartbeatPlan, refusal
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -66,11 +66,11 @@ class ShareGroupService:
         """One entry of ShareGroupDescribe."""
         if not self._groups.partitions.count:
             message = f"Group {group_id} not found."
-            return completed(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
+            return completed(share_group_error_entry(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
         return self._groups.schedule(
             group_id,
             lambda shard: shard.share.describe(group_id),
-            lambda error: not_described(group_id, error, "The coordinator's log could not be written."),
+            lambda error: share_group_error_entry(group_id, error, "The coordinator's log could not be written."),
         )
 
     # -- the two phases

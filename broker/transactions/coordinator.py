@@ -19,7 +19,7 @@ from shareq.broker.transactions.markers import MarkerWriter, Partition
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorResult
-from shareq.coordinator.transaction.describe import TransactionFilter, not_described
+from shareq.coordinator.transaction.describe import TransactionFilter, transaction_error_entry
 from shareq.coordinator.transaction.init_producer_id import ExpectedProducer
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.coordinator.transaction.outcome import ProducerResult, WriteMarkers
@@ -146,7 +146,7 @@ class TransactionCoordinatorService:
         return self._schedule(
             transactional_id,
             lambda shard: shard.describe(transactional_id),
-            lambda error: not_described(transactional_id, error),
+            lambda error: transaction_error_entry(transactional_id, error),
         )
 
     def list_transactions(self, wanted: TransactionFilter) -> Pending[list[list_transactions.TransactionState]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from shareq.coordinator.group.classic import rebalance
-from shareq.coordinator.group.classic.describe import described, no_classic_group
+from shareq.coordinator.group.classic.describe import classic_group_entry, no_classic_group
 from shareq.coordinator.group.classic.expiry import timer_is_due
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
 from shareq.coordinator.group.classic.heartbeat import heartbeat
@@ -148,7 +148,7 @@ class ClassicGroups:
         """One DescribeGroups entry, without authorized operations. Error from version 6 on: GROUP_ID_NOT_FOUND."""
         group = self._groups.get(group_id)
         if isinstance(group, ClassicGroup):
-            return CoordinatorResult(described(group))
+            return CoordinatorResult(classic_group_entry(group))
         return CoordinatorResult(no_classic_group(group_id, group, version))
 
     # Simple groups, and the end of groups

@@ -10,7 +10,7 @@ from typing import Final
 from shareq.coordinator.group.classic.group import ClassicGroup
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.consumer import heartbeat, requests
-from shareq.coordinator.group.consumer.describe import described, not_described
+from shareq.coordinator.group.consumer.describe import consumer_group_entry, consumer_group_error_entry
 from shareq.coordinator.group.consumer.draft import HeartbeatInputs
 from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup
 from shareq.coordinator.group.consumer.heartbeat import HeartbeatOutcome
@@ -185,9 +185,9 @@ class ConsumerGroups:
         """One ConsumerGroupDescribe entry, without authorized operations. Error: GROUP_ID_NOT_FOUND."""
         group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
-            return CoordinatorResult(described(group, self._metadata, self.settings.assignors))
+            return CoordinatorResult(consumer_group_entry(group, self._metadata, self.settings.assignors))
         refused = _not_found(group_id, group)
-        return CoordinatorResult(not_described(group_id, refused.error, refused.message))
+        return CoordinatorResult(consumer_group_error_entry(group_id, refused.error, refused.message))
 
     # News of topics
 

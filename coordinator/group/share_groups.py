@@ -9,7 +9,7 @@ from shareq.coordinator.group.deadlines import Deadlines, take_due
 from shareq.coordinator.group.groups import Client, Group, GroupKind
 from shareq.coordinator.group.share import administration, heartbeat
 from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
-from shareq.coordinator.group.share.describe import described, not_described
+from shareq.coordinator.group.share.describe import share_group_entry, share_group_error_entry
 from shareq.coordinator.group.share.group import Activity, ShareGroup, StatePartitions, TopicsById
 from shareq.coordinator.group.share.heartbeat import HeartbeatInputs, HeartbeatPlan, refusal
 from shareq.coordinator.group.share.records import state_partitions_record
@@ -145,12 +145,14 @@ class ShareGroups:
     def describe(self, group_id: str) -> CoordinatorResult[DescribedGroup]:
         """One ShareGroupDescribe entry, without authorized operations. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND."""
         if not group_id:
-            return CoordinatorResult(not_described(group_id, ErrorCode.INVALID_GROUP_ID, "The group id is empty."))
+            return CoordinatorResult(
+                share_group_error_entry(group_id, ErrorCode.INVALID_GROUP_ID, "The group id is empty.")
+            )
         group = self._groups.get(group_id)
         if not isinstance(group, ShareGroup):
             message = _not_found_message(group_id, group)
-            return CoordinatorResult(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
-        return CoordinatorResult(described(group, self._metadata))
+            return CoordinatorResult(share_group_error_entry(group_id, ErrorCode.GROUP_ID_NOT_FOUND, message))
+        return CoordinatorResult(share_group_entry(group, self._metadata))
 
     def initialized_partitions(self, group_id: str) -> CoordinatorResult[TopicsById]:
         """What the group has share state of, existing topics only. Nothing for a group that does not exist."""

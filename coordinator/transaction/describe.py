@@ -36,10 +36,10 @@ def unknown_states(names: Iterable[str]) -> list[str]:
     return [name for name in names if name not in known]
 
 
-def described(transactional_id: str, transaction: Transaction | None) -> describe_transactions.TransactionState:
+def transaction_entry(transactional_id: str, transaction: Transaction | None) -> describe_transactions.TransactionState:
     """One row of DescribeTransactions: TRANSACTIONAL_ID_NOT_FOUND without a transaction."""
     if transaction is None:
-        return not_described(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+        return transaction_error_entry(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(transaction.partitions):
         topics.setdefault(topic, []).append(partition)
@@ -54,7 +54,7 @@ def described(transactional_id: str, transaction: Transaction | None) -> describ
     )
 
 
-def not_described(transactional_id: str, error: ErrorCode) -> describe_transactions.TransactionState:
+def transaction_error_entry(transactional_id: str, error: ErrorCode) -> describe_transactions.TransactionState:
     """A row of DescribeTransactions that holds an error."""
     return describe_transactions.TransactionState(error_code=error, transactional_id=transactional_id)
 

@@ -21,7 +21,12 @@ from shareq.coordinator.shard import (
 )
 from shareq.coordinator.transaction import timeouts
 from shareq.coordinator.transaction.add_partitions import add_partitions, verify_partition
-from shareq.coordinator.transaction.describe import TransactionFilter, described, listed, not_described
+from shareq.coordinator.transaction.describe import (
+    TransactionFilter,
+    listed,
+    transaction_entry,
+    transaction_error_entry,
+)
 from shareq.coordinator.transaction.end_txn import end_transaction
 from shareq.coordinator.transaction.init_producer_id import (
     ExpectedProducer,
@@ -221,8 +226,8 @@ class TransactionCoordinatorShard:
     def describe(self, transactional_id: str) -> CoordinatorResult[describe_transactions.TransactionState]:
         """One row of DescribeTransactions."""
         if not transactional_id:
-            return CoordinatorResult(not_described(transactional_id, ErrorCode.INVALID_REQUEST))
-        return CoordinatorResult(described(transactional_id, self._transactions.get(transactional_id)))
+            return CoordinatorResult(transaction_error_entry(transactional_id, ErrorCode.INVALID_REQUEST))
+        return CoordinatorResult(transaction_entry(transactional_id, self._transactions.get(transactional_id)))
 
     def list_transactions(
         self, wanted: TransactionFilter

@@ -12,7 +12,7 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, HIDDEN_TOPICS
-from shareq.coordinator.group.consumer.describe import not_described
+from shareq.coordinator.group.consumer.describe import consumer_group_error_entry
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -26,10 +26,12 @@ def handle(
 ) -> ConsumerGroupDescribeResponse | Pending[ConsumerGroupDescribeResponse]:
     if not ctx.services.metadata.consumer_groups_enabled:
         return ConsumerGroupDescribeResponse(
-            groups=[not_described(group, ErrorCode.UNSUPPORTED_VERSION) for group in request.group_ids]
+            groups=[consumer_group_error_entry(group, ErrorCode.UNSUPPORTED_VERSION) for group in request.group_ids]
         )
     hidden = ctx.lacking(DESCRIBE_GROUP, request.group_ids)
-    refused = [not_described(group, DESCRIBE_GROUP.error) for group in request.group_ids if group in hidden]
+    refused = [
+        consumer_group_error_entry(group, DESCRIBE_GROUP.error) for group in request.group_ids if group in hidden
+    ]
     asked = [group for group in request.group_ids if group not in hidden]
     described = gather([ctx.services.groups.consumer.describe(group) for group in asked])
 
@@ -44,7 +46,9 @@ def handle(
 
 
 def failed(request: ConsumerGroupDescribeRequest, error: ErrorCode) -> ConsumerGroupDescribeResponse:
-    return ConsumerGroupDescribeResponse(groups=[not_described(group, error) for group in request.group_ids])
+    return ConsumerGroupDescribeResponse(
+        groups=[consumer_group_error_entry(group, error) for group in request.group_ids]
+    )
 
 
 def _visible(ctx: RequestContext, group: DescribedGroup) -> DescribedGroup:
@@ -56,4 +60,4 @@ def _visible(ctx: RequestContext, group: DescribedGroup) -> DescribedGroup:
     }
     if not ctx.lacking(DESCRIBE_TOPIC, topics):
         return group
-    return not_described(group.group_id, DESCRIBE_TOPIC.error, HIDDEN_TOPICS)
+    return consumer_group_error_entry(group.group_id, DESCRIBE_TOPIC.error, HIDDEN_TOPICS)

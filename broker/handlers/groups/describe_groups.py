@@ -11,14 +11,16 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.security.rights import DESCRIBE_GROUP
-from shareq.coordinator.group.classic.describe import not_described
+from shareq.coordinator.group.classic.describe import classic_group_error_entry
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 
 
 def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> Pending[DescribeGroupsResponse]:
     hidden = ctx.lacking(DESCRIBE_GROUP, request.groups)
-    refused = [not_described(group_id, DESCRIBE_GROUP.error) for group_id in request.groups if group_id in hidden]
+    refused = [
+        classic_group_error_entry(group_id, DESCRIBE_GROUP.error) for group_id in request.groups if group_id in hidden
+    ]
     asked = [group_id for group_id in request.groups if group_id not in hidden]
 
     def respond(groups: list[DescribedGroup]) -> DescribeGroupsResponse:
@@ -30,4 +32,4 @@ def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> Pending[Descr
 
 
 def failed(request: DescribeGroupsRequest, error: ErrorCode) -> DescribeGroupsResponse:
-    return DescribeGroupsResponse(groups=[not_described(group_id, error) for group_id in request.groups])
+    return DescribeGroupsResponse(groups=[classic_group_error_entry(group_id, error) for group_id in request.groups])

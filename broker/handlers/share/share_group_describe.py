@@ -10,7 +10,7 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending, gather
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.security.rights import DESCRIBE_GROUP, DESCRIBE_TOPIC, HIDDEN_TOPICS
-from shareq.coordinator.group.share.describe import not_described
+from shareq.coordinator.group.share.describe import share_group_error_entry
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_describe import (
     DescribedGroup,
@@ -24,10 +24,10 @@ def handle(
 ) -> ShareGroupDescribeResponse | Pending[ShareGroupDescribeResponse]:
     if not ctx.services.metadata.share_groups_enabled:
         return ShareGroupDescribeResponse(
-            groups=[not_described(group, ErrorCode.UNSUPPORTED_VERSION, None) for group in request.group_ids]
+            groups=[share_group_error_entry(group, ErrorCode.UNSUPPORTED_VERSION, None) for group in request.group_ids]
         )
     hidden = ctx.lacking(DESCRIBE_GROUP, request.group_ids)
-    refused = [not_described(group, DESCRIBE_GROUP.error) for group in request.group_ids if group in hidden]
+    refused = [share_group_error_entry(group, DESCRIBE_GROUP.error) for group in request.group_ids if group in hidden]
     asked = [group for group in request.group_ids if group not in hidden]
     described = gather([ctx.services.groups.share.describe(group) for group in asked])
 
@@ -45,4 +45,4 @@ def _visible(ctx: RequestContext, group: DescribedGroup) -> DescribedGroup:
     topics = {part.topic_name for member in group.members for part in member.assignment.topic_partitions}
     if not ctx.lacking(DESCRIBE_TOPIC, topics):
         return group
-    return not_described(group.group_id, DESCRIBE_TOPIC.error, HIDDEN_TOPICS)
+    return share_group_error_entry(group.group_id, DESCRIBE_TOPIC.error, HIDDEN_TOPICS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.security.rights import DESCRIBE_TOPIC, DESCRIBE_TRANSACTION
-from shareq.coordinator.transaction.describe import not_described
+from shareq.coordinator.transaction.describe import transaction_error_entry
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_transactions import (
     DescribeTransactionsRequest,
@@ -25,13 +25,15 @@ def handle(ctx: RequestContext, request: DescribeTransactionsRequest) -> Pending
 def failed(request: DescribeTransactionsRequest, error: ErrorCode) -> DescribeTransactionsResponse:
     """The same for every id."""
     return DescribeTransactionsResponse(
-        transaction_states=[not_described(transactional_id, error) for transactional_id in request.transactional_ids]
+        transaction_states=[
+            transaction_error_entry(transactional_id, error) for transactional_id in request.transactional_ids
+        ]
     )
 
 
 def _describe(ctx: RequestContext, transactional_id: str) -> Pending[TransactionState]:
     if not ctx.may(DESCRIBE_TRANSACTION, transactional_id):
-        return completed(not_described(transactional_id, DESCRIBE_TRANSACTION.error))
+        return completed(transaction_error_entry(transactional_id, DESCRIBE_TRANSACTION.error))
 
     def visible(state: TransactionState) -> TransactionState:
         state.topics = [topic for topic in state.topics if ctx.may(DESCRIBE_TOPIC, topic.topic)]

@@ -15,7 +15,7 @@ DEAD: Final = "Dead"
 NOT_FOUND_FROM_VERSION: Final = 6
 
 
-def described(group: ClassicGroup) -> DescribedGroup:
+def classic_group_entry(group: ClassicGroup) -> DescribedGroup:
     """Protocol and metadata only of a Stable group: while a rebalance is under way they are about to change."""
     stable = group.state is ClassicState.STABLE
     return DescribedGroup(
@@ -37,7 +37,7 @@ def no_classic_group(group_id: str, group: Group | None, version: int) -> Descri
     )
 
 
-def not_described(group_id: str, error: ErrorCode) -> DescribedGroup:
+def classic_group_error_entry(group_id: str, error: ErrorCode) -> DescribedGroup:
     """A group that the coordinator cannot tell about now."""
     return DescribedGroup(error_code=error, group_id=group_id)
 

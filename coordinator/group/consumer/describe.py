@@ -16,7 +16,7 @@ _CLASSIC_PROTOCOL: Final = 0
 _CONSUMER_PROTOCOL: Final = 1
 
 
-def described(group: ConsumerGroup, metadata: MetadataImage, assignors: tuple[str, ...]) -> DescribedGroup:
+def consumer_group_entry(group: ConsumerGroup, metadata: MetadataImage, assignors: tuple[str, ...]) -> DescribedGroup:
     """State, epochs, and members with what they have and are to have; topics that exist no longer are left out."""
     return DescribedGroup(
         group_id=group.group_id,
@@ -28,7 +28,7 @@ def described(group: ConsumerGroup, metadata: MetadataImage, assignors: tuple[st
     )
 
 
-def not_described(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
+def consumer_group_error_entry(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
     """A group that cannot be described."""
     return DescribedGroup(error_code=error, error_message=message, group_id=group_id)
 

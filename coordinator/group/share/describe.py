@@ -13,7 +13,7 @@ from shareq.protocol.generated.share_group_describe import Assignment, Described
 ASSIGNOR_NAME: Final = "simple"
 
 
-def described(group: ShareGroup, metadata: MetadataImage) -> DescribedGroup:
+def share_group_entry(group: ShareGroup, metadata: MetadataImage) -> DescribedGroup:
     """State, epochs and members with what they consume; topics that exist no longer are left out."""
     return DescribedGroup(
         error_code=ErrorCode.NONE,
@@ -26,7 +26,7 @@ def described(group: ShareGroup, metadata: MetadataImage) -> DescribedGroup:
     )
 
 
-def not_described(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
+def share_group_error_entry(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
     """A group that cannot be described."""
     return DescribedGroup(error_code=error, error_message=message, group_id=group_id)
 
