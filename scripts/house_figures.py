@@ -41,7 +41,11 @@ def figures(root: Path) -> Figures:
     for module, imported in imports.items():
         if _room(module) in rooms:
             between[_room(module)] |= {_room(each) for each in imported} - {_room(module)}
-    counts = [(str(folder.relative_to(root)), _modules_in(folder)) for folder in [root, *root.rglob("*")] if _is_package(folder)]
+    counts = [
+        (str(folder.relative_to(root)), _modules_in(folder))
+        for folder in [root, *root.rglob("*")]
+        if _is_package(folder)
+    ]
     lengths = [(str(path.relative_to(root)), len(path.read_text().splitlines())) for path in files.values()]
     circles = [circle for circle in _circles(imports) if len(circle) > 1]
     return Figures(

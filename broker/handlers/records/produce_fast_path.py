@@ -13,6 +13,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.handlers.shared.produce_append import ZSTD_FROM
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.broker.network.connection import FALL_BACK, AnswerSlot, FallBack
@@ -32,7 +33,6 @@ from shareq.protocol.records.batch import ATTRIBUTES_AT, HEADER_SIZE, TRANSACTIO
 if TYPE_CHECKING:
     from shareq.broker.dispatch.route import BoundRoute
 
-ZSTD_FROM: Final = 7
 
 MOST_LEARNED: Final = 256  # requests of one connection that are remembered, ever: no client makes it grow
 
@@ -56,7 +56,7 @@ class ProduceFastPath:
 
     def __init__(self, bound: BoundRoute) -> None:
         self._bound = bound
-        self._known: dict[bytes, _Known] = {}  # by head; all heads have one length, as those of one topic have
+        self._known: dict[bytes, _Template] = {}  # by head; all heads have one length, as those of one topic have
         self._head_end = _HEAD_AT
         self._learned = 0
         self._wall_ms = bound.context.services.env.clock.wall_ms
@@ -72,11 +72,11 @@ class ProduceFastPath:
         known = self._known.get(frame[_HEAD_AT:head_end])
         if known is None:
             return FALL_BACK
-        records = known.cut(frame, head_end)
+        records = known.records_at(frame, head_end)
         if len(records) <= ATTRIBUTES_AT:
             return FALL_BACK
         unusual = records[ATTRIBUTES_AT] & known.refused_attributes
-        if unusual and not (unusual == TRANSACTIONAL and known.goes_on(records)):
+        if unusual and not (unusual == TRANSACTIONAL and known.continues_open_transaction(records)):
             return FALL_BACK
         slot = _Slot(self._bound, known) if known.acks else None
         on_durable = None if slot is None else slot.on_durable
@@ -104,7 +104,7 @@ class ProduceFastPath:
             return
         records = topic.partition_data[0].records
         head_end = len(frame) - len(records) - known.bytes_around(len(records))
-        if known.cut(frame, head_end) != records:
+        if known.records_at(frame, head_end) != records:
             return
         if head_end != self._head_end:
             self._known.clear()
@@ -113,7 +113,7 @@ class ProduceFastPath:
         self._known[frame[_HEAD_AT:head_end]] = known
 
 
-class _Known:
+class _Template:
     """A request but for its batch, and how to answer it. `example` is the answer's frame with `_MARK` in it."""
 
     __slots__ = (
@@ -144,7 +144,7 @@ class _Known:
         offsets = "qqq" if self._has_log_start else "qq"
         self._pack = Struct(f">ii{len(middle)}s{offsets}{len(self._end)}s").pack
 
-    def goes_on(self, records: bytes | memoryview) -> bool:
+    def continues_open_transaction(self, records: bytes | memoryview) -> bool:
         """Whether a transactional batch is of a transaction that the log has open: nobody has to be asked then."""
         if not self._transactional or len(records) < HEADER_SIZE:
             return False
@@ -157,7 +157,7 @@ class _Known:
             return 4
         return len(_NO_TAGS) + ((records_size + 1).bit_length() + 6) // 7
 
-    def cut(self, frame: bytes, at: int) -> bytes | memoryview:
+    def records_at(self, frame: bytes, at: int) -> bytes | memoryview:
         """The records whose length is at `at`, if nothing else follows; else nothing."""
         if len(frame) < at + HEADER_SIZE:
             return b""
@@ -195,7 +195,7 @@ class _Slot(AnswerSlot):
 
     __slots__ = ("_bound", "_known")
 
-    def __init__(self, bound: BoundRoute, known: _Known) -> None:
+    def __init__(self, bound: BoundRoute, known: _Template) -> None:
         # AnswerSlot's attributes, set here: this is made once a request.
         self._connection = bound.context.connection
         self.parks = False
@@ -221,7 +221,7 @@ class _Slot(AnswerSlot):
         return route.frame(_response(log, route.version, refused), correlation_id)
 
 
-def _learned(bound: BoundRoute, request: ProduceRequest, topic: TopicProduceData) -> _Known | None:
+def _learned(bound: BoundRoute, request: ProduceRequest, topic: TopicProduceData) -> _Template | None:
     """What to remember of a request to one partition; None if it has to go the ordinary way always."""
     route, services = bound.route, bound.context.services
     name_or_id = topic.topic_id if route.version >= PRODUCE_IDS_FROM else topic.name
@@ -235,7 +235,7 @@ def _learned(bound: BoundRoute, request: ProduceRequest, topic: TopicProduceData
         return None
     transactional_id = request.transactional_id
     transactional = transactional_id is not None and bound.context.may(WRITE_TRANSACTION, transactional_id)
-    return _Known(log, request.acks, route.version, example, transactional=transactional)
+    return _Template(log, request.acks, route.version, example, transactional=transactional)
 
 
 def _response(log: PartitionLog, version: int, part: PartitionProduceResponse) -> ProduceResponse:

@@ -1,0 +1,147 @@
+"""Appending the batches of one Produce request, and the rows of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.partition_log import Origin, PartitionLog
+from shareq.broker.security.rights import WRITE_TOPIC
+from shareq.broker.topics.lookup import PRODUCE_IDS_FROM
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from shareq.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, Compression, attributes_of
+
+ZSTD_FROM = 7
+"""The version from which on a Produce request may carry batches compressed with Zstandard."""
+
+_RECORD_ERRORS_FROM = 8
+_OF_RECORDS = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
+
+
+class ProduceAppend:
+    """The appends of one request; counts the batches that are not durable yet (`missing`).
+
+    `refusals` are the errors of transactional batches, by topic and partition. `failed`: an append was refused here.
+    `pending` is completed with `response` when nothing is missing any more; both are set by the caller.
+    """
+
+    __slots__ = ("_acks", "_ctx", "_now_ms", "_refusals", "_services", "failed", "missing", "pending", "response")
+
+    def __init__(self, ctx: RequestContext, acks: int, refusals: Mapping[tuple[str, int], ErrorCode]) -> None:
+        self._ctx = ctx
+        self._refusals = refusals
+        self._services = ctx.services
+        self._acks = acks
+        self._now_ms = ctx.services.env.clock.wall_ms()
+        self.failed = False
+        self.missing = 0
+        self.response: ProduceResponse | None = None
+        self.pending: Pending[ProduceResponse] | None = None
+
+    def topic(self, data: TopicProduceData) -> TopicProduceResponse:
+        """Append the batches of one topic; the row of the answer, which may still change until they are durable."""
+        image = self._image(data)
+        if isinstance(image, ErrorCode):
+            self.failed = True
+            parts = [refused_partition(part, image) for part in data.partition_data]
+        else:
+            parts = [self._partition(image, part) for part in data.partition_data]
+        return TopicProduceResponse(data.name, data.topic_id, parts)
+
+    def _image(self, data: TopicProduceData) -> TopicImage | ErrorCode:
+        """The topic, or the error of all its partitions."""
+        metadata = self._services.metadata
+        if self._ctx.api_version >= PRODUCE_IDS_FROM:
+            image = metadata.topic_by_id(data.topic_id)
+            missing = ErrorCode.UNKNOWN_TOPIC_ID
+        else:
+            image = metadata.topic(data.name)
+            missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if not self._ctx.may(WRITE_TOPIC, data.name):
+                return WRITE_TOPIC.error
+        if self._acks not in (-1, 0, 1):
+            return ErrorCode.INVALID_REQUIRED_ACKS
+        if image is None:
+            return missing
+        if not self._ctx.may(WRITE_TOPIC, image.name):
+            return WRITE_TOPIC.error
+        if image.internal:  # whatever the client calls itself: a forged record would be another group's state
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        return image
+
+    def _partition(self, image: TopicImage, data: PartitionProduceData) -> PartitionProduceResponse:
+        if not 0 <= data.index < image.partitions:
+            return self._refuse(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        records = data.records
+        error = ErrorCode.INVALID_RECORD if records is None else self._unacceptable(records)
+        error = error or self._refusals.get((image.name, data.index), ErrorCode.NONE)
+        if records is None or error is not ErrorCode.NONE:
+            return self._refuse(data, error)
+        response = PartitionProduceResponse(data.index)
+        log = self._services.logs.get(image.name, data.index)
+        on_durable = self._durable(response) if self._acks else None
+        outcome = log.append(records, origin=Origin.CLIENT, now_wall_ms=self._now_ms, on_durable=on_durable)
+        if isinstance(outcome, ErrorCode):
+            return self._blame(self._refuse(data, outcome), log, records)
+        self.missing += 1
+        response.base_offset = outcome.base_offset
+        response.log_append_time_ms = outcome.log_append_time_ms
+        response.log_start_offset = log.log_start_offset
+        return response
+
+    def _blame(
+        self, response: PartitionProduceResponse, log: PartitionLog, records: bytes | memoryview
+    ) -> PartitionProduceResponse:
+        """Name the records that are at fault; producers try the others again."""
+        if response.error_code in _OF_RECORDS and self._ctx.api_version >= _RECORD_ERRORS_FROM:
+            response.record_errors = [
+                BatchIndexAndErrorMessage(index, reason) for index, reason in log.record_errors(records, self._now_ms)
+            ]
+        return response
+
+    def _unacceptable(self, records: bytes | memoryview) -> ErrorCode:
+        """What this request's version, or this broker, does not take, beyond what every append checks."""
+        if len(records) <= ATTRIBUTES_AT:
+            return ErrorCode.INVALID_RECORD
+        if attributes_of(records) & CODEC_MASK == Compression.ZSTD and self._ctx.api_version < ZSTD_FROM:
+            return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        return ErrorCode.NONE
+
+    def _durable(self, response: PartitionProduceResponse) -> Callable[[ErrorCode], None]:
+        def on_durable(error: ErrorCode) -> None:
+            if error is not ErrorCode.NONE:
+                _refuse(response, error)
+            self.missing -= 1
+            if not self.missing and self.pending is not None and self.response is not None:
+                self.pending.complete(self.response)
+
+        return on_durable
+
+    def _refuse(self, data: PartitionProduceData, error: ErrorCode) -> PartitionProduceResponse:
+        self.failed = True
+        return refused_partition(data, error)
+
+
+def refused_partition(data: PartitionProduceData, error: ErrorCode) -> PartitionProduceResponse:
+    """The row of a batch that is not appended."""
+    response = PartitionProduceResponse(data.index)
+    _refuse(response, error)
+    return response
+
+
+def _refuse(response: PartitionProduceResponse, error: ErrorCode) -> None:
+    response.error_code = error
+    response.error_message = text_of(error)
+    response.base_offset = -1
+    response.log_append_time_ms = -1
+    response.log_start_offset = -1
