@@ -11,8 +11,8 @@ ROOT = Path(__file__).parents[3]
 
 def test_the_figures_of_the_rooms_are_those_of_the_code() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
-    rows = [line.strip("| ").split("|") for line in text.splitlines() if line.startswith("| ")]
-    said = {cells[0].split("(")[0].strip(): cells[-1].strip() for cells in rows}
+    rows = [[cell.strip() for cell in line.split("|")] for line in text.splitlines() if line.startswith("| ")]
+    said = {cells[1].split(" (")[0]: cells[-2] for cells in rows}
     for name, value in figures(ROOT / "broker")._asdict().items():
         number = value[1] if isinstance(value, tuple) else value
         assert said[name.replace("_", " ")] == str(number), name
