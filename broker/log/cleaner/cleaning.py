@@ -108,7 +108,7 @@ class CleaningPass:
         for source in self._sources:
             if source.end_offset <= self._first_dirty:
                 continue
-            for step, header, batch in self._batches(source.segment, self._first_dirty):
+            for step, header, batch in self._batches(source, self._first_dirty):
                 if header.is_control:
                     trace.is_outlived(header, batch)
                 aborted = header.is_control or trace.is_aborted(header)
@@ -138,7 +138,7 @@ class CleaningPass:
             if joins and not self._may_join(first, source, output.size, limit):
                 break
             mark, trace = output.mark(), cleaner.trace.copy()
-            fits = yield from self._clean_into(output, source.segment, cleaner, limit if joins else None)
+            fits = yield from self._clean_into(output, source, cleaner, limit if joins else None)
             if not fits:
                 output.back_to(mark)
                 cleaner.trace = trace
@@ -158,14 +158,14 @@ class CleaningPass:
         return size + source.segment.size <= limit or (is_dirty and 2 * size <= limit)
 
     def _clean_into(
-        self, output: _Output, source: Segment, cleaner: BatchCleaner, limit: int | None
+        self, output: _Output, source: Source, cleaner: BatchCleaner, limit: int | None
     ) -> Generator[Step, None, bool]:
         """Append what is left of a source; False as soon as that is too much for one segment."""
-        for step, header, batch in self._batches(source, source.base_offset):
+        for step, header, batch in self._batches(source, source.segment.base_offset):
             try:
                 cleaned = cleaner.clean(header, batch)
             except MalformedMessage as error:
-                raise _unreadable(source, header, error) from error
+                raise _unreadable(source.segment, header, error) from error
             output.put(header, cleaned.batch, changed=cleaned.batch is not batch, removed=cleaned.removed)
             if limit is not None and output.size > limit:
                 return False
@@ -222,14 +222,20 @@ class CleaningPass:
 
     # -- reading, and living with the log
 
-    def _batches(self, segment: Segment, first_offset: int) -> Iterator[tuple[int, BatchHeader, bytes]]:
+    def _batches(self, source: Source, first_offset: int) -> Iterator[tuple[int, BatchHeader, bytes]]:
         """The batches from the one that holds `first_offset` on; with each, bytes read since if a step is due, or 0."""
+        segment = source.segment
         position = segment.map.start_of(first_offset)[0] if first_offset > segment.base_offset else 0
         walk = BatchWalk(segment.read_at, segment.size, position=position, next_offset=segment.base_offset)
         for _, header in walk:
             self._read += max(header.size, RECORD_BYTES * header.records_count)
             if header.last_offset < first_offset:
                 continue
+            if header.next_offset > source.end_offset:
+                raise DamagedLogError(
+                    f"{segment.log_path}: last offset {header.last_offset} in a segment that ends before offset"
+                    f" {source.end_offset}, at byte {walk.position}"
+                )
             step = 0
             if self._read >= STEP_BYTES:
                 step, self._read = self._read, 0

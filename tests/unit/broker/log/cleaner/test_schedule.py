@@ -10,6 +10,7 @@ from shareq.broker.log.cleaner.schedule import PAUSE_MS, CleanerSettings
 from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import Origin, PartitionLog
+from shareq.broker.log.segments.reader import position_of
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression
@@ -434,6 +435,27 @@ def test_a_damaged_segment_is_left_alone_until_the_next_start(caplog: pytest.Log
     assert len(errors) == 1
     assert "left alone until the next start" in errors[0]
     assert segment.log_path in errors[0]
+    assert {path: bytes(world.fs.content(path)) for path in files} == files
+
+
+@pytest.mark.parametrize("bit", [40, 7], ids=["beyond all files", "in the next segment"])
+def test_a_batch_that_says_to_lie_behind_its_segment_is_damage(bit: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Its base offset is outside its CRC; the last batch of a segment has none behind it that would show it."""
+    world = LogWorld(COMPACTED)
+    world.cleaner = NEVER
+    fill(world, 4 * PER_SEGMENT)
+    segment = world.log.segments[1]
+    content = world.fs.content(segment.log_path)
+    last = position_of(segment, world.log.segments[2].base_offset - 1)
+    assert last is not None
+    content[last + 7 - bit // 8] ^= 1 << bit % 8
+    files = {path: bytes(world.fs.content(path)) for path in world.fs.paths() if path.endswith(".log")}
+    world.cleaner = CleanerSettings()
+    world.clock.advance(60 * MINUTE)
+    assert world.logs.cleaner.uncleanable == [(TOPIC, 0)]
+    errors = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert [record.exc_info for record in errors] == [None]
+    assert segment.log_path in errors[0].message
     assert {path: bytes(world.fs.content(path)) for path in files} == files
 
 
