@@ -45,7 +45,7 @@ class BrokerConfig:
     """Every broker property as a typed attribute: `group.share.max.size` is `group_share_max_size`.
 
     `originals` are the texts that were set, by canonical name; what is not in it has its default. `super_principals`
-    are `super.users` one by one, as TYPE:NAME; `security` tells how each listener is protected, by its name. `warnings`
+    are `super.users` one by one, as TYPE:NAME; `security` says how each listener is protected, by its name. `warnings`
     are sentences for the user, in order. Instances do not change: `with_dynamic` makes another.
     """
 

@@ -1,7 +1,7 @@
 """How listeners are protected: `listener.security.protocol.map`, `sasl.*`, and what `listener.name.NAME.` puts over it.
 
 A property of one listener wins over the broker's, and one of a mechanism over the listener's. A value that cannot be
-used is told by its name; what it is may be a secret.
+used is reported by its property's name; what it is may be a secret.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def listener_security(
     values: Mapping[str, ConfigValue], protocols: Mapping[str, str], properties: Mapping[str, str]
 ) -> dict[str, ListenerSecurity]:
     """By listener name. `protocols` are those of the listeners to open, `properties` all that begin with
-    `listener.name.`. ConfigError when somebody could never log in, or a value is not right.
+    `listener.name.`. ConfigError when a user could never log in, or a value is not right.
     """
     result: dict[str, ListenerSecurity] = {}
     for name, protocol in protocols.items():

@@ -19,8 +19,8 @@ class Listener(NamedTuple):
     """One listener. `host` "" and 0.0.0.0 mean every interface, `port` 0 any free one.
 
     `protocol` is PLAINTEXT, or another one of listener.security.protocol.map that is served.
-    The advertised host is None where clients are to be told the machine's own name (`host` means every interface and
-    nothing else is configured); the advertised port is None where it is the port that was bound.
+    The advertised host is None where clients are to connect to the machine's own name (`host` means every interface
+    and nothing else is configured); the advertised port is None where it is the port that was bound.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The broker's properties: Apache Kafka 4.3.1's names, defaults and bounds, for everything this broker acts on.
 
 Where a default differs from Kafka's, the row says so: one broker cannot hold three replicas, and it listens on the
-loopback interface only unless told otherwise.
+loopback interface only unless configured otherwise.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _SERVER_KEYS: Final = (
         Type.LIST,
         None,
         NonEmptyList(),
-        "Addresses that clients are told to connect to, by listener name; the listener's own address if not given.",
+        "Addresses that clients are to connect to, by listener name; the listener's own address if not given.",
     ),
     ConfigKey(
         "listener.security.protocol.map",
@@ -98,7 +98,7 @@ _SERVER_KEYS: Final = (
         Type.STRING,
         "",
         OneOf("", "org.apache.kafka.metadata.authorizer.StandardAuthorizer"),
-        "Apache Kafka's StandardAuthorizer restricts access by ACLs; without one everybody may do everything.",
+        "Apache Kafka's StandardAuthorizer restricts access by ACLs; without one every client may do everything.",
     ),
     # Apache Kafka does not list these two either: they belong to the authorizer.
     ConfigKey("super.users", Type.STRING, "", None, "Principals who may do everything, TYPE:NAME.", internal=True),
@@ -107,7 +107,7 @@ _SERVER_KEYS: Final = (
         Type.BOOLEAN,
         False,
         None,
-        "Whether everybody may do everything to a resource that no ACL is about.",
+        "Whether every client may do everything to a resource that no ACL is about.",
         internal=True,
     ),
     ConfigKey("log.dirs", Type.LIST, None, NonEmptyList(), "The data folder; exactly one. Wins over `log.dir`."),
