@@ -22,7 +22,7 @@ LOAD_BUFFER_BYTES: Final = 5_242_880  # the default of share.coordinator.load.bu
 
 MOST_BYTES_TO_COMPRESS: Final = 16 * 1024 * 1024
 """Records that are larger than this and than a batch are refused without trying how small they can be made: that would
-hold up everybody else.
+hold up all other requests.
 """
 
 

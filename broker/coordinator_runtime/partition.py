@@ -1,7 +1,7 @@
 """The coordinator runtime: one queue for each partition of an internal topic; decide, append, replay, answer.
 
 Operations of one loop tick are decided one after the other on the replayed state and share one append. Their answers
-are given when that append is durable, so nobody sees what a crash could take back. An append that fails throws the
+are given when that append is durable, so no client sees what a crash could take back. An append that fails throws the
 shard away and replays its log: the state is then exactly what was written before.
 
 A request may wait for others, or for time: it is kept here under its token until a later operation answers it
@@ -47,7 +47,7 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
 
 class ProducerEpoch(NamedTuple):
-    """Who writes in a transaction."""
+    """The producer that writes in a transaction."""
 
     producer_id: int
     epoch: int
@@ -95,14 +95,14 @@ class CoordinatorPartition(Generic[ShardT]):
         self._settings = settings
         self._records: list[RecordData] = []
         self._records_bytes = 0
-        self._producer: ProducerEpoch | None = None  # whose transaction the collected records are part of
+        self._producer: ProducerEpoch | None = None  # the collected records are part of its transaction
         self._collected: list[_Waiting] = []  # decided, records not yet handed to the log
         self._in_flight: deque[list[_Waiting]] = deque()  # one list for each append that is not yet durable
         self._parked: dict[int, _Parked] = {}  # by token
         self._tokens = count(1)
         self._hooked = False
         self._generation = 0
-        self._lost = not leads  # somebody else's; or the log is offline: what is durable is known at the next start
+        self._lost = not leads  # led elsewhere; or the log is offline: what is durable is known at the next start
         self._timer: TimerHandle | None = None
         self._timer_at: int | None = None
         self.shard = new_shard() if self._lost else self._load_or_resign()
@@ -203,7 +203,9 @@ class CoordinatorPartition(Generic[ShardT]):
         return len(self._collected) + sum(map(len, self._in_flight))
 
     def resign(self) -> None:
-        """The partition is gone, or somebody else's now: what is under way and all that follows is NOT_COORDINATOR."""
+        """The partition was deleted, or another broker leads it: operations under way and all that follow end with
+        NOT_COORDINATOR.
+        """
         self._lost = True
         self._generation += 1
         self.close()
@@ -359,7 +361,7 @@ class CoordinatorPartition(Generic[ShardT]):
         return taken
 
     def _load_or_resign(self) -> ShardT:
-        """The shard as its log tells; an empty one, and every operation refused, when the log cannot be read at all.
+        """The shard that its log holds; an empty one, and every operation refused, when the log cannot be read at all.
 
         The rest of the broker goes on without it (Apache Kafka answers NOT_COORDINATOR for such a partition).
         """

@@ -1,4 +1,4 @@
-"""What a coordinator's runtime needs of the broker: its partitions' logs, and who leads them.
+"""What a coordinator's runtime needs of the broker: its partitions' logs, and which broker leads them.
 
 The logs of this process serve it (`shareq.broker.log`). A log may be kept elsewhere as long as it keeps the promises
 written here: the runtime knows nothing of files.

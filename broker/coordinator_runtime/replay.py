@@ -64,8 +64,8 @@ def replay_log(
 
 
 def replay_one(shard: CoordinatorShard, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
-    """Replay a record, live or at load. `producer_id`: whose transaction it is part of, or NO_PRODUCER_ID. Raises
-    InconsistentRecords.
+    """Replay a record, live or at load. `producer_id`: the producer of the transaction it is part of, or
+    NO_PRODUCER_ID. Raises InconsistentRecords.
     """
     if producer_id == NO_PRODUCER_ID:
         shard.replay(record, offset)
