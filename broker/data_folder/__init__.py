@@ -1,1 +1,1 @@
-"""The data folder as a whole: whose it is, and the metadata in it, which is kept twice."""
+"""The data folder as a whole: which cluster owns it, and the metadata in it, which is kept twice."""

@@ -1,4 +1,4 @@
-"""Opening a data folder: whose it is, its lock, its marker, and its metadata out of two records.
+"""Opening a data folder: its owner, its lock, its marker, and its metadata out of two records.
 
 The order of a first start: lock, marker (durable), database, journal, and the marker again, which says from then on
 that there is metadata. A crash in between leaves a folder that the next start goes on with.
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 class DataFolder(NamedTuple):
-    """An open folder. Whoever has it closes `meta_db` and calls `release_lock`.
+    """An open folder. Its owner closes `meta_db` and calls `release_lock`.
 
     `from_format_1`: it was of format 1 until it was opened, and what a broker of that format has left is in it.
     """

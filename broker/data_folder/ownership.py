@@ -1,4 +1,4 @@
-"""Whose a folder is, found out before a byte in it changes.
+"""The owner of a folder, found out before a byte in it changes.
 
 A data folder is ours when its marker says so; or, when the marker is missing or damaged, when metadata is in it that we
 wrote. A folder that is absent or empty becomes ours. Anything else is refused, and left as it is.
@@ -54,7 +54,7 @@ def repair_hint(data_dir: str, options: str) -> str:
 
 
 def look_at_folder(fs: Fs, data_dir: str) -> Occupant:
-    """Whose the folder is. Changes nothing. DataFolderError unless it is ours, or free; OSError."""
+    """The folder's owner. Changes nothing. DataFolderError unless it is ours, or free; OSError."""
     if not fs.exists(data_dir):
         return Occupant(None, fresh=True)
     marker, damage = _marker_in(fs, data_dir)
