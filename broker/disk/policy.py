@@ -121,7 +121,7 @@ def is_full(error: OSError) -> bool:
 def use_of(path: str) -> Use:
     """What a file or folder is for, by its path inside the data folder.
 
-    Files of the data folder itself tell where logs begin and end, transaction indexes are needed to end a segment, and
+    Files of the data folder itself say where logs begin and end, transaction indexes are needed to end a segment, and
     snapshots of producers to remove one: without them nothing can be deleted. Folders are renamed there when their
     topic is deleted.
     """

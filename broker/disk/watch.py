@@ -56,7 +56,7 @@ class DiskWatch:
         self._limits = DiskLimits(0, 0, 0, 0)
         self._watchful = False  # a second's writing could fill the disk
         self._looks_soon = False
-        self._unseen_until_ms = 0  # the system tells of room that writes do not get (a quota)
+        self._unseen_until_ms = 0  # the system reports room that writes do not get (a quota)
         self._closed = False
         self.reserve = Reserve(fs, data_dir, self._reserve_given_up)
         self.state = DiskState.OK
