@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RequestContext:
-    """Who asks, and in which version. Shared by all requests of a connection that agree in both."""
+    """The client of a request, and its version. Shared by all requests of a connection that agree in both."""
 
     __slots__ = ("api_version", "client_id", "connection", "services")
 
@@ -25,7 +25,7 @@ class RequestContext:
         self.client_id: Final = client_id
 
     def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
-        """Whether who asks has a right on the resource of this name. Without an authorizer everybody has."""
+        """Whether the client has a right on the resource of this name. Without an authorizer every client has."""
         authorizer = self.services.authorizer
         if authorizer is None:
             return True

@@ -163,7 +163,7 @@ def _answer(connection: Connection, bound: BoundRoute, frame: bytes, request: Me
             route.requests.unanswered += 1
             return None
         if isinstance(answer, Pending) and answer.done:
-            answer = answer.value  # no slot, and no tick more, for what is there already
+            answer = answer.value  # no slot, and no tick more, for an answer that has come already
         if not isinstance(answer, Pending):
             reply = route.frame(answer, correlation_id)
             route.requests.durations.add(connection.now_ns() - connection.since_ns)

@@ -39,8 +39,8 @@ class VersionRange:
 class HandlerRow:
     """One RPC: the module in this package, the versions it serves, and those that ApiVersions names.
 
-    The advertised range may reach below the served one: clients on old librdkafka test for fixed versions that nobody
-    sends any more (KIP-896, KAFKA-18659). A request in such a version closes the connection.
+    The advertised range may reach below the served one: clients on old librdkafka test for fixed versions that no
+    client sends any more (KIP-896, KAFKA-18659). A request in such a version closes the connection.
     """
 
     __slots__ = ("advertised", "module", "served")
