@@ -26,7 +26,7 @@ PartitionKey = tuple[TopicKey, int]
 
 
 class SessionPartition:
-    """One partition a client fetches. The last two are what the client was told; -1 when nothing."""
+    """One partition a client fetches. The last two are what the broker last replied; -1 when it has not."""
 
     __slots__ = (
         "current_leader_epoch",
@@ -245,6 +245,6 @@ def _is_news(partition: SessionPartition, fetched: Fetched) -> bool:
 
 
 def _remember(partition: SessionPartition, fetched: Fetched) -> None:
-    # An error is told again until it is over: nothing counts as told with it.
+    # An error is returned again until it is over: no value counts as returned with it.
     partition.high_watermark = -1 if fetched.error_code != ErrorCode.NONE else fetched.high_watermark
     partition.log_start_offset = fetched.log_start_offset

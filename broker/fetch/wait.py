@@ -67,7 +67,7 @@ class FetchWaits:
         self.on_high_watermark(log)
 
     def topic_deleted(self, topic_id: bytes) -> None:
-        """The topic is gone: its readers are told now."""
+        """The topic was deleted: answer the fetches that wait for it now."""
         gone = [fetch for log, fetches in self._by_log.items() if log.topic_id == topic_id for fetch in fetches]
         for fetch in dict.fromkeys(gone):
             fetch.finish()
@@ -119,5 +119,5 @@ class WaitingFetch:
         partition = self.logs[log]
         upto = log.last_stable_offset if self._limits.read_committed else log.high_watermark
         if not log.log_start_offset <= partition.fetch_offset <= upto:
-            return self._limits.min_bytes  # cut off meanwhile: the client is to be told
+            return self._limits.min_bytes  # cut off meanwhile: answer the client now
         return min(log.available_bytes(partition.fetch_offset, upto), partition.max_bytes)
