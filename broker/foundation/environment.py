@@ -28,7 +28,7 @@ class Clock(Protocol):
         """Monotonic milliseconds from an arbitrary start. For every deadline."""
 
     def now_ns(self) -> int:
-        """Monotonic nanoseconds from another arbitrary start, finer than `now_ms`. To tell how long something took."""
+        """Monotonic nanoseconds from another arbitrary start, finer than `now_ms`. For measuring durations."""
 
     def call_soon(self, callback: Callable[[], None]) -> None:
         """Call back in the next loop tick, after everything that is ready now."""
@@ -151,7 +151,7 @@ _DASH: Final = 62  # in base64 for URLs
 
 
 class Environment:
-    """What a broker is given of the outside world. `secrets` is for what nobody may guess; a simulation uses `rng`."""
+    """What a broker is given of the outside world. `secrets` is for what must stay secret; a simulation uses `rng`."""
 
     __slots__ = ("clock", "fs", "rng", "secrets")
 
@@ -166,7 +166,7 @@ class Environment:
         return Environment(self.clock, self.rng, fs, self.secrets)
 
     def secret_bytes(self, count: int) -> bytes:
-        """Random bytes that nobody can guess, whatever has been seen of earlier ones."""
+        """Random bytes that cannot be guessed, whatever has been seen of earlier ones."""
         return (self.secrets or self.rng).randbytes(count)
 
     def random_uuid(self) -> bytes:

@@ -178,7 +178,7 @@ class OsFs:
         os.rmdir(path)
 
     def sync_all(self, path: str) -> bool:
-        """Linux: syncfs, on the descriptor of the folder's lock if there is one: it tells of errors since it was
+        """Linux: syncfs, on the descriptor of the folder's lock if there is one: it reports errors since it was
         opened (5.8 and later).
         """
         try:
@@ -214,14 +214,14 @@ class OsFs:
 
     def disk_space(self, path: str) -> DiskSpace:
         """Of the file system that holds a file or folder."""
-        told = os.statvfs(path)
-        return DiskSpace(told.f_frsize * told.f_blocks, told.f_frsize * told.f_bavail)
+        reported = os.statvfs(path)
+        return DiskSpace(reported.f_frsize * reported.f_blocks, reported.f_frsize * reported.f_bavail)
 
     def sync_dir(self, path: str) -> None:
         _sync_folder(path)
 
     def lock(self, path: str) -> Callable[[], None]:
-        """Take an exclusive lock; it ends with the process in any case. BlockingIOError if somebody has it."""
+        """Take an exclusive lock; it ends with the process in any case. BlockingIOError if a process has it."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -281,7 +281,7 @@ class _SyncJob:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many syncs nobody has taken yet."""
+        """How many syncs no thread has taken yet."""
         return len(self._syncs)
 
     def run_one(self) -> bool:
@@ -347,7 +347,7 @@ class _SyncThreads:
                 self._jobs.put(job)
             while len(job):
                 if job.run_one():
-                    with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    with suppress(RuntimeError):  # the loop is closed: no caller waits any more
                         self._hand_back(job.end)
 
 

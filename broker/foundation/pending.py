@@ -14,7 +14,7 @@ _UNSET = object()
 class Pending(Generic[T]):
     """A value that arrives once, on the loop's own thread.
 
-    `parks` says that the connection handles nothing behind this request until the answer is there, as Kafka does for
+    `parks` says that the connection handles nothing behind this request until the answer has come, as Kafka does for
     every request; an append that is answered within the tick need not park.
     """
 
@@ -37,7 +37,7 @@ class Pending(Generic[T]):
         return cast(T, self._value)
 
     def complete(self, value: T) -> None:
-        """Set the value and tell everyone who waits. RuntimeError the second time."""
+        """Set the value and call everyone who waits. RuntimeError the second time."""
         if self._value is not _UNSET:
             raise RuntimeError("a pending answer was completed twice")
         self._value = value
@@ -46,7 +46,7 @@ class Pending(Generic[T]):
             callback(value)
 
     def on_complete(self, callback: Callable[[T], None]) -> None:
-        """Call back with the value, at once when it is there already."""
+        """Call back with the value, at once when it has arrived already."""
         if self._value is not _UNSET:
             callback(cast(T, self._value))
         else:
@@ -66,14 +66,14 @@ class Pending(Generic[T]):
 
 
 def completed(value: T, *, parks: bool = True) -> Pending[T]:
-    """A pending answer that is there already."""
+    """A pending answer that has arrived already."""
     pending: Pending[T] = Pending(parks=parks)
     pending.complete(value)
     return pending
 
 
 def gather(answers: Sequence[Pending[T]]) -> Pending[list[T]]:
-    """All the answers, in order, once the last of them is there."""
+    """All the answers, in order, once the last of them has arrived."""
     result: Pending[list[T]] = Pending()
     missing = len(answers)
 
@@ -91,7 +91,7 @@ def gather(answers: Sequence[Pending[T]]) -> Pending[list[T]]:
 
 
 def join(first: Pending[T], second: Pending[U]) -> Pending[tuple[T, U]]:
-    """Both answers, once both are there."""
+    """Both answers, once both have arrived."""
     result: Pending[tuple[T, U]] = Pending()
 
     def arrived(_value: object) -> None:
