@@ -70,7 +70,7 @@ class ListedGroups:
 
 
 class GroupAdministration:
-    """What administrators ask of groups. Answers come when what they tell is durable."""
+    """What administrators ask of groups. Answers come when what they say is durable."""
 
     def __init__(
         self,

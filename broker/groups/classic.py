@@ -23,7 +23,7 @@ from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResp
 
 
 class ClassicGroupService:
-    """What members and administrators ask of classic groups. Answers come when what they tell is durable."""
+    """What members and administrators ask of classic groups. Answers come when what they say is durable."""
 
     def __init__(self, groups: GroupCoordinatorService, internal_topics: InternalTopics, env: Environment) -> None:
         self._groups = groups

@@ -24,7 +24,7 @@ _LOG_FAILED = "The coordinator's log could not be written."
 
 
 class ConsumerGroupService:
-    """What members and administrators ask of consumer groups. Answers come when what they tell is durable."""
+    """What members and administrators ask of consumer groups. Answers come when what they say is durable."""
 
     def __init__(self, groups: GroupCoordinatorService, internal_topics: InternalTopics, env: Environment) -> None:
         self._groups = groups

@@ -73,7 +73,7 @@ def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings
 
 
 class GroupCoordinatorService:
-    """The shards of all groups. Answers come when what they tell is durable.
+    """The shards of all groups. Answers come when what they say is durable.
 
     `counters`: what happens to classic and consumer groups, and to offsets.
     """

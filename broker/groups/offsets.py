@@ -46,7 +46,7 @@ _UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 class GroupOffsetsService:
-    """What consumers and administrators ask of committed offsets. Answers come when what they tell is durable."""
+    """What consumers and administrators ask of committed offsets. Answers come when what they say is durable."""
 
     def __init__(
         self, groups: GroupCoordinatorService, internal_topics: InternalTopics, metadata: MetadataImage, clock: Clock

@@ -25,7 +25,7 @@ from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey
 
 
 class ShareGroupService:
-    """What members and administrators ask of share groups. Answers come when what they tell is durable.
+    """What members and administrators ask of share groups. Answers come when what they say is durable.
 
     `rebalances` counts the epochs that heartbeats have raised, but for those with which members left.
     """
