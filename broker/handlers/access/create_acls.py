@@ -1,6 +1,6 @@
 """CreateAcls: v1-3 (KIP-140, KIP-290).
 
-Behaviour: every entry stands alone; those that can be added are, in one commit. One that is there already succeeds.
+Behaviour: every entry stands alone; those that can be added are, in one commit. One that exists already succeeds.
 ALTER on the cluster is needed. Without an authorizer: SECURITY_DISABLED. They are in force when the answer leaves.
 v3: resources of the kind USER.
 """

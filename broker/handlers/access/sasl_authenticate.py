@@ -1,7 +1,7 @@
 """SaslAuthenticate: v0-2 (KIP-152, KIP-368).
 
 Behaviour: carries the tokens of a SASL mechanism; each is answered, the last one of PLAIN with an empty token. A
-failure is SASL_AUTHENTICATION_FAILED with a sentence that says nothing about users, told after a while
+failure is SASL_AUTHENTICATION_FAILED with a sentence that says nothing about users, returned after a while
 (connection.failed.authentication.delay.ms), and the connection is closed.
 v1: for how long the session lives; 0: until the connection ends.
 """

@@ -2,8 +2,8 @@
 
 Behaviour: there is one data folder, and every partition is in it already, so moving one there succeeds and changes
 nothing; any other path is LOG_DIR_NOT_FOUND. Paths are compared as they are, as in Apache Kafka: absolute, and as
-DescribeLogDirs tells them. A partition that is named with several paths is answered for the last. ALTER on the cluster
-is needed.
+DescribeLogDirs returns them. A partition that is named with several paths is answered for the last. ALTER on the
+cluster is needed.
 """
 
 from __future__ import annotations

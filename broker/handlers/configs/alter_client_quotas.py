@@ -27,8 +27,8 @@ def handle(ctx: RequestContext, request: rpc.AlterClientQuotasRequest) -> rpc.Al
 
 
 def failed(request: rpc.AlterClientQuotasRequest, error: ErrorCode) -> rpc.AlterClientQuotasResponse:
-    told = ApiError(error, text_of(error))
-    return rpc.AlterClientQuotasResponse(entries=[_row(entry, told) for entry in request.entries])
+    failure = ApiError(error, text_of(error))
+    return rpc.AlterClientQuotasResponse(entries=[_row(entry, failure) for entry in request.entries])
 
 
 def _refusal(entry: rpc.AlterClientQuotasRequestEntryData) -> ApiError:

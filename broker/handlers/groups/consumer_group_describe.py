@@ -2,7 +2,7 @@
 
 Behaviour: state, epochs and members of each group asked for, with what they have and are to have; a group of another
 kind, or none, is GROUP_ID_NOT_FOUND. DESCRIBE on the group is needed, and on every topic that is assigned in it: else
-nothing is told of the group.
+nothing is returned of the group.
 v1: which protocol a member speaks.
 """
 

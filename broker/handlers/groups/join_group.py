@@ -1,7 +1,7 @@
 """JoinGroup: v0-9.
 
-Behaviour: waits until the rebalance is complete; the leader is told who is in the generation. READ on the group is
-needed.
+Behaviour: waits until the rebalance is complete; the leader's answer lists the members of the generation. READ on the
+group is needed.
 v1: a rebalance timeout of its own; before, the session's. v4: a new member is given its id first (MEMBER_ID_REQUIRED,
 KIP-394). v5: static members (KIP-345). v8: the reason, for the log. v9: SkipAssignment (KIP-814).
 """

@@ -1,7 +1,7 @@
 """OffsetDelete: v0.
 
 Behaviour: forgets offsets of single partitions. A topic that members of the group read is GROUP_SUBSCRIBED_TO_TOPIC;
-if the broker cannot tell what they read, the whole group is NON_EMPTY_GROUP. DELETE on the group is needed, and READ
+if the broker cannot see what they read, the whole group is NON_EMPTY_GROUP. DELETE on the group is needed, and READ
 on each topic.
 """
 

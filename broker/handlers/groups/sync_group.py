@@ -1,6 +1,6 @@
 """SyncGroup: v0-5.
 
-Behaviour: the leader brings the assignment; everybody gets their part of it when it is written. READ on the group is
+Behaviour: the leader brings the assignment; every member gets its part of it when it is written. READ on the group is
 needed.
 v3: static members (KIP-345). v5: protocol type and name are required and have to be the group's.
 """

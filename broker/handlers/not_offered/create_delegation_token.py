@@ -2,7 +2,7 @@
 
 Behaviour: delegation tokens are off: DELEGATION_TOKEN_AUTH_DISABLED, and DELEGATION_TOKEN_REQUEST_NOT_ALLOWED on a
 listener without authentication, with the principals that it would have been for.
-v3: a token for somebody else.
+v3: a token for another principal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """DeleteRecords: v0-2 (KIP-107).
 
-Behaviour: the log start offset moves, durably before the answer, and with it whoever reads: share groups follow when
+Behaviour: the log start offset moves, durably before the answer, and with it every reader: share groups follow when
 they next read. Offset -1 stands for the high watermark; below the log start nothing happens. The low watermark in the
 answer is the log start, -1 with an error: OFFSET_OUT_OF_RANGE beyond the high watermark, POLICY_VIOLATION for topics
 that are only compacted, INVALID_TOPIC_EXCEPTION for the coordinators' topics. Of a partition named twice the last

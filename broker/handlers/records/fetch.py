@@ -1,6 +1,6 @@
 """Fetch: v4-18 (KIP-227 sessions, KIP-74 limits, KIP-516 topic ids).
 
-Behaviour: long poll until min_bytes are there or max_wait_ms is over; an error in a partition answers at once. The
+Behaviour: long poll until min_bytes can be read or max_wait_ms is over; an error in a partition answers at once. The
 first batch of an answer is complete whatever the limits. read_committed reads up to the last stable offset.
 v7: sessions. v9: leader epochs. v11: rack (ignored, one broker). v12: last fetched epoch (ignored, one epoch).
 v13: topic ids. v15: replica state instead of replica id; both ignored, there are no followers.
@@ -79,7 +79,7 @@ def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
 
 
 def _refusal(ctx: RequestContext) -> Callable[[SessionPartition], ErrorCode] | None:
-    """What tells whether a partition may be read; None where everybody may."""
+    """The check whether the client may read a partition; None where every client may."""
     if ctx.services.authorizer is None:
         return None
     metadata = ctx.services.metadata
@@ -89,7 +89,7 @@ def _refusal(ctx: RequestContext) -> Callable[[SessionPartition], ErrorCode] | N
         if isinstance(topic, bytes):
             image = metadata.topic_by_id(topic)
             if image is None:
-                return ErrorCode.NONE  # an id tells nothing: that it is unknown is found out later
+                return ErrorCode.NONE  # an id gives no name away: that it is unknown is found out later
             topic = image.name
         return ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error
 

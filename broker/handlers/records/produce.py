@@ -46,7 +46,7 @@ def _has_transactional(request: ProduceRequest) -> bool:
 
 def _admit(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
     """Append what may be; the connection waits only where the coordinator has to be asked."""
-    from shareq.broker.transactions.produce import admit_batches  # nobody else needs a transaction's rules
+    from shareq.broker.transactions.produce import admit_batches  # only transactions need these rules
 
     admitted = admit_batches(
         ctx.services.transactions.admission, ctx.services.lookup, ctx.may, ctx.api_version, request

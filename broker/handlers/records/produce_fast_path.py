@@ -145,7 +145,7 @@ class _Template:
         self._pack = Struct(f">ii{len(middle)}s{offsets}{len(self._end)}s").pack
 
     def continues_open_transaction(self, records: bytes | memoryview) -> bool:
-        """Whether a transactional batch is of a transaction that the log has open: nobody has to be asked then."""
+        """Whether a transactional batch is of a transaction that the log has open: no coordinator is asked then."""
         if not self._transactional or len(records) < HEADER_SIZE:
             return False
         producer_id, epoch, _ = producer_of(records)

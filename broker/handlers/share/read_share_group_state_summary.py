@@ -1,7 +1,7 @@
 """ReadShareGroupStateSummary: v0-1 (KIP-932, KIP-1226).
 
 Behaviour: epochs and start offset for administration; -1 for a share partition without a state, and while the start
-offset is only resolved. Fences nobody.
+offset is only resolved. Fences no leader.
 v1: DeliveryCompleteCount.
 """
 

@@ -1,7 +1,7 @@
 """ShareGroupDescribe: v1 (KIP-932).
 
 Behaviour: state, epochs and members of each group asked for; a group of another kind, or none, is GROUP_ID_NOT_FOUND.
-DESCRIBE on the group is needed, and on every topic that is assigned in it: else nothing is told of the group.
+DESCRIBE on the group is needed, and on every topic that is assigned in it: else nothing is returned of the group.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def repeated(resources: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
 def alter_resource(
     ctx: RequestContext, kind: int, name: str, alterations: Sequence[Alteration], *, validate_only: bool
 ) -> ApiError:
-    """Check the changes and who asks, then make all of them or none. What is wrong, or NO_ERROR."""
+    """Check the changes and the client's rights, then make all of them or none. What is wrong, or NO_ERROR."""
     error = check_alterations(alterations) or _refusal(ctx, kind, name)
     if error:
         return error

@@ -17,7 +17,7 @@ NOT_ASKED: Final = -(2**31)
 
 
 class DescribedGroup(Protocol):
-    """A group of any kind, as the RPC that describes its kind tells it."""
+    """A group of any kind, as the RPC that describes its kind returns it."""
 
     group_id: str
     error_code: int
@@ -52,6 +52,6 @@ def _bits(ctx: RequestContext, kind: ResourceKind, name: str) -> int:
     authorizer = ctx.services.authorizer
     operations = operations_of(kind)
     if authorizer is not None:
-        who, host = ctx.connection.principal, ctx.connection.client_host
-        operations = tuple(each for each in operations if authorizer.allows(who, host, each, kind, name))
+        principal, host = ctx.connection.principal, ctx.connection.client_host
+        operations = tuple(each for each in operations if authorizer.allows(principal, host, each, kind, name))
     return sum(1 << operation for operation in operations)

@@ -5,7 +5,7 @@ Behaviour: every topic stands alone; those that can be created are, in one commi
 get POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name, existence, properties, partitions and
 replicas. CREATE on the cluster or on the topic is needed. `validate_only` answers the same and creates nothing.
 v4: -1 takes the broker's partition count and replication factor. v5: the answer has counts and effective properties,
-for whoever may DESCRIBE_CONFIGS of the topic.
+for clients that may DESCRIBE_CONFIGS of the topic.
 v7: and the topic id.
 """
 

@@ -68,7 +68,7 @@ def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
 
 
 def _find(ctx: RequestContext, state: DeleteTopicState, may_all: bool) -> TopicImage | DeletableTopicResult:
-    """The topic, or the row that says why it is not deleted. Nothing in a row tells of a topic one may not describe."""
+    """The topic, or the row that says why it is not deleted. No row gives away a topic the client may not describe."""
     metadata, name, topic_id = ctx.services.metadata, state.name, state.topic_id
     if name is not None and topic_id != ZERO_UUID:
         return _row(name, topic_id, _NAME_AND_ID)

@@ -45,7 +45,7 @@ def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> Desc
         {} if cursor is None else {cursor.topic_name: cursor.partition_index},
         max(1, min(request.response_partition_limit, ctx.services.configs.broker.max_request_partition_size_limit)),
     )
-    if names:  # of all topics, only those are told that may be described
+    if names:  # of all topics, only those are returned that the client may describe
         response.topics += [
             DescribeTopicPartitionsResponseTopic(error_code=DESCRIBE_TOPIC.error, name=name) for name in sorted(hidden)
         ]

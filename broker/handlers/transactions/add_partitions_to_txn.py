@@ -2,7 +2,7 @@
 
 Behaviour: all partitions of a transaction or none; one that cannot be added makes the others OPERATION_NOT_ATTEMPTED.
 Producers of transaction version 2 leave it to the broker.
-v2: a fenced producer is told PRODUCER_FENCED, INVALID_PRODUCER_EPOCH before. v4, v5: brokers among themselves, several
+v2: a fenced producer gets PRODUCER_FENCED, INVALID_PRODUCER_EPOCH before. v4, v5: brokers among themselves, several
 transactions at a time, to which partitions are added, or which are asked whether they have them; CLUSTER_ACTION instead
 of rights on names.
 """
@@ -32,7 +32,7 @@ _FENCED_FROM: Final = 2
 _BROKERS_FROM: Final = 4
 
 _CLIENT_VERSION: Final = 0
-_BROKERS_CLIENT_VERSION: Final = 2  # who knows version 4 knows transaction version 2, says Apache Kafka
+_BROKERS_CLIENT_VERSION: Final = 2  # a broker that knows version 4 knows transaction version 2, says Apache Kafka
 
 Answer = AddPartitionsToTxnResponse | Pending[AddPartitionsToTxnResponse]
 
@@ -45,7 +45,7 @@ def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
     topics = request.v3_and_below_topics
     partitions = _partitions(topics)
     refused = ctx.lacking(WRITE_TOPIC, {at.topic for at in partitions})
-    problems = _problems(ctx, partitions, refused | INTERNAL_TOPICS)  # nobody may, as in Apache Kafka
+    problems = _problems(ctx, partitions, refused | INTERNAL_TOPICS)  # no client may, as in Apache Kafka
     if problems:
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(topics, problems))
     added = ctx.services.transactions.coordinator.add_partitions(

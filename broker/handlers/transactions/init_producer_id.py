@@ -46,9 +46,9 @@ def _refusal(ctx: RequestContext, transactional_id: str | None) -> ErrorCode:
         return ErrorCode.NONE
     if transactional_id is not None:
         return ErrorCode.NONE if ctx.may(WRITE_TRANSACTION, transactional_id) else WRITE_TRANSACTION.error
-    who, host = ctx.connection.principal, ctx.connection.client_host
+    principal, host = ctx.connection.principal, ctx.connection.client_host
     may = ctx.may(IDEMPOTENT_WRITE) or ctx.services.authorizer.allows_any(
-        who, host, Operation.WRITE, ResourceKind.TOPIC
+        principal, host, Operation.WRITE, ResourceKind.TOPIC
     )
     return ErrorCode.NONE if may else IDEMPOTENT_WRITE.error
 
