@@ -44,7 +44,7 @@ Batch = bytes | bytearray | memoryview
 LEAST_OPENED_BYTES: Final = 8 * 1024 * 1024  # the slowest codec takes 20 ms for it
 MOST_RECORDS: Final = 1 << 18
 MOST_RECORD_ERRORS: Final = 1000
-"""How many records of a batch are told apart in an answer; the batch is refused as a whole anyway."""
+"""How many records of a batch an answer names one by one; the batch is refused as a whole anyway."""
 
 _OPENED_RATIO: Final = 8
 _NOT_FOR_CLIENTS: Final = CONTROL | DELETE_HORIZON
@@ -77,7 +77,7 @@ class Admission:
         self.rewrites = settings.append_time or settings.compression_type is not None
 
     def check(self, batch: Batch, now_wall_ms: int) -> tuple[Batch, BatchHeader] | ErrorCode:
-        """A client's batch that may be appended, as far as one can tell without the log's state, and its header.
+        """A client's batch that may be appended, as far as can be seen without the log's state, and its header.
 
         It is the one that came, but for a MaxTimestamp that is not that of its records. MESSAGE_TOO_LARGE
         (max.message.bytes, or what its records take uncompressed), RECORD_LIST_TOO_LARGE (segment.bytes),

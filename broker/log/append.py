@@ -15,7 +15,7 @@ OnDurable = Callable[[ErrorCode], None]
 
 
 class Origin(Enum):
-    """Who appends: a client's batch is checked, the broker's own is not."""
+    """Where a batch comes from: a client's is checked, the broker's own is not."""
 
     CLIENT = 0
     COORDINATOR = 1

@@ -1,4 +1,4 @@
-"""Folders of partitions in a data folder: whose they are, and how those of deleted topics go.
+"""Folders of partitions in a data folder: which topic each is of, and how those of deleted topics are removed.
 
     DATA/<topic>-<partition>/                      see `files`
     DATA/<topic>-<partition>.<32 hex>-delete       of a deleted topic; removed soon, at the latest by the next start
@@ -73,7 +73,7 @@ class Claim(Enum):
 
 
 class FolderClaim(NamedTuple):
-    """Whose a folder is: `topic` for LIVE, UNNAMED and DELETED; `problem` is why it is UNKNOWN or UNNAMED.
+    """What a folder is of: `topic` for LIVE, UNNAMED and DELETED; `problem` is why it is UNKNOWN or UNNAMED.
 
     `adoptable`: an UNKNOWN one can be a partition of the topic of its name.
     """
@@ -92,7 +92,7 @@ def is_our_file(name: str) -> bool:
 
 
 def claim_of(fs: Fs, data_dir: str, name: str, metadata: KnownTopics) -> FolderClaim | None:
-    """Whose a folder is. None when its name is not a partition's. Changes nothing. OSError."""
+    """What a folder is of. None when its name is not a partition's. Changes nothing. OSError."""
     match = re.fullmatch(_PARTITION_FOLDER, name) if name[-1:].isdecimal() else None
     if match is None:
         return None
@@ -142,7 +142,7 @@ def _claim_by_id(
     if topic_id is not None and not nearly:
         known = {topic.topic_id for topic in metadata.deleted_topics()}
         adoptable = False
-        if topic_id in known:  # of that id under another name: nobody but a broker renames to <name>-<number>
+        if topic_id in known:  # of that id under another name: only a broker renames to <name>-<number>
             problem = "its topic had another name, or fewer partitions"
         elif (owner := metadata.topic_by_id(topic_id)) is not None:
             problem = "its topic has another name, or fewer partitions"
@@ -237,7 +237,7 @@ class PartitionFolders:
             self._fs.write_atomic(f"{path}/{PARTITION_METADATA_FILE}", content, sync=True)
 
     def leader_epoch(self, name: str) -> int:
-        """The last leader epoch that the folder tells of; 0 without any."""
+        """The last leader epoch that the folder's checkpoint has; 0 without any."""
         try:
             epochs = parse_epochs(self._fs.read_bytes(f"{self.path(name)}/{LEADER_EPOCH_FILE}"))
         except (FileNotFoundError, ValueError):
@@ -279,7 +279,7 @@ class PartitionFolders:
     def forget(self, metadata: KnownTopics, topic_ids: Collection[bytes]) -> None:
         """Let the metadata forget deleted topics, all of whose folders have been renamed."""
         if topic_ids:
-            self._fs.sync_dir(self._data_dir)  # else a rename may be undone, of a folder that nobody knows then
+            self._fs.sync_dir(self._data_dir)  # else a rename may be undone, of a folder that no metadata knows
             metadata.folders_are_gone(topic_ids)
 
     def _renamed_away(self, name: str) -> str:

@@ -26,7 +26,7 @@ TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 class LogStarts:
     """Owned by the manager. `offsets` are the starts that were moved, as they are saved.
 
-    `save` writes a checkpoint file (OSError when that failed, and the old one is there), `on_moved` notes what is
+    `save` writes a checkpoint file (OSError when that failed, and the old one stays), `on_moved` notes what is
     promised of logs now. `listeners` are called with each log whose start has moved, once all of them have.
     """
 

@@ -305,7 +305,7 @@ class _Output:
             self._buffered = 0
 
     def end(self) -> None:
-        """Nothing follows: make sure that the last batch tells where the segment ends, and write it all."""
+        """Nothing follows: make sure that the last batch shows where the segment ends, and write it all."""
         if self._dropped is not None:
             batch = emptied(self._dropped)
             self._append(read_header(batch), batch)

@@ -30,7 +30,7 @@ class Cleaned(NamedTuple):
 class BatchCleaner:
     """One pass. `newest` is complete; `trace` is fed here with the batches from the log start on.
 
-    `is_last_of_producer` tells whether a batch holds its producer's last sequence, or for want of one its epoch.
+    `is_last_of_producer` returns whether a batch holds its producer's last sequence, or for want of one its epoch.
     `now_ms` is the time of day of the pass, `retention_ms` the topic's delete.retention.ms.
     """
 
@@ -78,7 +78,7 @@ class BatchCleaner:
         if header.base_offset >= self._newest.end_offset or not outlived:
             return Cleaned(batch, 0)
         if not header.records_count or self._is_over(header):
-            is_last = self._is_last_of_producer(header)  # then it alone tells of the producer's epoch
+            is_last = self._is_last_of_producer(header)  # then it alone holds the producer's epoch
             return Cleaned(batch if is_last else None, 0 if is_last else header.records_count)
         if header.has_delete_horizon:
             return Cleaned(batch, 0)

@@ -1,6 +1,6 @@
 """Which records a compacted log keeps. Pure.
 
-A rule tells of each record which subject it speaks of and what it does to that subject's older records. Then
+A rule returns for each record which subject it speaks of and what it does to that subject's older records. Then
 
 * of a subject, everything older than its newest STATE or END goes;
 * a CHANGE supersedes nothing, and stays until a newer STATE or END has come;
@@ -82,7 +82,7 @@ def latest_value(key: bytes | None, has_value: bool) -> tuple[Role, bytes]:
 def share_state(key: bytes | None, has_value: bool) -> tuple[Role, bytes]:
     """Keep the newest ShareSnapshot of each share partition and every ShareUpdate after it.
 
-    Records of unknown types, and updates without a value, which mean nothing to anybody, are not judged.
+    Records of unknown types, and updates without a value, which have no meaning, are not judged.
     """
     kind = b"" if key is None else key[:2]
     if key is None or kind not in (_SNAPSHOT, _UPDATE) or (kind == _UPDATE and not has_value):

@@ -22,7 +22,7 @@ class TransactionTrace:
     """Fed with every batch of a part of the log, in order; all transactions there have ended.
 
     `aborted`: the transactions that were aborted and have an offset in that part. `kept` collects those of them that
-    still have batches: what the part's transaction index must tell from now on.
+    still have batches: what the part's transaction index must hold from now on.
     """
 
     __slots__ = ("_aborted", "_committed", "_waiting", "kept")
@@ -57,7 +57,7 @@ class TransactionTrace:
         return True
 
     def is_outlived(self, header: BatchHeader, batch: bytes) -> bool:
-        """A control batch comes by: whether it has nothing to say any more, but to who reads right there."""
+        """A control batch comes by: whether it has nothing to say any more, but to a reader that is right there."""
         if not header.records_count:
             return True
         marker = transaction_marker(batch)

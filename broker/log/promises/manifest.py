@@ -1,4 +1,4 @@
-"""`log-manifest`: what is promised of each log, so that a start can tell damage from a write that was cut off. Pure.
+"""`log-manifest`: what is promised of each log. By it a start knows damage from a write that was cut off. Pure.
 
 Lines, each with its own checksum; of several lines for one log the last one counts:
 

@@ -190,7 +190,7 @@ def valid_batch_after(
 ) -> int | None:
     """Position of a sound batch behind the unsound bytes at `position`, or None: then these are a torn tail.
 
-    Whoever truncates at `position` loses what is behind it, so this looks at every byte. Bytes *inside* the batch that
+    A truncation at `position` loses what is behind it, so this looks at every byte. Bytes *inside* the batch that
     starts at `position` may look like a batch when a record holds one; while the header there makes sense, they count
     only if the header's CRC is right up to them: then its length is what is wrong. Position -1 stands for unsound bytes
     before the file. No batch counts that reaches beyond `limit` (exclusive).

@@ -152,7 +152,7 @@ def _finish_or_undo(fs: Fs, folder: str, base: int, names: Sequence[str]) -> Non
             pass
     finally:
         file.close()
-    for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):  # whose they are is not known
+    for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):  # which segment they are of is not known
         _remove(fs, f"{folder}/{file_name(base, suffix)}")
     fault = walk.fault or (walk.damaged[0].fault if walk.damaged else None)
     if fault is None:

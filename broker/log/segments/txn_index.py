@@ -10,7 +10,7 @@
                                  or the offset behind the marker
 
 A read that ends below an entry's last stable offset need not look at later entries: their transactions began after it.
-Nothing in the file tells that entries are missing at its end, so a lost file makes aborted records look committed. So
+Nothing in the file shows that entries are missing at its end, so a lost file makes aborted records look committed. So
 it is written durably before anything relies on it, and rebuilt from the log wherever the log is read again.
 """
 
