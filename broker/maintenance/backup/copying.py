@@ -20,7 +20,7 @@ PACK_BYTES: Final = 32 * 1024 * 1024
 
 
 class Copier:
-    """Copies the files of one backup. `earlier`: the entries of the last backup by path, whose objects are there.
+    """Copies the files of one backup. `earlier`: the entries of the last backup by path, if their objects exist.
 
     `new_bytes` counts what was written to the store, `warnings` names damage that was copied as it is.
     """

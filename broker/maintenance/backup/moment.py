@@ -5,7 +5,7 @@ transaction log, then a marker in every partition, then another record. So the e
 other may be a state that never was: markers of a transaction that the copied transaction log still calls ongoing. Only
 the ends at one instant are what a `kill -9` at that instant would have left, which is what a start can deal with.
 
-Nobody stops the broker for that. Ends only grow, so two looks in a row that see the same show the ends of an instant
+The broker is not stopped for that. Ends only grow, so two looks in a row that see the same show the ends of an instant
 between them. One look at thousands of logs takes longer than a broker is ever idle; but only few of them are being
 written at a time. Logs that were seen to move are "hot" and are looked at twice in quick succession, the others are
 looked at before and after:

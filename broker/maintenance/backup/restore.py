@@ -1,6 +1,6 @@
 """A data folder from a backup: every byte checked on its way, and what makes it a data folder last.
 
-Until the last file is there a broker refuses the folder. A restore that was cut short is removed by hand and repeated.
+A broker refuses the folder until it has the last file. A restore that was cut short is removed by hand and repeated.
 """
 
 from __future__ import annotations

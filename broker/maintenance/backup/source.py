@@ -41,7 +41,7 @@ def partition_of(name: str) -> tuple[str, int] | None:
 
 
 class Seen(NamedTuple):
-    """What tells that a file has not changed: device, inode, bytes, time of change in ns."""
+    """What shows that a file has not changed: device, inode, bytes, time of change in ns."""
 
     device: int
     inode: int
@@ -207,7 +207,7 @@ class DataFolder:
         folder = f"{self.path}/{name}"
         before = self._listings[name]
         if before.changed_ns != sight.listing:
-            raise ChangedMeanwhileError(folder)  # since the moment: what was there then is not known any more
+            raise ChangedMeanwhileError(folder)  # since the moment: what it held then is not known any more
         for _ in range(_HOLD_ATTEMPTS):
             try:
                 listing = self._list(name)

@@ -34,7 +34,7 @@ _NOT_COUNTED: Final = {"lost+found", _LOCK}
 
 
 class BackupStore:
-    """The backups in one folder, all of one cluster. Nobody else may change the folder."""
+    """The backups in one folder, all of one cluster. No other process may change the folder."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -43,7 +43,7 @@ class BackupStore:
 
     @classmethod
     def existing(cls, path: str) -> BackupStore:
-        """The store that is there. MaintenanceError when there is none."""
+        """The store in an existing folder. MaintenanceError when there is none."""
         store = cls(path)
         if not os.path.isdir(path):
             raise MaintenanceError(f"{path}: no such folder", usage=True)
@@ -122,7 +122,7 @@ class BackupStore:
             raise MaintenanceError(f"{path}: {error}") from error
 
     def commit(self, name: str, catalog: Catalog) -> None:
-        """Make a backup count, whose objects are all there and on stable storage."""
+        """Make a backup count. All its objects are in the store, on stable storage."""
         self._write(f"backups/{name}{_CATALOG_SUFFIX}", catalog.to_bytes())
 
     def prune(self, keep: int | None) -> list[str]:
@@ -145,7 +145,7 @@ class BackupStore:
     # -- objects
 
     def has(self, name: str) -> bool:
-        """Whether the object is there."""
+        """Whether the object exists."""
         return os.path.isfile(self.object_path(name))
 
     def object_path(self, name: str) -> str:

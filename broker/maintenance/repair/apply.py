@@ -97,7 +97,7 @@ class Choices:
 
 
 class Repair:
-    """Changes one data folder, which nobody else uses. `done` is a line for each thing that was done or lost."""
+    """Changes one data folder, which no other process uses. `done` is a line for each thing that was done or lost."""
 
     def __init__(
         self,
@@ -280,9 +280,8 @@ class Repair:
                 self.done.append(f"{decision.name}: set aside as {aside}; its records are in no topic any more")
         adopted = [decision for decision in decisions if not self._choices.sets_aside(decision)]
         if adopted:
-            self._adopt(
-                sorted(adopted, key=lambda decision: not decision.topic_id)
-            )  # who knows its id tells the others
+            # Folders that know their topic's id come first: the others take it from them.
+            self._adopt(sorted(adopted, key=lambda decision: not decision.topic_id))
 
     def _adopt(self, decisions: Sequence[NeedsDecision]) -> None:
         for name in sorted(_PRIVATE):

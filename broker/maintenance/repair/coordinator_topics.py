@@ -23,7 +23,7 @@ from shareq.protocol.records.batch import batch_headers, decode_records
 
 __all__ = ["coordinator_topic"]
 
-MOST_PARTITIONS: Final = 1000  # that are tried; who has more has records in the higher ones
+MOST_PARTITIONS: Final = 1000  # that are tried; a topic with more has records in the higher ones
 
 
 def coordinator_topic(fs: Fs, data_dir: str, topic: str, partitions: Sequence[int]) -> NewTopic:
@@ -70,7 +70,7 @@ def _keys(data: bytes, topic: str) -> Iterator[Message]:
                 if found is not None:
                     yield found.key
     except (MalformedMessage, InconsistentRecords, ValueError):
-        return  # what is left of it was told by the check
+        return  # the check has reported what is left of it
 
 
 def _owner(key: Message) -> str:

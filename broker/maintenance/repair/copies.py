@@ -24,7 +24,7 @@ class Copies:
         return len(self._kept)
 
     def keep(self, path: str, *, private: bool = False) -> None:
-        """Copy `path`, relative to the data folder, if it is there. OSError: then nothing may be changed."""
+        """Copy `path`, relative to the data folder, if it exists. OSError: then nothing may be changed."""
         if path in self._kept or not self._fs.is_file(f"{self._data_dir}/{path}"):
             return
         target = f"{self._data_dir}/{self.name}/{path}"

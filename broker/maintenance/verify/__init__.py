@@ -1,7 +1,7 @@
 """`shareq verify`: every file of a data folder, and what is wrong with it.
 
 findings          pure: what was found, what it means, what can be done about it
-folder            the whole folder: whose the files are, in which order they are read
+folder            the whole folder: what the files are of, in which order they are read
 metadata          marker, database and journal
 promises          checkpoints and manifest: where logs begin, how far they must go
 logs              one partition: segments, indexes, snapshots, what is beside them

@@ -1,6 +1,6 @@
 """What `shareq verify` finds, and what `--repair` can do about each. Pure.
 
-A *note* is what a kill or a power cut leaves and a start deals with: it needs nobody. *Damage* is everything else.
+A *note* is what a kill or a power cut leaves and a start deals with: it needs no operator. *Damage* is everything else.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RewriteFile(NamedTuple):
 
 
 class HealHeader(NamedTuple):
-    """Bytes of a batch header that no CRC covers, whose value is certain."""
+    """Bytes of a batch header that no CRC covers, but with a value that is certain."""
 
     path: str
     position: int

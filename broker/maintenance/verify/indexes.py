@@ -82,11 +82,11 @@ def txn_index_problem(
     entries = entries_from_bytes(data, base_offset, end_offset)
     if entries is None:
         return "it cannot belong to this log"
-    told = {entry[:3] for entry in entries if entry.first_offset >= first_offset}
+    listed = {entry[:3] for entry in entries if entry.first_offset >= first_offset}
     expected = {entry[:3] for entry in found}
-    for producer_id, first, last in sorted(expected - told):
+    for producer_id, first, last in sorted(expected - listed):
         return f"the transaction of producer {producer_id} from offset {first}, aborted at {last}, is not in it"
-    for producer_id, first, last in sorted(told - expected) if not gaps else ():
+    for producer_id, first, last in sorted(listed - expected) if not gaps else ():
         return f"it has a transaction of producer {producer_id} from offset {first} to {last} that was not aborted"
     return ""
 

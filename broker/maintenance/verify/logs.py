@@ -371,11 +371,11 @@ class _LogCheck:
             consequence = "a start believes the index files without it"
             self._derived(path, str(error), consequence, RemoveFile(path))
             return
-        told = {finding.path for finding in self._report.findings}
+        reported = {finding.path for finding in self._report.findings}
         for suffix, crc in checksums.items():
             name = file_name(base, suffix)
             content = self._fs.read_bytes(f"{self._folder}/{name}") if name in self._names else None
-            if (content is None or crc32c(content) != crc) and f"{self._name}/{name}" not in told:
+            if (content is None or crc32c(content) != crc) and f"{self._name}/{name}" not in reported:
                 problem = "it is missing" if content is None else "its checksum does not match"
                 remedy: RemoveFile | RewriteFile = RemoveFile(f"{self._name}/{name}")
                 if suffix == TXN_INDEX_SUFFIX:

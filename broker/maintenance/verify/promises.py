@@ -59,7 +59,7 @@ class Promises:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything that was written is there; else what was not synced may not have reached the disk."""
+        """Whether everything that was written survived; else what was not synced may not have reached the disk."""
         return self.stop is not None or self.same_boot
 
     def row(self, key: TopicPartition, topic: TopicImage | None) -> LogRow | None:
@@ -90,7 +90,7 @@ class Promises:
 
 
 def derived_level(*, is_complete: bool) -> Level:
-    """How bad it is that a file which a start makes again does not fit: these are not synced before anybody is told."""
+    """How bad it is that a file which a start makes again does not fit: such files are not synced before a reply."""
     return Level.DAMAGE if is_complete else Level.NOTE
 
 
@@ -151,7 +151,7 @@ def _lost(start: int, end: int) -> str:
 
 
 class KnownLog(NamedTuple):
-    """A log that is there: whose its folder is, and what is in it. `sound`: nothing is wrong with it."""
+    """A log that exists: what its folder is of, and what is in it. `sound`: nothing is wrong with it."""
 
     claim: FolderClaim
     facts: LogFacts
