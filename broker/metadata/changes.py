@@ -101,7 +101,7 @@ MetaChange = (
 
 
 class MetaState:
-    """Everything the database holds. Whoever got it from `load` owns it."""
+    """Everything the database holds. The caller of `load` owns it."""
 
     __slots__ = ("acls", "configs", "deleted", "features", "meta", "scram", "topics")
 

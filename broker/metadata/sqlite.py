@@ -91,7 +91,7 @@ class SqliteMetaDb:
         """Have the tables that are missing, and commits that are durable from now on."""
         try:
             self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")  # nobody relies on empty tables
+            self._connection.execute("PRAGMA synchronous=NORMAL")  # no client relies on empty tables
             if not self._tables() >= TABLES.keys():
                 self._connection.executescript(_TABLES)
             self._connection.execute("PRAGMA synchronous=FULL")
@@ -157,7 +157,7 @@ class SqliteMetaDb:
     def _failure(self, verb: str, error: Exception) -> OSError:
         failure = OSError(f"metadata database {self._path} could not be {verb}: {error}")
         if getattr(error, "sqlite_errorcode", None) in _NO_ROOM:
-            failure.errno = errno.ENOSPC  # for who may be able to make room; the sentence stays as it is
+            failure.errno = errno.ENOSPC  # for a caller that may be able to make room; the sentence stays as it is
         return failure
 
 
@@ -189,7 +189,7 @@ _STATEMENTS: Final = {tag: _statement(kind) for tag, kind in BY_TAG.items()}
 
 
 def _immutable_uri(path: str) -> str:
-    """How SQLite is told that nobody writes to the file while it is looked at."""
+    """The URI by which SQLite knows that the file is not written to while it is read."""
     from urllib.parse import quote  # not for an ordinary start
 
     return f"file:{quote(path)}?immutable=1"

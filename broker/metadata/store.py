@@ -1,7 +1,7 @@
 """Cluster metadata: topics, properties of topics, groups and brokers, features, cluster id, producer-id blocks.
 
-The image in memory is what `meta.db` holds: every mutation is committed first, then applied to the image, then told
-to the listeners, all within one call. A mutation whose commit fails changes nothing and raises OSError.
+The image in memory is what `meta.db` holds: every mutation is committed first, then applied to the image, then the
+listeners are notified, all within one call. A mutation whose commit fails changes nothing and raises OSError.
 
 Order of commits against folders, and what a crash at each point leaves:
 
@@ -268,7 +268,7 @@ class MetadataStore:
             _tell("credentials", self._credentials_changed, changes)
 
     def own_secret(self) -> bytes:
-        """Random bytes that nobody else knows, kept from when they are asked for first: the same after each start.
+        """Random bytes that only this broker knows, kept from when they are asked for first: the same after each start.
 
         Where they cannot be kept, they are others after the next start.
         """
@@ -376,7 +376,7 @@ class MetadataStore:
 
 
 def _acl_text(acl: Acl) -> str:
-    """As kafka-acls tells of it. Names are quoted: they may have anything in them."""
+    """As kafka-acls prints it. Names are quoted: they may have anything in them."""
     resource = f"{PatternType(acl.pattern).name} {ResourceKind(acl.kind).name} {acl.name!r}"
     right = f"{Permission(acl.permission).name} {Operation(acl.operation).name}"
     return f"{right} on {resource} for {acl.principal!r} from {acl.host!r}"
