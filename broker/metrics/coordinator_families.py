@@ -29,7 +29,7 @@ _TRANSACTIONS: Final = "kafka_server_transaction_coordinator_metrics"
 _MARKERS: Final = "kafka_coordinator_transaction_transaction_marker_channel_manager"
 
 DEAD: Final = "Dead"
-"""A state of groups in Apache Kafka's memory alone: nobody ever sees one there, and here there are none."""
+"""A state of groups in Apache Kafka's memory alone: no client ever sees one there, and here there are none."""
 
 SHARE_STATES: Final = ("Empty", "Stable", DEAD)
 CONSUMER_STATES: Final = ("Empty", "Assigning", "Reconciling", "Stable", DEAD)
@@ -45,7 +45,7 @@ CLASSIC_STATES: Final = (
 def _runtime(
     coordinator: str, prefix: str, partitions: str, state: Callable[[Snapshot], CoordinatorState]
 ) -> tuple[Family, ...]:
-    """What all coordinators have. `partitions`: the name of the metric that tells how many are served."""
+    """What all coordinators have. `partitions`: the name of the metric that counts those that are served."""
     return (
         Family(
             GAUGE,

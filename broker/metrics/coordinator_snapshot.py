@@ -62,7 +62,7 @@ def _take_consumer_groups(into: GroupTotals, shard: GroupCoordinatorShard) -> St
 
 
 def take_offsets(into: GroupTotals, services: Services, coordinator: GroupCoordinatorService, logs: Logs) -> Steps:
-    """Committed offsets and lags. A lag is told of topics that exist and partitions that are led here."""
+    """Committed offsets and lags. Topics that exist and partitions that are led here have a lag."""
     for partition in coordinator.partitions:
         store = partition.shard.offsets.store
         for group_id in store.group_ids():
@@ -92,7 +92,7 @@ def _lag(services: Services, logs: Logs, topic: str, partition: int, offset: int
     if log is not None:
         return max(0, log.high_watermark - offset)
     image = services.metadata.topic(topic)
-    return 0 if image is not None and partition < image.partitions else None  # a partition that nobody has used yet
+    return 0 if image is not None and partition < image.partitions else None  # a partition that no client has used yet
 
 
 def take_transactions(into: TransactionTotals, service: TransactionService, wall_ms: int) -> Steps:

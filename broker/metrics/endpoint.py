@@ -1,7 +1,8 @@
-"""A small HTTP server for whoever scrapes the metrics: GET /metrics, and GET /-/healthy.
+"""A small HTTP server for scrapers of the metrics: GET /metrics, and GET /-/healthy.
 
 It shares the broker's loop and must cost it nothing but the scrape itself: one request a connection, bounded in size,
-number and time; a scrape is made in slices, one in each tick of the loop; who does not take its answer is cut off.
+number and time; a scrape is made in slices, one in each tick of the loop; a scraper that does not take its answer is
+cut off.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 SLICE: Final = 100  # samples between two pauses: half a millisecond
 
-_PROCESS: Final = ProcessCollector(registry=None)  # CPU, memory and open files, as /proc tells them
+_PROCESS: Final = ProcessCollector(registry=None)  # CPU, memory and open files, as /proc shows them
 
 
 def scrape(
@@ -55,7 +55,7 @@ def text_of(snapshot: Snapshot) -> Iterator[bytes]:
         yield generate_latest(_Only(metric(family, some)))
         while some := list(islice(samples, SLICE)):
             text = generate_latest(_Only(metric(family, some)))
-            yield text.split(b"\n", 2)[2]  # help and type have been told
+            yield text.split(b"\n", 2)[2]  # help and type have been written
 
 
 def metric(family: Family, samples: Iterable[tuple[tuple[str, ...], Value]]) -> Metric:

@@ -120,7 +120,7 @@ class CoordinatorState:
 
 
 class CommittedOffsetRow(NamedTuple):
-    """How far a classic or consumer group has come. `lag` is None where it cannot be told."""
+    """How far a classic or consumer group has come. `lag` is None where it is unknown."""
 
     group: str
     topic: str

@@ -1,4 +1,4 @@
-"""A snapshot is taken in slices of rows, so that thousands of them hold nobody up."""
+"""A snapshot is taken in slices of rows, so that thousands of them hold no request up."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the broker is like now, as plain values: taken on the loop, in slices, so that thousands of rows hold nobody up.
+"""What the broker is like now, as plain values: taken on the loop in slices, so that many rows delay no request.
 
-Each row is of one moment, different rows need not be of the same. Services that nobody has used are not made for this.
+Each row is of one moment, different rows need not be of the same. Services that have not been used are not made for it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from shareq.protocol.api_keys import ApiKey
 
 LATE_MS: Final = 300_000
-"""So much longer than `transaction.max.timeout.ms` a transaction may be under way that nobody takes for forgotten."""
+"""A transaction counts as forgotten once it lasts so much longer than `transaction.max.timeout.ms`."""
 
 
 def take(
