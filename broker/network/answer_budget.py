@@ -35,7 +35,7 @@ class AnswerBudget:
         return max(LEAST_BYTES, (self._total - self._untaken - self._read) // 2)
 
     def note_read(self, size: int) -> None:
-        """That many bytes were read for an answer. They count until its socket tells how much of them it took."""
+        """That many bytes were read for an answer. They count until its socket reports how much of them it took."""
         if size > LEAST_BYTES:
             if not self._read:
                 self._call_soon(self._forget_read)

@@ -290,7 +290,7 @@ class Connection:
             self._write_ready()
 
     def lost(self) -> None:
-        """The other side is gone. Nothing more is written; whoever waits for this connection is told."""
+        """The connection has ended. Nothing more is written; what waits for it is notified."""
         if self.closed:
             return
         self.closed = True
@@ -362,7 +362,7 @@ class Connection:
 
     def _handle_complete(self, data: bytes | bytearray, position: int) -> int:
         """Handle frames until none is complete or the connection has to wait. Returns the position after the last."""
-        handle, slots, out = self._handle, self._slots, self._out  # nobody writes, and so replaces _out, meanwhile
+        handle, slots, out = self._handle, self._slots, self._out  # nothing writes, and so replaces _out, meanwhile
         limits, since_ns = self._limits, self.since_ns
         max_frame_bytes, room = limits.max_frame_bytes, limits.max_output_bytes
         slots_left = limits.max_unanswered - len(slots)

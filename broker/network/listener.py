@@ -46,7 +46,7 @@ class SocketConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self.connection: Connection | None = None
         self.last_read_ms = 0
-        self._held = 0  # bytes of answers that the client does not take, as told to the room
+        self._held = 0  # bytes of answers that the client does not take, as reported to the room
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -99,7 +99,7 @@ class SocketConnection(asyncio.Protocol):
         return self._transport.get_write_buffer_size() if self._transport is not None else 0
 
     def _hold(self, size: int) -> None:
-        """Tell the room how much is held here now; nothing is while the client keeps up."""
+        """Report to the room how much is held here now; nothing is while the client keeps up."""
         if size != self._held:
             self._listener.room.note_unsent(size - self._held)
             self._held = size

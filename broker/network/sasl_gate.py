@@ -27,7 +27,7 @@ class SaslGates:
     """Makes the gates of one listener's connections.
 
     `credential` gives the SCRAM credential of a mechanism and user, also of users who do not exist, in equal time.
-    `secret_bytes` gives so many bytes that nobody can guess.
+    `secret_bytes` gives so many bytes that cannot be guessed.
     """
 
     def __init__(
@@ -136,5 +136,5 @@ class SaslGate:
 
 
 def _succeeded(reply: Reply) -> bool:
-    """Whether an ApiVersions answer has no error. It is there at once, always."""
+    """Whether an ApiVersions answer has no error. It is never pending."""
     return isinstance(reply, (bytes, bytearray)) and reply[_ERROR_AT : _ERROR_AT + 2] == b"\0\0"
