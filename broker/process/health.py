@@ -1,7 +1,7 @@
-"""Is a broker there, and does it answer? What `shareq check` asks: ApiVersions, the one request that needs no rights.
+"""Does a broker listen and answer? What `shareq check` asks: ApiVersions, the one request that needs no rights.
 
-Every Kafka broker answers it, also on a listener with SASL before anybody has authenticated. Apart from the broker's
-process, so that its health is seen from outside.
+Every Kafka broker answers it, also on a listener with SASL before the client has authenticated. Apart from the
+broker's process, so that its health is seen from outside.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _READ_BYTES: Final = 1 << 16
 
 
 class UnhealthyError(Exception):
-    """Nobody answered as a broker does; why, in a few words."""
+    """Nothing answered as a broker does; why, in a few words."""
 
 
 def check(host: str, port: int, timeout_s: float) -> None:

@@ -64,7 +64,7 @@ async def _serve(server: Server, ready: Callable[[Iterable[str], str, str | None
         loop.add_signal_handler(number, on_signal, number)
     loop.set_exception_handler(_on_loop_error)
     await server.start()
-    gc.freeze()  # what is there now stays: the collector need not look at it again
+    gc.freeze()  # the objects of now stay: the collector need not look at them again
     gc.enable()
     ready(server.addresses, server.data_dir, server.metrics_url)
     loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come(server.uses_scram))

@@ -164,7 +164,7 @@ class Server:
         if address in self.addresses:
             bound.close()
             raise ServeError(f"cannot serve metrics on {address}: clients of the broker connect there", usage=True)
-        import_module("shareq.broker.metrics.exposition")  # now, when nobody is kept waiting by it
+        import_module("shareq.broker.metrics.exposition")  # now, when it keeps no client waiting
         return bound
 
     def _start_broker(self) -> Broker:
