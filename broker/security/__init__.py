@@ -1,1 +1,1 @@
-"""Who a client is, and what it may do: principals, authentication, access control lists."""
+"""A client's identity, and what it may do: principals, authentication, access control lists."""

@@ -20,7 +20,7 @@ _Table = dict[object, list[int]]
 
 
 class AclSearch:
-    """Looks filters up among these ACLs, each of which is there once."""
+    """Looks filters up among these ACLs, in which each occurs once."""
 
     def __init__(self, acls: Iterable[Acl]) -> None:
         self._acls = list(acls)

@@ -99,8 +99,8 @@ def operations_of(kind: ResourceKind) -> tuple[Operation, ...]:
 class Acl(NamedTuple):
     """One access control list entry. The numbers are members of the enumerations above, and concrete ones.
 
-    `principal` is TYPE:NAME, `host` an address; both may be for everybody (`User:*`, `*`). A literal name `*` is every
-    resource of the kind.
+    `principal` is TYPE:NAME, `host` an address; both may be for every client (`User:*`, `*`). A literal name `*` is
+    every resource of the kind.
     """
 
     kind: int

@@ -1,12 +1,12 @@
 """The decision whether a principal may do something, as Apache Kafka's StandardAuthorizer makes it. Pure.
 
 * A super user may do everything.
-* An ACL concerns a request when principal and host are its own or everybody's, its operation is the one asked for or
-  ALL, and its resource is the one asked for: by name, by prefix, or every one (`*`).
+* An ACL concerns a request when its principal and host are the client's or every client's, its operation is the one
+  asked for or ALL, and its resource is the one asked for: by name, by prefix, or every one (`*`).
 * One refusing ACL that concerns the request is enough to refuse; else one granting is enough to grant.
 * Granted READ, WRITE, DELETE or ALTER also grants DESCRIBE; granted ALTER_CONFIGS also grants DESCRIBE_CONFIGS. What is
   refused implies nothing.
-* With no ACL on the resource at all, whoever they concern, `allow.everyone.if.no.acl.found` decides; with any, refusal.
+* With no ACL on the resource at all, for any principal, `allow.everyone.if.no.acl.found` decides; with any, refusal.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Authorizer:
 
         A granted pattern counts unless it is refused as a whole: by the same name, by a refused prefix of it, or by a
         refusal for every resource. Operations imply nothing here, as in Apache Kafka 4.3.1, which begins with a name
-        that hardly anybody has: whoever may touch that may touch something.
+        that hardly any topic has: a client that may touch that may touch something.
         """
         if self.allows(principal, host, operation, kind, "hardcode"):
             return True

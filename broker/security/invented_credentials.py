@@ -1,4 +1,4 @@
-"""What SCRAM users who do not exist are asked for, so that the first answer does not tell who does. Pure.
+"""What SCRAM users who do not exist are asked for, so that the first answer does not show which users exist. Pure.
 
 A salt has a form: how long it is, and how it is made. It depends on the tool by which a user was added, and stands in
 the first answer, as the iterations do. A user who does not exist gets salt and iterations of a form that some user of
@@ -49,7 +49,7 @@ class InventedCredentials:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._form_by_user: dict[CredentialKey, Form] = {}
-        self._forms: dict[str, Counter[Form]] = {}  # how many users of each mechanism have it; none that nobody has
+        self._forms: dict[str, Counter[Form]] = {}  # how many users of each mechanism have it; none that no user has
 
     def follow(self, changes: Iterable[tuple[CredentialKey, ScramCredential | None]]) -> None:
         """Users have these credentials from now on, or none any more: invent what looks like all there are then.
@@ -71,15 +71,15 @@ class InventedCredentials:
     def of(self, mechanism: str, user: str) -> ScramCredential:
         """What a user who does not exist is asked for. KeyError for an unknown mechanism."""
         name = HASHES[mechanism]
-        whose = f"{mechanism} {user}"
+        seed = f"{mechanism} {user}"
         forms = self._forms.get(mechanism) or [_NEW]
         # Each form has a number of its own for this user, so that another one rarely changes which has the largest.
-        form = max(forms, key=lambda each: self._digest(name, f"form {each.salt_bytes} {each.iterations} {whose}"))
+        form = max(forms, key=lambda each: self._digest(name, f"form {each.salt_bytes} {each.iterations} {seed}"))
         if form.salt_bytes is None:
-            salt = _in_digits(int.from_bytes(self._digest(name, f"salt {whose}")) & ((1 << _TEXT_BITS) - 1))
+            salt = _in_digits(int.from_bytes(self._digest(name, f"salt {seed}")) & ((1 << _TEXT_BITS) - 1))
         else:
-            salt = hashlib.shake_256(self._digest(name, f"salt {whose}")).digest(form.salt_bytes)
-        stored, server = (self._digest(name, f"{key} {whose}") for key in ("stored", "server"))
+            salt = hashlib.shake_256(self._digest(name, f"salt {seed}")).digest(form.salt_bytes)
+        stored, server = (self._digest(name, f"{key} {seed}") for key in ("stored", "server"))
         return ScramCredential(salt, stored, server, form.iterations)
 
     def _digest(self, name: str, text: str) -> bytes:

@@ -14,7 +14,7 @@ SERVED_PROTOCOLS: Final = (PLAINTEXT, SASL_PLAINTEXT)
 
 
 class ListenerSecurity:
-    """`mechanisms` are SASL's, none where nobody has to authenticate; `plain_users` are passwords by user name.
+    """`mechanisms` are SASL's, none where clients need not authenticate; `plain_users` are passwords by user name.
 
     `max_reauth_ms` is `connections.max.reauth.ms` by mechanism, 0 for never; `max_receive_bytes` is the largest request
     before authentication; `failed_delay_ms` is how long a failed attempt takes.

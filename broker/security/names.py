@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 ANONYMOUS: Final = "User:ANONYMOUS"
-"""Whoever connects to a listener without authentication."""
+"""The principal of a client on a listener without authentication."""
 
 EVERYBODY: Final = "User:*"
 WILDCARD: Final = "*"

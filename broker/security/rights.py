@@ -64,10 +64,10 @@ WRITE_TRANSACTION: Final = Right(Operation.WRITE, ResourceKind.TRANSACTIONAL_ID)
 DESCRIBE_TRANSACTION: Final = Right(Operation.DESCRIBE, ResourceKind.TRANSACTIONAL_ID)
 
 HIDDEN_TOPICS: Final = "The group has described topic(s) that the client is not authorized to describe."
-"""Told beside the error of DESCRIBE_TOPIC, instead of a group."""
+"""The message beside the error of DESCRIBE_TOPIC, instead of a group."""
 
 RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
-    # Nothing: asked before anybody is known.
+    # Nothing: asked before the client is known.
     ApiKey.API_VERSIONS: (),
     ApiKey.SASL_HANDSHAKE: (),
     ApiKey.SASL_AUTHENTICATE: (),
@@ -98,7 +98,7 @@ RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
     ApiKey.OFFSET_COMMIT: (READ_GROUP, READ_TOPIC),
     ApiKey.OFFSET_FETCH: (DESCRIBE_GROUP, DESCRIBE_TOPIC),
     ApiKey.OFFSET_DELETE: (DELETE_GROUP, READ_TOPIC),
-    # Nothing: they are off, whoever asks.
+    # Nothing: they are off for every client.
     ApiKey.STREAMS_GROUP_HEARTBEAT: (),
     ApiKey.STREAMS_GROUP_DESCRIBE: (),
     ApiKey.CREATE_DELEGATION_TOKEN: (),

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from shareq.broker.security.credentials import ScramCredential
 
-_LEAST_SALT_BYTES: Final = 12  # scramp wants as many, and only passes them on: clients are told the salt as it is
+_LEAST_SALT_BYTES: Final = 12  # scramp wants as many, and only passes them on: clients get the salt as it is
 
 
 class AuthenticationFailed(Exception):
@@ -50,7 +50,7 @@ class PlainExchange:
             raise AuthenticationFailed("Authentication failed: username not specified")
         if not password:
             raise AuthenticationFailed("Authentication failed: password not specified")
-        # Compared for users who do not exist, too: the time it takes must not tell who does.
+        # Compared for users who do not exist, too: the time it takes must not show which users exist.
         expected = self._users.get(user)
         same = hmac.compare_digest(password.encode(), (expected or "").encode())
         if expected is None or not same:
@@ -64,7 +64,7 @@ class PlainExchange:
 
 
 class ScramExchange:
-    """A SCRAM mechanism. `find` tells what a user is known by, and invents it for one that is not known.
+    """A SCRAM mechanism. `find` returns what a user is known by, and invents it for one that is not known.
 
     `nonce` are printable characters without commas that were never used before; `again`: it is a re-authentication.
     """
@@ -110,7 +110,7 @@ class ScramExchange:
 
 
 class RefusedExchange:
-    """One that cannot succeed: the client is told so with its first token."""
+    """One that cannot succeed: the answer to the client's first token says so."""
 
     __slots__ = ("_reason", "user")
 
