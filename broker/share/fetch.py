@@ -1,7 +1,7 @@
 """A share fetch under way: look, read, acquire; park on the share partitions until there is something or time is up.
 
 Follows Apache Kafka 4.3.1's delayed share fetch, with three differences: a fetch that acquired nothing goes on waiting
-instead of answering empty-handed before its time; one whose topic is deleted tells that at once, not at its time; and
+instead of answering empty-handed before its time; one whose topic is deleted answers so at once, not at its time; and
 rights are looked at again before anything is acquired, not only when the request comes.
 """
 
@@ -64,7 +64,7 @@ class WantedPartition:
 class FetchedPartition:
     """The fetch's result for one partition. `records` are whole batches around the acquired ranges.
 
-    Without an error and without records: the partition was looked at, and nothing was there to acquire.
+    Without an error and without records: the partition was looked at, and had nothing to acquire.
     """
 
     topic_id: bytes
@@ -105,7 +105,7 @@ class ShareFetch:
         self._refused: list[FetchedPartition] = []
         self._asked: set[SharePartitionLeader] = set()  # to write their start offsets, once in a fetch
         self._timer: TimerHandle | None = None
-        self._passed_over = False  # records that nobody gets: there may be others behind them
+        self._passed_over = False  # records that no member gets: there may be others behind them
         self._committed = isolation_level is IsolationLevel.READ_COMMITTED
         self._expired = params.max_wait_ms <= 0
         self._began_ns = self._clock.now_ns()
@@ -254,7 +254,7 @@ class ShareFetch:
         for leader, budget in zip(ready, budgets, strict=True):
             log, offset, upto = leader.log, leader.core.next_fetch_offset(), self._upto(leader)
             if offset < log.log_start_offset or log.refusal:
-                return True  # the read finds out, and moves the start offset or tells the error
+                return True  # the read finds out, and moves the start offset or returns the error
             if offset < upto:
                 if needed > 1 and not log.in_one_segment(offset, upto):
                     return True  # as Apache Kafka: a read ends with its segment, whatever is awaited

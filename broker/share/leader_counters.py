@@ -41,8 +41,8 @@ class ShareCounters:
     """Counters by share partition, topic and group.
 
     Those of a share partition outlive its leader, so that a group whose consumers come and go is counted on; they end
-    with its state. `ended` is the sum of those that have ended. Only what exists is counted by name: whoever makes up
-    groups and topics makes nothing grow.
+    with its state. `ended` is the sum of those that have ended. Only what exists is counted by name: a client that
+    makes up groups and topics makes nothing grow.
     """
 
     def __init__(self) -> None:

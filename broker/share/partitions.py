@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 class SharePartitionManager:
     """The cache of share partitions this broker leads, and everything that happens to them.
 
-    `sources` has their records, `settings` those of their groups, `persister` keeps their state; `other_leaders` tells
+    `sources` has their records, `settings` those of their groups, `persister` keeps their state; `other_leaders` has
     what this broker does not lead.
     """
 
@@ -161,7 +161,7 @@ class SharePartitionManager:
         self.wake(leader)
 
     def fence_if_needed(self, leader: SharePartitionLeader, error: ErrorCode) -> None:
-        """Drop the share partition when the error says that somebody else leads it, or that it is gone."""
+        """Drop the share partition when the error says that another broker leads it, or that it was deleted."""
         if error in FENCING and leader.state is LeaderState.ACTIVE:
             logger.info("%s: dropped after %s; the next fetch loads it", leader.key.text(), error.name)
             self._drop(leader, LeaderState.FENCED)
@@ -226,10 +226,10 @@ class SharePartitionManager:
             self._drop(leader, LeaderState.FENCED)
 
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
-        """Their states are being rewritten or deleted, by somebody else: forget what was read of them.
+        """Another operation is rewriting or deleting their states: forget what was read of them.
 
         Called together with the share coordinator's operation, it leaves no gap: a write that is under way comes
-        before that operation, a dropped share partition begins none, and whoever loads it again reads what comes after.
+        before that operation, a dropped share partition begins none, and the next load reads what comes after.
         State epochs alone would not do: those of a group that never had members are all equal.
         """
         for key in keys:

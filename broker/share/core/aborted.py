@@ -1,6 +1,6 @@
 """Reading transactional records for a read_committed group: what of a read belongs to aborted transactions.
 
-The log tells which transactions those are; a record batch is one producer's, so its header says the rest. Control
+The log knows which transactions those are; a record batch is one producer's, so its header says the rest. Control
 batches stay: their offsets are acquired, and the consumer acknowledges them as gaps.
 """
 
@@ -78,7 +78,7 @@ def cut_out(acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]
 def held_before(aborted: Sequence[tuple[int, int]], acquired: Sequence[AcquiredRange]) -> list[tuple[int, int]]:
     """The parts of the aborted ranges that have not just been acquired, ascending.
 
-    Whoever holds records there got them when the group read uncommitted records.
+    A member that holds records there got them when the group read uncommitted records.
     """
     earlier = [AcquiredRange(first, last, 0) for first, last in aborted]
     return [(first, last) for first, last, _ in cut_out(earlier, [(first, last) for first, last, _ in acquired])]

@@ -206,8 +206,8 @@ class RecordAcquisition:
     def _choose(self, batch: InFlightBatch) -> list[Run]:
         """The available runs to take from a batch, each with the status it has now.
 
-        A record at its last delivery travels alone, lest it take others with it; one that has failed half of its
-        deliveries shrinks what is taken, the more the more often it failed. Apache Kafka counts up to exactly that
+        A record at its last delivery travels alone, so that it takes no others with it; one that has failed half of
+        its deliveries shrinks what is taken, the more the more often it failed. Apache Kafka counts up to exactly that
         quota, so a batch of which more has been taken when the first such record comes is not cut short by it.
         """
         available_from = self._window.available_from

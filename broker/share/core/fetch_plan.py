@@ -36,7 +36,7 @@ class PlacedSpan(Protocol):
 
 
 def rotate(partitions: Sequence[T], session_epoch: int) -> list[T]:
-    """The order to fetch in: each request of a session begins one partition further on, lest the first always win.
+    """The order to fetch in: each request of a session begins one partition further on, so that none always wins.
 
     The epochs that open (0) and end (-1) a session keep the order.
     """

@@ -245,7 +245,7 @@ class SharePartition:
         window = self._window
         for first, last in held_before(aborted, acquired):
             for _, run_last, status in window.runs(first, last):
-                if status.state is RecordState.ACQUIRED:  # somebody has that record, and may still acknowledge it
+                if status.state is RecordState.ACQUIRED:  # a member has that record, and may still acknowledge it
                     window.note_undurable(run_last)
         for first, last in aborted:
             window.archive(first, last, RecordState.ACQUIRED)

@@ -188,8 +188,8 @@ class ShareSessions:
         """Begin a ShareFetch. Errors leave the sessions as they are; without one the epoch has advanced.
 
         INVALID_REQUEST: acknowledgements (`has_acks`) while opening. SHARE_SESSION_LIMIT_REACHED: no room for a new
-        session; the caller delays that answer by MaxWaitMs, lest clients try again at once. SHARE_SESSION_NOT_FOUND and
-        INVALID_SHARE_SESSION_EPOCH as for `update`.
+        session; the caller delays that answer by MaxWaitMs, so that clients do not try again at once.
+        SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH as for `update`.
         """
         if epoch == INITIAL_EPOCH:
             if has_acks:

@@ -40,7 +40,7 @@ class StateChange:
         self.touched.append((batch, first, last))
 
     def persist(self, rows: list[StateBatch]) -> None:
-        """Add what to write, after what is there: ascending, and no two of the rows could be one."""
+        """Add rows to write, after the earlier ones: ascending, and no two of the rows could be one."""
         written = self.state_batches
         if written and rows:
             first, last, state, count = rows[0]

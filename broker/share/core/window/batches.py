@@ -72,7 +72,7 @@ class BatchMap:
         return self._firsts[index] if index < len(self._firsts) else None
 
     def add(self, batch: InFlightBatch) -> None:
-        """Add a batch that overlaps none that is there."""
+        """Add a batch that overlaps none of those in here."""
         if not self._firsts or batch.first_offset > self._firsts[-1]:
             self._firsts.append(batch.first_offset)
             self._batches.append(batch)

@@ -17,7 +17,7 @@ NO_DEADLINE: Final = 1 << 62
 class RecordStatus:
     """State, delivery count and lock of a record. Never changed after creation; equal only to itself.
 
-    `owner` is the member that acquired it, "" when nobody did. `deadline_ms` is when the acquisition lock runs out,
+    `owner` is the member that acquired it, "" when none did. `deadline_ms` is when the acquisition lock runs out,
     `NO_DEADLINE` without a lock. `write_id` is the state write that is awaited, 0 when the status is settled.
     """
 
