@@ -1,4 +1,4 @@
-"""Where clients are told to connect."""
+"""The address that clients are to connect to."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ _DEFINITIONS: Final[Mapping[str, _Definition]] = {
 
 
 def cleaner_rule_for(topic: str) -> Rule:
-    """How the cleaner tells what stays in a topic."""
+    """The rule by which the cleaner decides what stays in a topic."""
     from shareq.broker.log.cleaner.survivors import latest_value, share_state  # not what a start needs
 
     return share_state if topic == SHARE_GROUP_STATE else latest_value

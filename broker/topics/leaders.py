@@ -1,8 +1,8 @@
 """Which partitions are led by other brokers: none by default; set by tests that simulate a cluster.
 
-One process leads everything it has. What clients are to be told when it does not (KIP-932: NOT_LEADER_OR_FOLLOWER with
-the leader's address, NOT_COORDINATOR, FindCoordinator's answer) is decided here and there by this map, so that it can
-be shown without a cluster. The share-group RPCs and the coordinators ask it; a broker by itself never fills it.
+One process leads everything it has. What to answer clients when it does not (KIP-932: NOT_LEADER_OR_FOLLOWER with the
+leader's address, NOT_COORDINATOR, FindCoordinator's answer) is decided here and there by this map, so that it can be
+shown without a cluster. The share-group RPCs and the coordinators ask it; a broker by itself never fills it.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class LeaderMap:
         self._moved: list[Callable[[str, int], None]] = []
 
     def other_leader(self, topic: str, partition: int) -> Leader | None:
-        """Who else leads the partition; None: this broker does."""
+        """The other broker that leads the partition; None: this broker does."""
         return self._elsewhere.get((topic, partition)) if self._elsewhere else None
 
     def move(self, topic: str, partition: int, leader: Leader | None) -> None:
-        """The partition is led by `leader` from now on; None: by this broker again. Tells the listeners."""
+        """The partition is led by `leader` from now on; None: by this broker again. Notifies the listeners."""
         if leader is None:
             self._elsewhere.pop((topic, partition), None)
         else:
