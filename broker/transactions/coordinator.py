@@ -46,7 +46,7 @@ class CleanupIntervals(NamedTuple):
 
 
 class TransactionCoordinatorService:
-    """Everything asked of transactions. Answers come when what they tell is durable.
+    """Everything asked of transactions. Answers come when what they say is durable.
 
     The end of a transaction is answered when its markers are written, or could not be at the first attempt: a client
     that commits and then reads sees what was committed, and a producer can begin its next transaction at once.
