@@ -30,7 +30,7 @@ Examples:
   shareq serve
       Listen on 127.0.0.1:9092, keep data in ./shareq-data.
   shareq serve --listen 0.0.0.0:9092 --data-dir /var/lib/shareq
-      Serve other machines, which are told this machine's name.
+      Serve other machines, which connect to this machine's name.
   shareq serve --set log.flush.interval.messages=1
       Answer a write only when it survives power loss.
   shareq serve --config server.properties --set group.share.record.lock.duration.ms=60000
@@ -54,7 +54,7 @@ Example:
   shareq check 127.0.0.1:9092 --timeout 3
 
 \b
-Exit codes: 0 the broker has answered, 1 it has not (one line on stderr tells why), 2 wrong options.
+Exit codes: 0 the broker has answered, 1 it has not (one line on stderr says why), 2 wrong options.
 """
 
 VERIFY_EPILOG = """\b
@@ -96,7 +96,7 @@ A backup shows one moment, as if the broker had been killed then: nothing that w
 It counts once it is complete and was read back. It holds records and credentials: DEST is readable for its owner only.
 
 \b
-Exit codes: 0 done, 1 failed (one line on stderr tells why), 2 wrong options, or DEST is not a folder of backups.
+Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong options, or DEST is not a folder of backups.
 """
 
 RESTORE_EPILOG = """\b
@@ -110,7 +110,7 @@ Examples:
 Every checksum is compared. The cluster id stays the same, so do topic ids, groups, offsets and transactions.
 
 \b
-Exit codes: 0 done, 1 failed (one line on stderr tells why), 2 wrong options, or DATA is not empty.
+Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong options, or DATA is not empty.
 """
 
 
@@ -340,7 +340,7 @@ def _say_ready(addresses: Iterable[str], data_dir: str, metrics_url: str | None)
     metrics = f", metrics at {metrics_url}" if metrics_url is not None else ""
     try:
         click.echo(f"shareq {__version__} listening on {', '.join(addresses)}, data in {data_dir}{metrics}")
-    except OSError as error:  # it serves all the same, as it would if nobody read the line
+    except OSError as error:  # it serves all the same, as it would with a line that no one reads
         _drop_standard_output()
         logger.warning("standard output cannot be written: %s", error.strerror)
 
@@ -410,8 +410,8 @@ def _host_and_port(option: str, text: str, usual_port: int) -> tuple[str, int]:
 
 
 def _listener_name(given: Mapping[str, str]) -> str:
-    """Whose address --listen is: that of PLAINTEXT, unless the only listener that `given` is about has authentication.
-    It never takes that away."""
+    """The listener that --listen gives an address to: PLAINTEXT, unless the only listener that `given` is about has
+    authentication. It never takes that away."""
     pairs = (text.partition(":") for text in given.get("listener.security.protocol.map", "").split(","))
     protocols = {_upper(name): _upper(protocol) for name, _, protocol in pairs}
     names = _listener_names(given, protocols)
