@@ -61,7 +61,7 @@ class ClassicGroups:
     def join(self, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
         """One JoinGroup; the first member makes its group. Errors are in the answer: see `join.join`, and
         INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT; INCONSISTENT_GROUP_PROTOCOL for a group of another kind, unless it
-        is a consumer group without members, whose place and offsets the new one takes. Raises RecordsTooLarge for a
+        is a consumer group without members: the new one takes its place and offsets. Raises RecordsTooLarge for a
         member whose group would not fit into one record: it must not come in, the group could not be written any more.
         """
         turn = self.turn(now_ms)
@@ -93,7 +93,7 @@ class ClassicGroups:
 
     def sync(self, request: SyncGroupRequest, token: int, now_ms: int) -> CoordinatorResult[None]:
         """One SyncGroup. Errors are in the answer: see `sync.sync`, and INVALID_GROUP_ID. Raises RecordsTooLarge for an
-        assignment with which the group does not fit into one record: everybody goes on waiting for another one.
+        assignment with which the group does not fit into one record: all members go on waiting for another one.
         """
         turn = self.turn(now_ms)
         group = self.group(request.group_id)
@@ -178,7 +178,7 @@ class ClassicGroups:
 
     def replay(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
         """Apply a group's record: at load it makes the group what it was. In service the group is ahead of its record,
-        which only tells what a restart is to find; a tombstone takes the group away at any time. Raises
+        which only holds what a restart is to find; a tombstone removes the group at any time. Raises
         InconsistentRecords for a group of another kind.
         """
         group = self._groups.get(key.group)
@@ -198,7 +198,7 @@ class ClassicGroups:
         `group.max.size` allows now rebalances, so that some stay out.
         """
         self._serving = True
-        turn = self.turn(now_ms)  # without records or answers: nobody has joined yet
+        turn = self.turn(now_ms)  # without records or answers: no member has joined yet
         for group in self.all():
             for member in group.members.values():
                 turn.expect_heartbeat(group, member)

@@ -97,7 +97,7 @@ class ClassicMembers:
     def _join_last(
         self, draft: Draft, replaced: ConsumerMember, owned: Assignment, now_ms: int
     ) -> tuple[tuple[CoordinatorRecord, ...], JoinGroupResponse]:
-        """It makes a classic group of it: one that stays as it is, if everybody has come to the group's target."""
+        """It makes a classic group of it: one that stays as it is, if all members have come to the group's target."""
         group, after, reason = draft.group, draft.sender.current, "a member came with another subscription"
         if draft.epoch <= group.assignment_epoch:
             after = draft.step(group.assignment_epoch, draft.sender.target, owned)

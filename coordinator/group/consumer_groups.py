@@ -91,8 +91,8 @@ class ConsumerGroups:
         """One ConsumerGroupHeartbeat. A member that joins without an id, which version 0 allows, has been given one.
         `is_visible`: whether the sender may know of a topic, for subscriptions by pattern.
 
-        The first member makes the group, also of a classic group, whose members and offsets it takes over. Errors are
-        in the response: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED,
+        The first member makes the group, also of a classic group: members and offsets of that are taken over. Errors
+        are in the response: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR, GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED,
         UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, INVALID_REGULAR_EXPRESSION.
         Raises RecordsTooLarge.
         """

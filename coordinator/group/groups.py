@@ -26,7 +26,7 @@ class GroupKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who sent a request. `host` as Java prints an address: "/127.0.0.1"."""
+    """The sender of a request. `host` as Java prints an address: "/127.0.0.1"."""
 
     client_id: str
     host: str

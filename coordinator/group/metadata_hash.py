@@ -25,7 +25,7 @@ from xxhash import xxh3_64_digest, xxh3_64_intdigest
 from shareq.coordinator.ports import MetadataImage, TopicImage
 
 _MAGIC: Final = 0
-_MOST_REMEMBERED: Final = 16_384  # topics: whoever subscribes to one of thousands asks for all with every epoch
+_MOST_REMEMBERED: Final = 16_384  # topics: a group that subscribes to thousands asks for all with every epoch
 
 
 @lru_cache(_MOST_REMEMBERED)

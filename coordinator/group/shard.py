@@ -1,8 +1,8 @@
 """The group coordinator's state machine: the groups of one partition of `__consumer_offsets`.
 
 One namespace of group ids for groups of every kind; a request for one kind does not find a group of another, but for
-consumers, who may speak either protocol. Each kind has a part of its own: what is asked of it, its records, its timers.
-This is the frame that holds them together.
+consumers, which may speak either protocol. Each kind has a part of its own: what is asked of it, its records, its
+timers. This is the frame that holds them together.
 """
 
 from __future__ import annotations
@@ -164,6 +164,6 @@ class GroupCoordinatorShard:
         """Members that were not heard of are taken out of their groups; offsets expire, and with them groups."""
         classic = self.classic.on_deadline(now_ms)
         records = self.share.on_deadline(now_ms) + self.consumer.on_deadline(now_ms) + classic.records
-        if not records:  # those have to be replayed before anything can be told of the groups
+        if not records:  # those have to be replayed before anything can be said of the groups
             records = self.offsets.on_deadline(now_ms)
         return CoordinatorResult(None, records, classic.answers, atomic=False)

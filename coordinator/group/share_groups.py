@@ -36,8 +36,8 @@ class ShareGroupLimits:
 class ShareGroups:
     """The share groups among `groups`. Operations decide; `groups` changes by replay alone, see `records`.
 
-    `wall_ms` gives the time of day. `count` tells how many share groups the broker has in all its shards; without it,
-    those of this shard are counted.
+    `wall_ms` gives the time of day. `count` returns how many share groups the broker has in all its shards; without
+    it, those of this shard are counted.
     """
 
     def __init__(

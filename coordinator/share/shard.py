@@ -1,14 +1,14 @@
 """The share coordinator's state machine: durable state of share partitions, one partition of `__share_group_state`.
 
-KIP-932, "Managing durable share-partition state", as Apache Kafka 4.3.1 does it. The leader of a share partition tells
-what became of its records by `write`, and learns it again by `read`; the group coordinator calls the rest. A state is a
+KIP-932, "Managing durable share-partition state", as Apache Kafka 4.3.1 does it. The leader of a share partition saves
+what became of its records by `write`, and gets it back by `read`; the group coordinator calls the rest. A state is a
 start offset, the state batches from there on, and epochs that fence those who are behind: smaller than known is
 refused, equal or larger passes, -1 is not checked.
 
 Two things differ from 4.3.1. A write whose start offset is below the stored one does not move it back, and batches
 below the stored one are dropped: a delayed write cannot revive a record that was acknowledged. And a summary answers
-start offset -1 while DeliveryCompleteCount is -1 and there are no batches: until the first acknowledgement nobody
-outside sees the start offset that the leader resolved.
+start offset -1 while DeliveryCompleteCount is -1 and there are no batches: until the first acknowledgement no client
+sees the start offset that the leader resolved.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ class ShareCoordinatorShard:
     def initialize_once(
         self, key: SharePartitionKey, state_epoch: int, *, again: bool = False
     ) -> CoordinatorResult[ApiError]:
-        """`initialize` without start offset, for whoever may have done so before: a state of that epoch stays, and
-        `again`, if it is known to have been asked before, one of an older epoch, too.
+        """`initialize` without start offset, for a caller that may have done so before: a state of that epoch stays,
+        and `again`, if it is known to have been asked before, one of an older epoch, too.
 
         A group coordinator whose record of it failed asks again, with the epoch it has by then. What fetches have made
         of the state meanwhile, and were answered, must not be wiped. A state of a newer epoch stays, too: a group whose
@@ -195,7 +195,7 @@ class ShareCoordinatorShard:
         return CoordinatorResult(NO_ERROR, (record,))
 
     def read_summary(self, key: SharePartitionKey) -> CoordinatorResult[SummaryResult]:
-        """Epochs, start offset and count; -1, -1 for a share partition without state. Fences nobody.
+        """Epochs, start offset and count; -1, -1 for a share partition without state. Fences no leader.
 
         Errors: INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION.
         """
@@ -210,7 +210,7 @@ class ShareCoordinatorShard:
             SummaryResult(
                 state_epoch=state.state_epoch,
                 leader_epoch=state.leader_epoch,
-                # Who counts nothing, but has written what became of records, has more to tell than where it begins.
+                # A leader that counts nothing, but has written what became of records, has more to say than its start.
                 start_offset=UNSET if count == UNSET and not state.batches else state.start_offset,
                 delivery_complete_count=count,
             )
@@ -333,8 +333,8 @@ class ShareCoordinatorShard:
         return CoordinatorRecord(ShareSnapshotKey(*key), snapshot)
 
     def _snapshot_is_due(self, state: ShareState) -> bool:
-        """After so many updates; of a state of many batches only once they are worth it, lest snapshots of megabytes
-        make up nearly all of the log.
+        """After so many updates; of a state of many batches only once they are worth it, so that snapshots of megabytes
+        do not make up nearly all of the log.
         """
         limit = self.settings.snapshot_update_records_per_snapshot
         if state.updates < limit:

@@ -1,4 +1,4 @@
-"""A share partition's durable state in memory, as the share coordinator's log tells it."""
+"""A share partition's durable state in memory, as the share coordinator's log has it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class TransactionFilter:
 
 
 def unknown_states(names: Iterable[str]) -> list[str]:
-    """The names that are no state a transaction can be in; Apache Kafka knows two more, which nobody ever sees."""
+    """The names that are no state a transaction can be in; Apache Kafka knows two more, which no client ever sees."""
     known = {*STATE_NAMES.values(), "Dead", "PrepareEpochFence"}
     return [name for name in names if name not in known]
 

@@ -1,7 +1,7 @@
 """EndTxn: the outcome is decided and logged; then the markers are written; then the end is logged.
 
-With transaction version 2 every end raises the epoch, and an epoch tells one transaction from the next: a request in
-the epoch before is the same request again, one in the current epoch is about the transaction that begins with it.
+With transaction version 2 every end raises the epoch, so that every transaction has its own: a request in the epoch
+before is the same request again, one in the current epoch is about the transaction that begins with it.
 
                      abort, again   abort         commit, again   commit
     Empty            FENCED         a new epoch   FENCED          INVALID_TXN_STATE
@@ -64,7 +64,7 @@ def end_transaction(
 def _end_in_epoch(
     transaction: Transaction, producer_id: int, producer_epoch: int, commit: bool, now_ms: int
 ) -> Decision:
-    """Versions 0 and 1: the epoch stays, and the state alone tells whether a request came again."""
+    """Versions 0 and 1: the epoch stays, and the state alone shows whether a request came again."""
     if producer_id != transaction.producer_id:
         return Decision(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
     if producer_epoch != transaction.producer_epoch:

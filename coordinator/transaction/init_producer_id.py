@@ -1,4 +1,4 @@
-"""InitProducerId with a transactional id (KIP-98, KIP-360): a new epoch, which fences whoever had the one before.
+"""InitProducerId with a transactional id (KIP-98, KIP-360): a new epoch, which fences the producer of the one before.
 
     no such id                    a new producer id, epoch 0
     nothing under way             the next epoch; a new producer id when the epochs are used up
@@ -6,7 +6,7 @@
     markers being written         CONCURRENT_TRANSACTIONS
 
 A producer that goes on after an error names the id and epoch it has. If they are the current ones it gets the next
-epoch; if they are those before, this is the same request again and gets the answer it had; else somebody else has
+epoch; if they are those before, this is the same request again and gets the answer it had; else another producer has
 initialized meanwhile, and it is fenced.
 """
 
@@ -28,7 +28,7 @@ from shareq.coordinator.transaction.outcome import Decision
 from shareq.protocol.errors import ErrorCode
 
 NewProducerId = Callable[[], int | ErrorCode]
-"""A producer id that nobody ever had; an error when none can be had."""
+"""A producer id that was never given out; an error when none can be had."""
 
 
 class ExpectedProducer(NamedTuple):

@@ -1,4 +1,4 @@
-"""One transactional id: who writes under it, in which epoch, and where its transaction stands.
+"""One transactional id: the producer that writes under it, its epoch, and where its transaction stands.
 
 Every change is a transition from one `Transaction` to the next, and a transition is what the log holds (Apache Kafka
 4.3.1: TransactionMetadata). With transaction version 2 (KIP-890) the end of a transaction raises the epoch, so that a
@@ -162,7 +162,7 @@ class Transaction:
         )
 
     def fenced(self, now_ms: int) -> Transaction:
-        """Version 0 and 1: the transaction is aborted in a new epoch, which nobody is told."""
+        """Version 0 and 1: the transaction is aborted in a new epoch, which no producer gets."""
         bumped = replace(
             self,
             producer_epoch=min(self.producer_epoch + 1, MAX_EPOCH),

@@ -1,8 +1,8 @@
 """The transaction coordinator's state machine: the transactional ids of one partition of `__transaction_state`.
 
 The rules of each request are in a file of their own; here they meet the log. An operation that ends a transaction
-answers with the markers to write (`WriteMarkers`): whoever runs the shard does that once the decision is durable, and
-then calls `complete`. After a crash `unfinished` gives the decisions whose markers may be missing.
+answers with the markers to write (`WriteMarkers`): the shard's caller writes them once the decision is durable, and
+then calls `complete`. After a crash `unfinished` gives the decisions with markers that may be missing.
 """
 
 from __future__ import annotations
@@ -180,10 +180,10 @@ class TransactionCoordinatorShard:
         )
         follows = decision.transaction
         markers = None if follows is None else markers_of(follows)
-        told = transaction if follows is None else follows.completed(follows.last_update_ms)
+        after = transaction if follows is None else follows.completed(follows.last_update_ms)
         answer = ProducerResult(decision.error, markers=markers)
-        if not decision.error and told is not None and client_version >= BUMPING_VERSION:
-            answer = replace(answer, producer_id=told.producer_id, producer_epoch=told.producer_epoch)
+        if not decision.error and after is not None and client_version >= BUMPING_VERSION:
+            answer = replace(answer, producer_id=after.producer_id, producer_epoch=after.producer_epoch)
         return CoordinatorResult(answer, self._records(follows))
 
     # What follows a decision, and time.
@@ -212,7 +212,7 @@ class TransactionCoordinatorShard:
         return CoordinatorResult([markers_of(transaction) for transaction in aborted], records, atomic=False)
 
     def remove_expired(self) -> CoordinatorResult[int]:
-        """Forget the ids that nobody used for long; how many those are."""
+        """Forget the ids that no producer used for long; how many those are."""
         gone = timeouts.expired(self._transactions.values(), self._settings.expiration_ms, self._wall_ms())
         records = tuple(tombstone(transaction.transactional_id) for transaction in gone)
         return CoordinatorResult(len(gone), records, atomic=False)

@@ -1,4 +1,4 @@
-"""What time does to transactions: those that last too long are aborted, ids that nobody uses are forgotten."""
+"""What time does to transactions: those that last too long are aborted, unused ids are forgotten."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def no_classic_group(group_id: str, group: Group | None, version: int) -> Descri
 
 
 def classic_group_error_entry(group_id: str, error: ErrorCode) -> DescribedGroup:
-    """A group that the coordinator cannot tell about now."""
+    """A group that the coordinator cannot describe now."""
     return DescribedGroup(error_code=error, group_id=group_id)
 
 

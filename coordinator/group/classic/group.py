@@ -2,8 +2,8 @@
 
     Empty                no members; offsets may be committed from outside
     PreparingRebalance   members are joining; those of the last generation have until the rebalance timeout
-    CompletingRebalance  the generation is fixed; everybody waits for the assignment that its leader sends
-    Stable               everybody has its assignment
+    CompletingRebalance  the generation is fixed; all members wait for the assignment that its leader sends
+    Stable               every member has its assignment
 
 Apache Kafka writes a classic group down when an assignment arrives, when it becomes empty, and when a static member is
 replaced. What happens in between is in memory alone: members that a restart does not know join again. So operations
@@ -20,11 +20,11 @@ from typing import Final
 from shareq.coordinator.group.groups import GroupKind
 
 CONSUMER_PROTOCOL_TYPE: Final = "consumer"
-"""The protocol type of consumers, whose subscriptions the broker can read."""
+"""The protocol type of consumers. The broker can read their subscriptions."""
 
 NO_ASSIGNMENT: Final = b""
 
-_MEMBER_BYTES: Final = 64  # of a member in a record beside its strings, whose characters take at most 3 bytes
+_MEMBER_BYTES: Final = 64  # of a member in a record beside its strings; their characters take at most 3 bytes
 
 Protocols = tuple[tuple[str, bytes], ...]
 """Names and metadata of a member's protocols, the one it likes best first."""
@@ -92,7 +92,7 @@ class InitialDelay:
 
 
 class ClassicGroup:
-    """One classic group. Owned by its coordinator's shard; nobody else changes it.
+    """One classic group. Owned by its coordinator's shard, which alone changes it.
 
     `state_since_ms`: time of day, or None in groups that an old broker wrote. `joining` and `syncing`: member id to the
     token of its JoinGroup or SyncGroup that waits. `pending_joins`: ids that were given out and have not come back.
@@ -144,7 +144,7 @@ class ClassicGroup:
         """A member came during the initial delay, which is why it may be prolonged."""
         self.initial_delay: InitialDelay | None = None
         self.subscribed_topics: frozenset[str] | None = None
-        """Topics that consumers of the generation subscribe to; None while nobody can tell."""
+        """Topics that consumers of the generation subscribe to; None while unknown."""
         self._supported: dict[str, int] = {}
         self._bytes = 0
 
@@ -173,7 +173,7 @@ class ClassicGroup:
 
     @property
     def is_empty(self) -> bool:
-        """Nobody is in it, or on the way; ids that were given out do not count."""
+        """No member is in it, or on the way; ids that were given out do not count."""
         return self.state is ClassicState.EMPTY
 
     @property
@@ -254,7 +254,7 @@ class ClassicGroup:
         member.session_timeout_ms = session_timeout_ms
 
     def elect_joined_leader(self) -> bool:
-        """Have a leader that has joined the rebalance; False when nobody has."""
+        """Have a leader that has joined the rebalance; False when no member has."""
         if self.leader_id is None:
             return False
         if self.leader_id not in self.joining:
@@ -267,7 +267,7 @@ class ClassicGroup:
     # Protocols
 
     def supports(self, protocol_type: str, names: Collection[str]) -> bool:
-        """Whether somebody with these protocols may join: one of them is everybody's."""
+        """Whether a member with these protocols may join: all members have one of them."""
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type) and bool(names)
         return self.type == protocol_type and any(self._supported.get(name, 0) == len(self.members) for name in names)

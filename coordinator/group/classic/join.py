@@ -1,4 +1,4 @@
-"""JoinGroup: who may come in, under which id, and whether a rebalance follows.
+"""JoinGroup: whether a client may come in, under which id, and whether a rebalance follows.
 
 A client without a member id is given one and asked to come again (MEMBER_ID_REQUIRED, from version 4, KIP-394), so that
 a JoinGroup whose answer got lost leaves no member behind. A static member (KIP-345) that comes without its id replaces
@@ -39,7 +39,7 @@ SKIP_ASSIGNMENT_FROM_VERSION: Final = 9
 class Joining:
     """One JoinGroup as the coordinator takes it.
 
-    `new_id` is what a member without an id is called, behind its instance id or client id; nobody else ever gets it.
+    `new_id` is what a member without an id is called, behind its instance id or client id; no other ever gets it.
     """
 
     request: JoinGroupRequest
@@ -67,7 +67,7 @@ class Joining:
 
 
 def request_error(request: JoinGroupRequest, settings: ClassicGroupSettings) -> ErrorCode:
-    """What is wrong whoever sends it: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, or NONE."""
+    """What is wrong for any sender: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, or NONE."""
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID
     if not settings.min_session_timeout_ms <= request.session_timeout_ms <= settings.max_session_timeout_ms:
@@ -205,8 +205,8 @@ def _replace(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
 def _stay_stable(
     group: ClassicGroup, member: ClassicMember, leader_before: str | None, joining: Joining, turn: Turn
 ) -> None:
-    """The member goes on with the assignment of its old id. A leader must not assign: nobody waits for that. From
-    version 9 it is told so (KIP-814), before that it believes that somebody else leads.
+    """The member goes on with the assignment of its old id. A leader must not assign: no member waits for that. From
+    version 9 the answer says so (KIP-814), before that it names another leader.
     """
     assignments = {each.member_id: each.assignment for each in group.members.values()}
     turn.records.append(group_record(group, assignments))

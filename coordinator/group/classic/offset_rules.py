@@ -1,5 +1,5 @@
-"""What a classic group says of offsets: who may commit, what may be deleted. A group without members has offsets of
-its own, which anybody may commit: such a *simple* group only keeps them.
+"""The rules of a classic group on offsets: when they may be committed and deleted. A group without members has offsets
+of its own, which any client may commit: such a *simple* group only keeps them.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ def commit_error(
 ) -> ErrorCode:
     """Whether these may be committed. `generation` -1, an empty member id and no instance id: not by a member.
 
-    Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS. A transaction need not say
-    who commits, and is not held up by a rebalance.
+    Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS. A transaction need not
+    name the member, and is not held up by a rebalance.
     """
     if generation < 0 and group.state is ClassicState.EMPTY:
         return ErrorCode.NONE
@@ -34,7 +34,7 @@ def commit_error(
 
 def delete_error(group: ClassicGroup) -> ErrorCode:
     """Whether offsets may be deleted, those of topics that `is_subscribed` apart. Error: NON_EMPTY_GROUP, for members
-    whose subscriptions the broker cannot read.
+    with subscriptions that the broker cannot read.
     """
     if group.state is ClassicState.EMPTY or group.type == CONSUMER_PROTOCOL_TYPE:
         return ErrorCode.NONE
@@ -42,7 +42,7 @@ def delete_error(group: ClassicGroup) -> ErrorCode:
 
 
 def is_subscribed(group: ClassicGroup, topic: str) -> bool:
-    """Whether a consumer of the group reads the topic; what cannot be told counts as read."""
+    """Whether a consumer of the group reads the topic; if that is unknown, it counts as read."""
     if group.subscribed_topics is None:
         return group.type == CONSUMER_PROTOCOL_TYPE
     return topic in group.subscribed_topics

@@ -1,6 +1,6 @@
 """The course of a rebalance, from its first reason to the generation that comes of it.
 
-    prepare       members are told with their heartbeats, and join again
+    prepare       members learn of it from their heartbeats, and join again
     complete      all have joined, or the time is over: those who did not are out, the others are the next generation
     (sync)        the leader's assignment makes the group Stable, or the time is over and `prepare` begins again
 
@@ -35,7 +35,7 @@ def prepare_or_complete(group: ClassicGroup, turn: Turn, reason: str) -> None:
 
 
 def prepare(group: ClassicGroup, turn: Turn, reason: str) -> None:
-    """Begin a rebalance. Whoever waits for an assignment is told to join again."""
+    """Begin a rebalance. Members that wait for an assignment get an answer that has them join again."""
     if group.state is ClassicState.COMPLETING_REBALANCE:
         for member in group.members.values():
             member.assignment = NO_ASSIGNMENT
@@ -63,14 +63,14 @@ def prepare(group: ClassicGroup, turn: Turn, reason: str) -> None:
 
 
 def complete_if_all_joined(group: ClassicGroup, turn: Turn) -> None:
-    """Complete the join phase when nobody is missing. The initial delay is waited for in any case."""
+    """Complete the join phase when no member is missing. The initial delay is waited for in any case."""
     preparing = group.state is ClassicState.PREPARING_REBALANCE
     if preparing and group.previous_state is not ClassicState.EMPTY and group.all_joined:
         complete(group, turn)
 
 
 def complete_if_last_was_missing(group: ClassicGroup, turn: Turn) -> None:
-    """Somebody has gone without a word: complete the join phase if only they were missing."""
+    """A member has left before it joined: complete the join phase if it was the only one missing."""
     if group.state is ClassicState.PREPARING_REBALANCE and group.all_joined:
         complete(group, turn)
 
@@ -91,7 +91,7 @@ def complete(group: ClassicGroup, turn: Turn) -> None:
     """End the join phase: the members that have joined are the next generation.
 
     Static members that have not joined stay: only their session's end takes them out. If they are the only ones, there
-    is nobody to lead, and the join phase begins again.
+    is no member to lead, and the join phase begins again.
     """
     turn.clear_timer(JOIN, group)
     group.initial_delay = None
@@ -131,13 +131,13 @@ def _next_generation(group: ClassicGroup, turn: Turn) -> None:
 
 
 def end_sync_phase(group: ClassicGroup, turn: Turn) -> None:
-    """Nobody is waited for any more to ask for its assignment."""
+    """Wait no longer for members to ask for their assignments."""
     group.pending_syncs.clear()
     turn.clear_timer(SYNC, group)
 
 
 def joined(group: ClassicGroup, member_id: str, *, skip_assignment: bool = False) -> JoinGroupResponse:
-    """What a member is told of its generation; the leader also who is in it, and what each said of itself."""
+    """The answer with a member's generation; the leader's has also its members, and what each said of itself."""
     members = [
         JoinGroupResponseMember(each.member_id, each.instance_id, each.metadata(group.protocol_name))
         for each in (group.members.values() if group.leader_id == member_id else ())

@@ -1,4 +1,4 @@
-"""SyncGroup: the leader brings the assignment, everybody else waits for it."""
+"""SyncGroup: the leader brings the assignment, all other members wait for it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _error(group: ClassicGroup, request: SyncGroupRequest) -> ErrorCode:
     return ErrorCode.REBALANCE_IN_PROGRESS if group.state is ClassicState.PREPARING_REBALANCE else ErrorCode.NONE
 
 
-def _differs(told: str | None, known: str | None) -> bool:
-    return told is not None and known is not None and told != known
+def _differs(named: str | None, known: str | None) -> bool:
+    return named is not None and known is not None and named != known
 
 
 def _has_synced(group: ClassicGroup, member_id: str, turn: Turn) -> None:
@@ -75,7 +75,7 @@ def _assignment(group: ClassicGroup, request: SyncGroupRequest, turn: Turn) -> _
 
 
 def _assign(group: ClassicGroup, assignment: _Assignment, turn: Turn) -> None:
-    """The group is Stable once this is written; until then nobody hears of it."""
+    """The group is Stable once this is written; until then no member hears of it."""
     assignments = assignment.by_member
     without = [member_id for member_id in group.members if not assignments.get(member_id)]
     if without:

@@ -94,7 +94,7 @@ class Turn:
 
     def await_join(self, group: ClassicGroup, member_id: str, token: int) -> None:
         """The member's JoinGroup waits for the rebalance. One that it has sent before is given up: it is the client's
-        repetition, and nobody may wait for ever.
+        repetition, and no request may wait for ever.
         """
         self.answer_join(group, member_id, join_refusal(ErrorCode.REBALANCE_IN_PROGRESS, member_id))
         group.joining[member_id] = token

@@ -91,7 +91,7 @@ def _still_held(member: ConsumerAssignorMember, partitions: PartitionCounts) -> 
 
 
 def _fill_evenly(held: dict[str, set[_TopicPartition]], unassigned: list[_TopicPartition], total: int) -> None:
-    """Everybody may have anything. The larger shares go to those who hold most, which moves least."""
+    """Every member may have anything. The larger shares go to those that hold most, which moves least."""
     if not held:
         return
     share, larger = divmod(total, len(held))
@@ -127,7 +127,7 @@ def _fill_by_subscription(
 
 
 def _subscribers(members: Members) -> dict[bytes, list[str]]:
-    """The ids of each topic's subscribers, ascending. One list for all topics with the same: nobody may change it."""
+    """The ids of each topic's subscribers, ascending. One list for all topics with the same: it must not change."""
     alike: dict[frozenset[bytes], list[str]] = {}
     for member_id, member in members.items():
         alike.setdefault(member.topic_ids, []).append(member_id)
@@ -147,7 +147,7 @@ def _subscribers(members: Members) -> dict[bytes, list[str]]:
 
 
 def _even_out_all(subscribers: Mapping[bytes, list[str]], held: dict[str, set[_TopicPartition]]) -> None:
-    """Until nobody has a partition that a subscriber of its topic with a load lower by two or more could have."""
+    """Until no member has a partition that a subscriber of its topic with a load lower by two or more could have."""
     holders: dict[bytes, set[str]] = {}  # by topic; those who have given all of it away stay
     for member_id, partitions in held.items():
         for topic_id, _ in partitions:
@@ -173,7 +173,7 @@ def _even_out(
     of_topic: dict[str, list[_TopicPartition]] = {m: [] for m in subscribers}
     for m in holders:
         of_topic[m] = sorted((each for each in held[m] if each[0] == topic_id), reverse=True)
-    # An entry whose load is not the member's any more is passed over: its present one is there, too.
+    # An entry with a load that is not the member's any more is passed over: its present one is in the heap, too.
     givers = [(-len(held[m]), m) for m in subscribers if of_topic[m]]
     takers = [(len(held[m]), m) for m in subscribers]
     heapify(givers)

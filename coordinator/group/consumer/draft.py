@@ -113,7 +113,7 @@ class Draft:
     # Patterns
 
     def update_regexes(self, activity: Activity) -> bool:
-        """Match patterns as far as that is due, and forget those nobody has any more; whether topics may differ."""
+        """Match patterns as far as that is due, and forget those no member has any more; whether topics may differ."""
         if not self.regex_changed and not self.group.resolved and not self.member.subscribed_topic_regex:
             return False
         wanted = {m.subscribed_topic_regex for m in self.members().values() if m.subscribed_topic_regex}

@@ -45,7 +45,7 @@ class Activity:
 
 
 class ConsumerGroup:
-    """One consumer group. Owned by its coordinator's shard; nobody else changes it.
+    """One consumer group. Owned by its coordinator's shard, which alone changes it.
 
     `static_members`: instance id to member id. `has_partition_metadata`: the log has a record of topics that brokers
     before Apache Kafka 4.1 wrote; the metadata hash has taken its place.
@@ -114,7 +114,7 @@ class ConsumerGroup:
         return None if member_id is None else self.members.get(member_id)
 
     def all_classic_but(self, member_ids: Collection[str]) -> bool:
-        """Whether those who are left without these all speak the classic protocol; also when nobody is left."""
+        """Whether the members left without these all speak the classic protocol; also when none is left."""
         return all(member.classic is not None for m, member in self.members.items() if m not in member_ids)
 
     def supports_classic(self, names: Iterable[str]) -> bool:
@@ -123,7 +123,7 @@ class ConsumerGroup:
         return any(all(name in each for each in known) for name in names)
 
     def waits_for_others(self, member_id: str) -> bool:
-        """Whether something of the member's target, which it does not have yet, is still with somebody."""
+        """Whether another member still has something of the member's target, which it does not have yet."""
         assigned = self.current_of(member_id).assigned
         return any(
             partition not in assigned.get(topic_id, {}) and self.owner(topic_id, partition) is not None

@@ -5,7 +5,7 @@
 3. The member takes its next step towards its target.
 
 One thing is quicker than in Apache Kafka, which matches patterns beside its heartbeats: here a pattern is matched by
-the heartbeat that brings it, whose answer has the partitions.
+the heartbeat that brings it, and the answer to that has the partitions.
 
 Everything here decides; nothing changes a group but the replay of the records returned. Only `Activity`, which is in no
 record, is changed at once.

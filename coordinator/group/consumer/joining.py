@@ -1,4 +1,4 @@
-"""Who sends a heartbeat: a member that is known, a new one, or one that takes a static member's place."""
+"""The sender of a heartbeat: a member that is known, a new one, or one that takes a static member's place."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _static_sender(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest,
         if known is None:
             return Sender(ConsumerMember(request.member_id), CurrentAssignment(), {})
         return _known(group, known, request)
-    # One that speaks the classic protocol cannot leave for a while: whoever comes with its instance id succeeds it.
+    # One that speaks the classic protocol cannot leave for a while: a client with its instance id succeeds it.
     if old.classic is None and group.current_of(old.member_id).member_epoch != LEAVE_STATIC_EPOCH:
         message = f"The instance id {instance_id} is that of member {old.member_id}, which has not left."
         raise Refused(ErrorCode.UNRELEASED_INSTANCE_ID, message)
@@ -121,7 +121,7 @@ def _check_epoch(current: CurrentAssignment, request: ConsumerGroupHeartbeatRequ
     epoch = request.member_epoch
     if epoch in (JOIN_EPOCH, current.member_epoch):
         return  # one that joins again keeps what it has
-    # The epoch before is accepted while the answer that told the present one may have been lost.
+    # The epoch before is accepted while the answer with the present one may have been lost.
     if epoch == current.previous_member_epoch and epoch < current.member_epoch:
         owned = owned_by(request)
         if owned is not None and all(

@@ -32,8 +32,8 @@ def member_of(group: ConsumerGroup, member_id: str, instance_id: str | None) -> 
 
 
 def left_for_a_while(group: ConsumerGroup, member: ConsumerMember) -> CoordinatorRecord:
-    """A static member goes and will be back: it keeps what it has, but for what it had to give up. Whoever comes in its
-    place has its partitions from epoch 0 on.
+    """A static member goes and will be back: it keeps what it has, but for what it had to give up. The member that
+    comes in its place has its partitions from epoch 0 on.
     """
     current = group.current_of(member.member_id)
     assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in current.assigned.items()}

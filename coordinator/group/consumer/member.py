@@ -1,4 +1,4 @@
-"""A member of a consumer group: what it told of itself, and where it stands."""
+"""A member of a consumer group: what it said of itself, and where it stands."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class MemberState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassicMetadata:
-    """What a member that speaks the classic protocol told when it joined: its session timeout in milliseconds, and its
+    """What a member that speaks the classic protocol sent when it joined: its session timeout in milliseconds, and its
     protocols, of which there is at least one.
     """
 
@@ -68,8 +68,8 @@ class ConsumerMember:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """Where a member stands: its epoch, the one before, the partitions it was told it has, and those that it still has
-    to give up. Both count as its own.
+    """Where a member stands: its epoch, the one before, the partitions that answers gave it, and those that it still
+    has to give up. Both count as its own.
     """
 
     member_epoch: int = JOIN_EPOCH

@@ -1,4 +1,4 @@
-"""What a consumer group says of offsets: who may commit and read them (KIP-848; assignment epochs: KIP-1251)."""
+"""The rules of a consumer group on committing and reading offsets (KIP-848; assignment epochs: KIP-1251)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def commit_error(group: ConsumerGroup, request: OffsetCommitRequest, version: in
 
 
 def fetch_error(group: ConsumerGroup, request: OffsetFetchRequestGroup) -> ErrorCode:
-    """Whether offsets may be read: by anybody who claims to be no member. Errors: UNKNOWN_MEMBER_ID,
+    """Whether offsets may be read: by any client that claims to be no member. Errors: UNKNOWN_MEMBER_ID,
     STALE_MEMBER_EPOCH, ILLEGAL_GENERATION (see `commit_error`).
     """
     if request.member_id is None and request.member_epoch < 0:

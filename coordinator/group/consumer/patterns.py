@@ -47,7 +47,7 @@ def matching(regex: str, names: Iterable[str]) -> frozenset[str]:
 
 
 class PatternMatches:
-    """What each pattern of a group matches by name, whoever may know of it.
+    """What each pattern of a group matches by name, whichever members may know of it.
 
     A pattern that is asked for again is matched against those topics alone that have come since it was last.
     """
@@ -57,7 +57,9 @@ class PatternMatches:
     def __init__(self) -> None:
         self._names = _NONE
         self._found: dict[str, tuple[frozenset[str], frozenset[str]]] = {}  # the topics it was matched against, matched
-        self._news: dict[frozenset[str], tuple[frozenset[str], frozenset[str]]] = {}  # who came and went since then
+        self._news: dict[
+            frozenset[str], tuple[frozenset[str], frozenset[str]]
+        ] = {}  # topics that came and went since then
 
     def keep(self, regexes: Container[str | None]) -> None:
         """Forget all other patterns."""

@@ -1,12 +1,12 @@
 """A member's next step towards its target (KIP-848, reconciliation of the group).
 
     STABLE                 at its target                    a new target, a changed subscription: start over
-    UNREVOKED_PARTITIONS   told to give partitions up       stays in its epoch until it does not own them any more
+    UNREVOKED_PARTITIONS   asked to give partitions up      stays in its epoch until it does not own them any more
     UNRELEASED_PARTITIONS  at its target, but some of it    gets the rest as other members let go of it
                            is still with other members
 
-A partition is never two members' at once: a member gets one that nobody has, and one that it was told to give up is its
-own until it says that it has.
+A partition is never two members' at once: a member gets one that no other has, and one that it was asked to give up is
+its own until it says that it has.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _moved(
     current: CurrentAssignment, epoch: int, state: MemberState, assigned: PartitionEpochs, revoking: PartitionEpochs
 ) -> CurrentAssignment:
     after = CurrentAssignment(epoch, current.member_epoch, state, assigned, revoking)
-    # Only the epoch before would differ, which is of use while the answer that told this one may be lost.
+    # Only the epoch before would differ, which is of use while the answer with this one may be lost.
     return current if after == replace(current, previous_member_epoch=current.member_epoch) else after
 
 

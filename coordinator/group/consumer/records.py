@@ -89,7 +89,7 @@ def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> Coordin
 
 
 def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
-    """What a member told of itself."""
+    """What a member said of itself."""
     value = ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
         rack_id=member.rack_id,
@@ -134,7 +134,7 @@ def current_record(group_id: str, member_id: str, current: CurrentAssignment) ->
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex | None) -> CoordinatorRecord:
-    """The topics a pattern matched; None: nobody subscribes by it any more."""
+    """The topics a pattern matched; None: no member subscribes by it any more."""
     key = ConsumerGroupRegularExpressionKey(group_id, regex)
     if resolved is None:
         return CoordinatorRecord(key, None)

@@ -16,7 +16,7 @@ REBALANCE: Final = "rebalance"
 """It has not given up what it had to."""
 
 JOIN: Final = "join"
-"""It speaks the classic protocol, and was told to join again."""
+"""It speaks the classic protocol, and was asked to join again."""
 
 SYNC: Final = "sync"
 """It speaks the classic protocol, has joined, and not asked for its assignment."""

@@ -1,4 +1,4 @@
-"""Groups that change their kind while they have members, and what goes with the change: timers, and whoever waits."""
+"""Groups that change their kind while they have members, and what goes with the change: timers, and waiting members."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Conversions:
         return upgraded(group, self._metadata)
 
     def upgrade(self, group: ClassicGroup, now_ms: int) -> tuple[LateAnswer, ...]:
-        """The group is a consumer group by records of the same operation: members that wait are told to join again, and
-        each has its session timeout to be heard of.
+        """The group is a consumer group by records of the same operation: members that wait are asked to join again,
+        and each has its session timeout to be heard of.
         """
         turn = self._classic.turn(now_ms)
         turn.clear_timer(JOIN, group)

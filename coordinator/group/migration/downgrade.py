@@ -31,7 +31,7 @@ def downgraded(
     wall_ms: int,
 ) -> ClassicGroup:
     """The group without the members of the ids `gone`, Stable. `successor` has the place and target of the static
-    member with its instance id, who is one of them. All who are left speak the classic protocol, and there is one.
+    member with its instance id, which is one of them. All that are left speak the classic protocol, and there is one.
     """
     classic = ClassicGroup(group.group_id, wall_ms)
     classic.generation = group.group_epoch
@@ -58,8 +58,8 @@ def downgrade_records(
 ) -> tuple[CoordinatorRecord, ...]:
     """What makes the classic group of the consumer group.
 
-    A group that is about to rebalance is written down as one generation further on: nobody is in that, so after a crash
-    the members join again, too, and what those had who are gone is not forgotten.
+    A group that is about to rebalance is written down as one generation further on: no member is in that, so after a
+    crash the members join again, too, and what those had that are gone is not forgotten.
     """
     record = group_record(classic, {each.member_id: each.assignment for each in classic.members.values()})
     if rebalances and isinstance(record.value, GroupMetadataValue):

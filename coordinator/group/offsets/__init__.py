@@ -1,1 +1,1 @@
-"""Committed offsets of groups: who may commit, what is kept, what is read, and when it goes."""
+"""Committed offsets of groups: the rules of committing, what is kept, what is read, and when it expires."""

@@ -26,7 +26,7 @@ def fetched(store: OffsetStore, group: OffsetFetchRequestGroup, *, require_stabl
 
     Topics come with their names, and their ids where the request has them. A partition without an offset, or with one
     of an earlier topic of the same name, is -1 and no error. `require_stable`: UNSTABLE_OFFSET_COMMIT for a partition
-    whose offset an open transaction may change.
+    with an offset that an open transaction may change.
     """
     offsets = store.of(group.group_id)
     unstable = store.pending(group.group_id) if require_stable else ()
@@ -54,7 +54,7 @@ def refused_by_partition(group: OffsetFetchRequestGroup, error: ErrorCode) -> Of
 
 
 def refused_topic(topic: OffsetFetchRequestTopics, error: ErrorCode) -> OffsetFetchResponseTopics:
-    """A topic of which nothing is told."""
+    """A topic of which no offset is returned."""
     rows = [_row(index, None, error) for index in topic.partition_indexes]
     return OffsetFetchResponseTopics(topic.name, topic.topic_id, rows)
 
@@ -79,7 +79,7 @@ def _named(
 
 
 def _of_topic(committed: CommittedOffset | None, topic_id: bytes) -> CommittedOffset | None:
-    """The offset if it is one of the topic with this id; a zero id on either side tells nothing."""
+    """The offset if it is one of the topic with this id; a zero id on either side says nothing."""
     if committed is None or ZERO_UUID in (topic_id, committed.topic_id):
         return committed
     return committed if committed.topic_id == topic_id else None

@@ -81,7 +81,7 @@ class GroupOffsets:
 
     def commit_transactional(self, request: OffsetCommitRequest) -> CoordinatorResult[OffsetCommitResponse]:
         """One TxnOffsetCommit, in the form of an OffsetCommit; topics exist, and come with names and ids. The records
-        belong to the producer's transaction, and tell the ids, which Apache Kafka's do not: so nothing of a deleted
+        belong to the producer's transaction, and have the ids, which Apache Kafka's do not: so nothing of a deleted
         topic is taken for its successor's. Errors as those of `commit`, of all partitions: see
         `rules.transactional_commit_error`.
         """
@@ -139,17 +139,17 @@ class GroupOffsets:
     # News of topics
 
     def topics(self) -> dict[bytes, str]:
-        """The topics, id to name, that offsets were committed for, as far as records tell their ids."""
+        """The topics, id to name, that offsets were committed for, as far as records have their ids."""
         return {
             committed.topic_id: topic for _, topic, _, committed in self.store.all() if committed.topic_id != ZERO_UUID
         }
 
     def topics_without_id(self) -> set[str]:
-        """The names of topics that some offset does not tell an id of: one with an expiry of its own, or an old one."""
+        """The names of topics with an offset that has no topic id: one with an expiry of its own, or an old one."""
         return {topic for _, topic, _, committed in self.store.all() if committed.topic_id == ZERO_UUID}
 
     def topics_deleted(self, topics: Mapping[bytes, str]) -> tuple[CoordinatorRecord, ...]:
-        """Topics, id to name, exist no longer: their offsets go, those that do not tell an id by the topic's name."""
+        """Topics, id to name, exist no longer: remove their offsets, those without a topic id by the topic's name."""
         at = {
             (group_id, name, partition)
             for topic_id, name in topics.items()

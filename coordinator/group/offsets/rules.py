@@ -1,4 +1,4 @@
-"""What the groups of each kind say of their offsets: who may commit, read and delete them, and when they expire.
+"""The rules of each kind of group on its offsets: when they may be committed, read and deleted, and when they expire.
 
 None stands for a group that does not exist. Share groups have no offsets of this sort: they are not found.
 """
@@ -64,7 +64,7 @@ def has_offsets(group: Group | None) -> TypeGuard[ClassicGroup | ConsumerGroup]:
 
 
 def fetch_error(group: ClassicGroup | ConsumerGroup, request: OffsetFetchRequestGroup) -> ErrorCode:
-    """Whether offsets may be read. Classic groups let anybody read, whatever member id and epoch are given; for the
+    """Whether offsets may be read. Classic groups let any client read, whatever member id and epoch are given; for the
     errors of consumer groups see `consumer.offset_rules.fetch_error`.
     """
     return consumer.fetch_error(group, request) if isinstance(group, ConsumerGroup) else ErrorCode.NONE

@@ -74,8 +74,8 @@ def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResul
     """The group goes if its share states did; `error` is the first of theirs. Errors: that one, NON_EMPTY_GROUP."""
     if error is not ErrorCode.NONE:
         return CoordinatorResult(ApiError(error, f"Share state of group {group.group_id} could not be deleted."))
-    # Somebody joined, or came and went, or altered offsets meanwhile: there is share state again that nothing would
-    # remember, and whose epoch might fence a later group of that name.
+    # A member joined, or came and went, or a client altered offsets meanwhile: there is share state again that nothing
+    # would remember, and its epoch might fence a later group of that name.
     if group.members or group.initializing or group.initialized:
         return CoordinatorResult(not_empty(group.group_id))
     records = (
@@ -166,7 +166,7 @@ def begin_delete_offsets(
             )
     records: tuple[CoordinatorRecord, ...] = ()
     if partitions is not None and moving:
-        # Nothing stays noted as initialising: whoever is at it must not take for initialised what is deleted after it.
+        # Nothing stays noted as initialising: an initialisation under way must not count for what is deleted after it.
         left = partitions.without_topics(moving)
         after = replace(left, deleting={**partitions.deleting, **moving})
         if after != partitions:

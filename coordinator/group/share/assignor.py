@@ -1,4 +1,4 @@
-"""Who consumes what: server-side assignors of share groups, as plain functions.
+"""Which member consumes what: server-side assignors of share groups, as plain functions.
 
 `simple` is the assignor of that name in Apache Kafka 4.3.1: balanced and sticky, and a partition is shared by several
 members only when members outnumber partitions. It is not rack aware. Where Kafka follows the order of its hash maps, we

@@ -28,7 +28,7 @@ class ShareMember:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """Where a member stands: its epoch, the one before, and the partitions it was told to consume."""
+    """Where a member stands: its epoch, the one before, and the partitions that answers assigned to it."""
 
     member_epoch: int = 0
     previous_member_epoch: int = -1
@@ -135,7 +135,7 @@ class Activity:
 
 
 class ShareGroup:
-    """One share group. Owned by its coordinator's shard; nobody else changes it."""
+    """One share group. Owned by its coordinator's shard, which alone changes it."""
 
     __slots__ = (
         "_pending_cache",
@@ -272,8 +272,8 @@ class ShareGroup:
         """Make good what is missing in a log of which not every record could be read; nothing is changed otherwise.
 
         Assignments without their members go. No epoch is behind one that follows from it: where that would have been,
-        the members get a new target. Partitions that a topic never had are not believed; `partitions_of` tells how
-        many there are by topic id, None for a topic that does not exist.
+        the members get a new target. Partitions that a topic never had are not believed; `partitions_of` returns
+        how many there are by topic id, None for a topic that does not exist.
         """
         known = self.state_partitions
         if known is not None:

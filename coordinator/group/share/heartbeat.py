@@ -271,7 +271,7 @@ def _member_error(
     if not known:
         return refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {request.member_id} is not in the group.")
     current = group.current_of(request.member_id)
-    # The epoch before is accepted: the answer that told the present one may have been lost.
+    # The epoch before is accepted: the answer with the present one may have been lost.
     if request.member_epoch not in (current.member_epoch, current.previous_member_epoch):
         return refusal(
             ErrorCode.FENCED_MEMBER_EPOCH,
@@ -330,17 +330,17 @@ def _answer(
     after = _reconciled(draft, before, target_epoch, target, refilter=draft.bumped or plan.bumped)
     if after is not before:
         draft.records.append(current_record(group.group_id, member_id, after))
-    told = (
+    has_assignment = (
         plan.member_epoch == JOIN_EPOCH
         or plan.full_request
-        or plan.member_epoch != before.member_epoch  # the answer that told it was lost
+        or plan.member_epoch != before.member_epoch  # the answer with it was lost
         or after.assigned != before.assigned
     )
     return ShareGroupHeartbeatResponse(
         member_id=member_id,
         member_epoch=after.member_epoch,
         heartbeat_interval_ms=draft.inputs.settings.heartbeat_interval_ms,
-        assignment=_wire_assignment(after.assigned) if told else None,
+        assignment=_wire_assignment(after.assigned) if has_assignment else None,
     )
 
 
@@ -375,7 +375,7 @@ def _retarget(draft: _Draft, initialized: TopicsById) -> Assignment:
 def _reconciled(
     draft: _Draft, before: CurrentAssignment, target_epoch: int, target: Assignment, *, refilter: bool
 ) -> CurrentAssignment:
-    """Where the member is after this heartbeat. Partitions move at once: nobody has to give them up first."""
+    """Where the member is after this heartbeat. Partitions move at once: no member has to give them up first."""
     if target_epoch != before.member_epoch:
         return CurrentAssignment(target_epoch, before.member_epoch, _restricted(target, draft))
     if refilter:

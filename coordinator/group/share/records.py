@@ -72,7 +72,7 @@ _STABLE: Final = 0  # the only member state of share groups
 
 
 def member_record(group_id: str, member_id: str, member: ShareMember | None) -> CoordinatorRecord:
-    """What a member told of itself; None: it is gone."""
+    """What a member said of itself; None: it has left."""
     key = ShareGroupMemberMetadataKey(group_id, member_id)
     if member is None:
         return CoordinatorRecord(key, None)
