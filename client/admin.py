@@ -53,7 +53,7 @@ class ShareOffset(NamedTuple):
 
 
 class Admin:
-    """Asks over a `Network`, whose rules on threads hold. Every call tries again within default.api.timeout.ms."""
+    """Asks over a `Network`, by its rules on threads. Every call tries again within default.api.timeout.ms."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -94,7 +94,7 @@ class Admin:
                 self._network.forget_coordinator(group_id)
                 tries.wait(error)
             except Unreachable as error:
-                # Whoever was the coordinator may be gone for good, and another broker have taken over.
+                # The broker that was the coordinator may be gone for good, and another one have taken over.
                 self._network.forget_coordinator(group_id)
                 tries.wait(error)
 

@@ -1,4 +1,4 @@
-"""What is known of a cluster: brokers, topics, who leads which partition, where a group's coordinator is. Pure."""
+"""What is known of a cluster: brokers, topics, leaders of partitions, where a group's coordinator is. Pure."""
 
 from __future__ import annotations
 

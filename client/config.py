@@ -1,4 +1,4 @@
-"""What a client is told about its cluster, in the property names of Kafka's Java client, and some of librdkafka's.
+"""How a client reaches its cluster, in the property names of Kafka's Java client, and some of librdkafka's.
 
 A `ClientConfig` is a plain value: it can be pickled, compared and used as a key, and its repr holds no secret.
 """

@@ -102,7 +102,7 @@ class Connection:
         self._talk(self.protocol.setup(), deadline)
 
     def submit(self, message: Message, deadline: float, lowest_version: int = 0) -> Exchange:
-        """Send a request, whose answer must come by the deadline. Disconnected, UnsupportedApi, UnencodableMessage."""
+        """Send a request. Its answer must come by the deadline. Disconnected, UnsupportedApi, UnencodableMessage."""
         if self._renew_login_at is not None and self._clock() >= self._renew_login_at:
             self._renew_login(deadline)
         name = type(message).__name__.removesuffix("Request")
@@ -115,7 +115,7 @@ class Connection:
         return exchange
 
     def receive_up_to(self, exchange: Exchange) -> None:
-        """Read answers until this one is there, or the connection is closed."""
+        """Read answers until this one has come, or the connection is closed."""
         while not exchange.done:
             self._receive(exchange.deadline)
 

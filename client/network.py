@@ -1,6 +1,6 @@
 """The brokers of a cluster, by node id: connections that are made when needed and made again when lost.
 
-One thread at a time: whoever shares a `Network` between threads holds a lock around every call, results included.
+One thread at a time: a caller that shares a `Network` between threads holds a lock around every call, results included.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Exchange", "Network", "Tries"]
 logger = logging.getLogger(__name__)
 
 TELL_AFTER_S = 5
-"""A restart of a broker is over by then; who waits for longer wants to know what for."""
+"""A restart of a broker is over by then; a user who waits for longer wants to know what for."""
 _GROUP = 0
 _BY_TOPIC_ID = 12
 """The first version of Metadata that can be asked by topic id."""
@@ -169,7 +169,7 @@ class Network:
         return found
 
     def leader(self, topic_id: bytes, partition: int) -> int | None:
-        """Who leads a partition; None if nobody does now, or there is no such partition.
+        """The broker that leads a partition; None if none does now, or there is no such partition.
 
         Asks when nothing is known, or what is known is old. After an error that names a wrong leader: `refresh`.
         """

@@ -1,4 +1,4 @@
-"""Properties as text: each is taken by its reader, and what nobody took is an error that says what might be meant."""
+"""Properties as text: each is taken by its reader, and one that none took is an error that says what might be meant."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REFUSED: Final[dict[str, str]] = {
     "ssl.engine.factory.class": _JAVA,
     "metric.reporters": _JAVA,
     "security.providers": _JAVA,
-    "ssl.protocol": "is not supported; ssl.enabled.protocols tells which versions of TLS may be used",
+    "ssl.protocol": "is not supported; ssl.enabled.protocols says which versions of TLS may be used",
     "ssl.cipher.suites": "is not supported; OpenSSL's own choice of ciphers is used",
 }
 
@@ -76,7 +76,7 @@ class Properties:
         return next((name for name in names if name in self._left), None)
 
     def nothing_left(self) -> None:
-        """Raise ConfigError for a property that nobody took. Its value is not shown: it may be a misspelt secret."""
+        """Raise ConfigError for a property that no reader took. Its value is not shown: it may be a misspelt secret."""
         for name in sorted(self._left):
             close = get_close_matches(name, sorted(self._known), 1, 0.8)
             hint = f"did you mean {self._prefix}{close[0]}?" if close else f"known are {', '.join(sorted(self._known))}"

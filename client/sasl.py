@@ -4,7 +4,7 @@ PLAIN       RFC 4616: NUL username NUL password
 SCRAM-*     RFC 5802: client-first -> server-first, client-final -> server-final
 
 User and password go out as the bytes of their UTF-8, as Kafka's clients and brokers take them, without SASLprep: a
-library that prepares them would lock out whoever has, say, a ligature in the password.
+library that prepares them would lock out a user with, say, a ligature in the password.
 """
 
 from __future__ import annotations

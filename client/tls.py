@@ -23,7 +23,7 @@ def tls_context(config: TlsConfig) -> ssl.SSLContext:
     context.minimum_version, context.maximum_version = min(versions), max(versions)
     context.check_hostname = config.check_host_name
     context.verify_mode = ssl.CERT_REQUIRED if config.verify else ssl.CERT_NONE
-    # As in Java: what is named as trusted is trusted, also if somebody else has signed it.
+    # As in Java: what is named as trusted is trusted, also if another authority has signed it.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if config.trusted is not None:
         _trust(context, config.trusted)
@@ -46,7 +46,7 @@ def _show(context: ssl.SSLContext, config: TlsConfig, certificate: Pem) -> None:
     blocks = _blocks(certificate, CONVERT_KEYSTORE)
     if config.key is not None:
         blocks += _blocks(config.key, CONVERT_KEYSTORE)
-    # OpenSSL takes certificate and key by file alone; this one is readable by nobody else and gone at once.
+    # OpenSSL takes certificate and key by file alone; no other user can read this one, and it is removed at once.
     with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
         file.write("".join(text for _, text in blocks))
         file.flush()

@@ -1,8 +1,8 @@
 """A member of a share group that is handed ranges of offsets, never records (KIP-932).
 
 Locks belong to the session with a leader, and the session to the connection that opened it. When a connection, a leader
-or a session is lost, so are the locks: `ShareRangeConsumer.generation` tells. The bytes of records that come with every
-acquisition are dropped unread.
+or a session is lost, so are the locks: `ShareRangeConsumer.generation` shows it. The bytes of records that come with
+every acquisition are dropped unread.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TURN_MS: Final = 1000
 """How long one turn of `poll` may keep the other methods waiting."""
 ANSWER_MS: Final = 10_000
 """How long one broker may keep a turn waiting, whatever `request.timeout.ms` says: a third of Kafka's default lock. One
-that hangs must not cost the locks at the others, whose renewals wait for the turn."""
+that hangs must not cost the locks at the others: their renewals wait for the turn."""
 SETUP_MS: Final = 5_000
 """As `ANSWER_MS`, for a new connection."""
 SPLITS: Final = 64
@@ -158,7 +158,7 @@ class ShareRangeConsumer:
         return results
 
     def heartbeat_if_due(self) -> None:
-        """Send a heartbeat when it is time: for a thread of the caller that keeps the membership while nobody polls."""
+        """Send a heartbeat when it is time: for a thread of the caller that keeps the membership between polls."""
         with self._lock:
             self._check_open()
             try:
@@ -195,7 +195,7 @@ class ShareRangeConsumer:
     # -- their steps, with the lock held
 
     def _attempt(self, limits: FetchLimits) -> list[AcquiredRange] | None:
-        """One turn of `poll`: None if there was nobody to ask. Leaders are asked also while the coordinator is away."""
+        """One turn of `poll`: None without a leader to ask. Leaders are asked also while the coordinator is away."""
         absence: ClientError | None = None
         try:
             self._beat()
@@ -271,7 +271,7 @@ class _FailureLimit:
 
 
 class _FairLock:
-    """A lock that those who wait get before whoever had it last."""
+    """A lock that threads which wait get before the one that had it last."""
 
     def __init__(self) -> None:
         self._next = threading.Lock()

@@ -30,7 +30,7 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 from shareq.protocol.primitives import Message
 
 SEVERAL_LEADERS_WAIT_MS: Final = 100
-"""How long each may wait for a record, lest one that has records is kept waiting by one that has none."""
+"""How long each may wait for a record, so that one without records does not delay one that has some."""
 
 LONGEST_PAUSE_MS: Final = 1000
 ABSENT_MS: Final = 1000
@@ -54,7 +54,7 @@ _MOVED: Final = frozenset(
 )
 # Of these a broker keeps in the session what it found when the partition entered it.
 _UNKNOWN: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID})
-# They pass, though a client in general is not told to try again.
+# They pass, though clients in general are not to try again after them.
 _PASSING: Final = frozenset(
     {
         ErrorCode.UNKNOWN_SERVER_ERROR,
@@ -73,7 +73,7 @@ def now_ms() -> int:
 
 
 class FetchRound(NamedTuple):
-    """What all leaders had. `acquired` is None when there was nobody to ask.
+    """What all leaders had. `acquired` is None when there was no leader to ask.
 
     `trouble`: all that were asked failed, for reasons that may pass, and one of these. `absence`: why not every
     assigned partition was asked for with success, None if each was.
@@ -85,7 +85,7 @@ class FetchRound(NamedTuple):
 
 
 class ShareDriver:
-    """Drives one member over `network`, which serves nobody else: a connection stands for one session.
+    """Drives one member over `network`, which serves no other: a connection stands for one session.
 
     Any call may raise what says that trying again would not help: BrokerError, UnsupportedApi, AuthenticationFailed.
     """
@@ -188,7 +188,7 @@ class ShareDriver:
         return self._take_in(leader, outcome), self._trouble(outcome)
 
     def _shares(self, ready: Sequence[Leader], max_records: int) -> list[tuple[Leader, int]]:
-        """Who may acquire how much, so that all together stay within the limit; in turns where it is small."""
+        """How much each leader may give, so that all together stay within the limit; in turns where it is small."""
         self._rounds += 1
         start = self._rounds % len(ready)
         each, rest = divmod(max_records, len(ready))

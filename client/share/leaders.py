@@ -38,7 +38,7 @@ class ShareLeaders:
         self._group_id = group_id
         self._member_id = member_id
         self._leaders: dict[int, Leader] = {}
-        # Whose session acquired last; kept when the partition is taken away.
+        # The leader of the session that acquired last; kept when the partition is taken away.
         self._session_leaders: dict[TopicIdPartition, Leader] = {}
         self.generation: dict[TopicIdPartition, int] = {}
 

@@ -1,7 +1,7 @@
 """Membership in a share group: what to send when, and what an answer means (KIP-932). Sans-IO.
 
-The member chooses its id and keeps it for its life. Epoch 0 joins, -1 leaves. An answer tells the assignment only when
-it changed or the member asked for it, so what was told last holds.
+The member chooses its id and keeps it for its life. Epoch 0 joins, -1 leaves. An answer has the assignment only when
+it changed or the member asked for it, so the last one received holds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Verdict(Enum):
 
 
 class ShareMember:
-    """One member. `assignment` is None until an answer told one, which may be an empty one."""
+    """One member. `assignment` is None until an answer has one, which may be an empty one."""
 
     __slots__ = ("_eager", "_rack", "assignment", "due_ms", "epoch", "group_id", "member_id", "topics")
 
@@ -87,13 +87,13 @@ class ShareMember:
         self.due_ms = now_ms + self._interval(answer.heartbeat_interval_ms)
         return Verdict.STEADY
 
-    def _interval(self, told_ms: int) -> int:
-        """Sooner than told while a new member has no partition.
+    def _interval(self, asked_ms: int) -> int:
+        """`asked_ms` is what the coordinator asks for; sooner while a new member has no partition.
 
         Apache Kafka 4.3.1 initialises share partitions after a group's first heartbeat and assigns them with a later
         one, by default five seconds on.
         """
         if self.assignment or not self._eager:
-            return told_ms
+            return asked_ms
         self._eager -= 1
-        return min(told_ms, EAGER_INTERVAL_MS)
+        return min(asked_ms, EAGER_INTERVAL_MS)

@@ -1,8 +1,8 @@
 """The share session with one broker: epochs, partitions, acquisitions and acknowledgements (KIP-932). Sans-IO.
 
 ShareFetch and ShareAcknowledge count up one epoch together, so at most one of them may be under way. The broker binds a
-session to the connection that opened it and releases its locks when that connection ends; whoever drives a session says
-so by `session_lost`. After that, and after every error of a whole request, the next fetch opens a new one with epoch 0.
+session to the connection that opened it and releases its locks when that connection ends; the session's driver then
+calls `session_lost`. After that, and after every error of a whole request, the next fetch opens a new one with epoch 0.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class FetchLimits(NamedTuple):
 
 
 class FetchOutcome(NamedTuple):
-    """What a ShareFetch brought. `error` is that of the whole request: then nothing else is there."""
+    """What a ShareFetch brought. `error` is that of the whole request: then all else is empty."""
 
     error: ErrorCode
     acquired: Sequence[AcquiredOffsets] = ()
@@ -159,7 +159,7 @@ class ShareSession:
     # -- requests and what their answers mean
 
     def fetch_request(self, limits: FetchLimits) -> ShareFetchRequest:
-        """The next ShareFetch: it opens the session, or tells the partitions that came and went."""
+        """The next ShareFetch: it opens the session, or names the partitions that came and went."""
         wanted = self._wanted - self._stale
         self._added = wanted - self._known
         self._removed = self._known - wanted
