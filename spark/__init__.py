@@ -22,7 +22,7 @@ __all__ = ["KafkaShareSource", "register"]
 def register(spark: SparkSession | None = None) -> None:
     """Make the format `kafka-share` known to a session, classic or Connect; without one, to the active session.
 
-    Needed before several queries start at once in one session, whose tasks may fail otherwise (docs/spark.md). Raises
+    Needed before several queries start at once in one session: their tasks may fail otherwise (docs/spark.md). Raises
     PySparkNeeded (an ImportError) without PySpark 4.2 or newer, RuntimeError where no session is active.
     """
     from shareq.spark.versions import check_pyspark
@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _active() -> SparkSession | None:
-    """The active session of this process. Looking costs nothing where nobody has imported pyspark yet."""
+    """The active session of this process. Looking costs nothing where pyspark has not been imported yet."""
     if "pyspark" not in sys.modules:
         return None
     try:

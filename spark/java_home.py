@@ -120,7 +120,7 @@ def _with_shim(home: Path, environment: Mapping[str, str]) -> Path:
 
 
 def _caches(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Where it stays for the next start; else where anybody can write, apart from other users."""
+    """Where it stays for the next start; else where every user can write, apart from other users."""
     cache = environment.get("XDG_CACHE_HOME") or os.path.join(environment.get("HOME", ""), ".cache")
     if os.path.isabs(cache):
         yield Path(cache, "shareq")
@@ -128,7 +128,7 @@ def _caches(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _write_program(path: Path, text: str) -> None:
-    """Whoever looks meanwhile sees all of it or nothing."""
+    """A process that reads it meanwhile sees all of it or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"java.{os.getpid()}")
     partial.write_text(text)

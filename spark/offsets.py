@@ -1,4 +1,4 @@
-"""The source's offset as Spark's offset log keeps it: one line of JSON that alone tells what a micro-batch holds.
+"""The source's offset as Spark's offset log keeps it: one line of JSON that alone says what a micro-batch holds.
 
     {"v": 1, "seq": 7,
      "t": {"flights": "topic id, as Kafka's tools print it"},

@@ -1,6 +1,6 @@
 """The options of the source: their names, what they may be, and why some of Spark's Kafka source are not among them.
 
-Spark hands them over in lower case; errors show them as they are documented. All problems are told at once.
+Spark hands them over in lower case; errors show them as they are documented. All problems are reported at once.
 """
 
 from __future__ import annotations

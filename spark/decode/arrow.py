@@ -70,13 +70,13 @@ def decode(
             last_offset = int(rows.offset[-1])
             chosen = rows.within(ranges)
             if chosen.offset.size:
-                told = _Told(chosen, chosen.contents(), pa.py_buffer(block.data), topic, partition)
-                yield pa.RecordBatch.from_arrays([_COLUMNS[name](told) for name in names], schema=schema)
+                selected = _Selected(chosen, chosen.contents(), pa.py_buffer(block.data), topic, partition)
+                yield pa.RecordBatch.from_arrays([_COLUMNS[name](selected) for name in names], schema=schema)
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What there is to tell of some rows; `data` is their block's bytes."""
+class _Selected:
+    """Some rows of a block, and what their columns are made of; `data` is the block's bytes."""
 
     rows: Rows
     contents: Contents
@@ -89,59 +89,59 @@ class _Told:
         return int(self.rows.offset.size)
 
 
-def _key(told: _Told) -> pa.Array:
-    return _bytes(told.contents.keys, told.data)
+def _key(selected: _Selected) -> pa.Array:
+    return _bytes(selected.contents.keys, selected.data)
 
 
-def _value(told: _Told) -> pa.Array:
-    return _bytes(told.contents.values, told.data)
+def _value(selected: _Selected) -> pa.Array:
+    return _bytes(selected.contents.values, selected.data)
 
 
-def _topic(told: _Told) -> pa.Array:
-    return pa.repeat(pa.scalar(told.topic, pa.string()), told.size)
+def _topic(selected: _Selected) -> pa.Array:
+    return pa.repeat(pa.scalar(selected.topic, pa.string()), selected.size)
 
 
-def _partition(told: _Told) -> pa.Array:
-    return pa.array(np.full(told.size, told.partition, np.int32))
+def _partition(selected: _Selected) -> pa.Array:
+    return pa.array(np.full(selected.size, selected.partition, np.int32))
 
 
-def _offset(told: _Told) -> pa.Array:
-    return pa.array(told.rows.offset)
+def _offset(selected: _Selected) -> pa.Array:
+    return pa.array(selected.rows.offset)
 
 
-def _timestamp(told: _Told) -> pa.Array:
-    millis = told.rows.timestamp()
+def _timestamp(selected: _Selected) -> pa.Array:
+    millis = selected.rows.timestamp()
     fits = (millis <= _MAX_MILLIS) & (millis >= -_MAX_MILLIS)
     buffers = [None if fits.all() else _bitmap(fits), pa.py_buffer(millis * 1000)]
-    return pa.Array.from_buffers(_TYPES["timestamp"], told.size, buffers)
+    return pa.Array.from_buffers(_TYPES["timestamp"], selected.size, buffers)
 
 
-def _timestamp_type(told: _Told) -> pa.Array:
+def _timestamp_type(selected: _Selected) -> pa.Array:
     """As Kafka numbers them: 0 the producer's time, 1 the time of the append."""
-    return pa.array(told.rows.block.has_append_time.take(told.rows.batch).astype(np.int32))
+    return pa.array(selected.rows.block.has_append_time.take(selected.rows.batch).astype(np.int32))
 
 
-def _delivery_count(told: _Told) -> pa.Array:
-    return pa.array(told.rows.delivery_count.astype(np.int32))
+def _delivery_count(selected: _Selected) -> pa.Array:
+    return pa.array(selected.rows.delivery_count.astype(np.int32))
 
 
-def _headers(told: _Told) -> pa.Array:
+def _headers(selected: _Selected) -> pa.Array:
     """Null, not empty, where a record has none: as Spark's Kafka source has it."""
-    if not told.contents.header_counts.any():
-        return pa.nulls(told.size, _TYPES["headers"])
-    headers = told.rows.headers(told.contents)
-    keys = _bytes(headers.keys, told.data)
+    if not selected.contents.header_counts.any():
+        return pa.nulls(selected.size, _TYPES["headers"])
+    headers = selected.rows.headers(selected.contents)
+    keys = _bytes(headers.keys, selected.data)
     try:
         keys = keys.cast(pa.string())  # which looks whether they are UTF-8
     except pa.ArrowInvalid:
-        raise told.rows.malformed(_not_utf8(keys, headers.counts), "a header's key is not UTF-8") from None
-    pairs = pa.StructArray.from_arrays([keys, _bytes(headers.values, told.data)], type=_TYPES["headers"].value_type)
+        raise selected.rows.malformed(_not_utf8(keys, headers.counts), "a header's key is not UTF-8") from None
+    pairs = pa.StructArray.from_arrays([keys, _bytes(headers.values, selected.data)], type=_TYPES["headers"].value_type)
     ends = np.concatenate([[0], np.cumsum(headers.counts)]).astype(np.int32)
     buffers = [_bitmap(headers.counts > 0), pa.py_buffer(ends)]
-    return pa.Array.from_buffers(_TYPES["headers"], told.size, buffers, children=[pairs])
+    return pa.Array.from_buffers(_TYPES["headers"], selected.size, buffers, children=[pairs])
 
 
-_COLUMNS: Final[dict[str, Callable[[_Told], pa.Array]]] = {
+_COLUMNS: Final[dict[str, Callable[[_Selected], pa.Array]]] = {
     "key": _key,
     "value": _value,
     "topic": _topic,

@@ -104,7 +104,7 @@ class Block(NamedTuple):
 def blocks(data: memoryview, ranges: Sequence[Range], place: str) -> Iterator[Block]:
     """The data batches of `data` that have offsets in the ranges (ascending, disjoint), each checked.
 
-    Raises `MalformedMessage` as `shareq.spark.decode.arrow.decode` tells.
+    Raises `MalformedMessage` as `shareq.spark.decode.arrow.decode` says.
     """
     positions: list[int] = []
     decompressed: dict[int, bytes] = {}

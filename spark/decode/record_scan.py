@@ -64,7 +64,7 @@ def varints(data: Array, at: Array, max_bytes: int = 5) -> tuple[Array, Array]:
     """The zig-zag numbers at the positions `at`, and the positions after them.
 
     Positions beyond the data read as its last byte, and a number of more than `max_bytes` moves its position beyond
-    everything: whoever reads has to check in the end that positions are not past a record's end, from where they never
+    everything: the caller has to check in the end that positions are not past a record's end, from where they never
     come back. Of a tenth byte only the lowest bit counts, as in Java.
     """
     byte = data.take(at, mode="clip")

@@ -267,7 +267,7 @@ class QueryBooks:
 
     @property
     def unconfirmed(self) -> int:
-        """How many offsets of earlier micro-batches nobody has confirmed as accepted."""
+        """How many offsets of earlier micro-batches no leader has confirmed as accepted."""
         return sum(ranges.count for ranges in self._done.values())
 
     # -- inside

@@ -1,8 +1,8 @@
-"""When a run with `trigger(availableNow=True)` has taken what was there when it began. Pure.
+"""When a run with `trigger(availableNow=True)` has taken what the topics held when it began. Pure.
 
-A share group hands out in offset order: who was given the last offset of a partition, or a later one, was given all
-that were available before it. Offsets that nobody can be given (locked by another member, or markers of transactions)
-are left: a run ends as well when polls bring nothing of what is missing.
+A share group hands out in offset order: a query that got the last offset of a partition, or a later one, got all that
+were available before it. Offsets that it cannot get (locked by another member, or markers of transactions) are left: a
+run ends as well when polls bring nothing of what is missing.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class AvailableNow:
     def polled(
         self, assignment: Collection[TopicIdPartition], now_ms: float, *, in_full: bool, by_all: bool = True
     ) -> None:
-        """A poll is over; what it brought was told before. `in_full`: it was not cut short by a limit. Without `by_all`
-        a leader had no say, and that nothing came from it says nothing.
+        """A poll is over; what it brought was reported before. `in_full`: it was not cut short by a limit. Without
+        `by_all` a leader had no say, and that nothing came from it says nothing.
         """
         assignment = frozenset(assignment)
         if assignment != self._assignment:

@@ -1,7 +1,7 @@
 """The side of the runner: one member of the share group, its books, and what keeps both alive while Spark works.
 
 Opened by the first call and closed by `close`. Calls come from one thread. A second one renews locks and sends
-heartbeats; a third looks up the group's start offsets and lag, and holds up nobody when brokers are away.
+heartbeats; a third looks up the group's start offsets and lag, and holds up no other when brokers are away.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Driver:
         self._view = GroupView(options.client, options.group_id, options.topics)
         self._lock = threading.Lock()  # of the books; also held over acknowledgements, which change them
         self._available_now: AvailableNow | None = None
-        self._lost = False  # whether locks were, since AvailableNow was told
+        self._lost = False  # whether locks were, since AvailableNow was notified
         self._renews = True
         self._closed = threading.Event()
         self._broken_off: Exception | None = None  # what ended a thread of the background
@@ -64,7 +64,7 @@ class Driver:
     # -- Spark's calls
 
     def prepare_available_now(self) -> None:
-        """Note what is there now: the run ends with it. Raises ClientError, also for a topic that does not exist."""
+        """Note where the logs end: the run ends there. Raises ClientError, also for a topic that does not exist."""
         ends = self._view.log_ends()
         self._view.look()
         starts = {(topic_id, partition): start for (_, topic_id, partition), start in self._view.below.items()}
@@ -112,7 +112,7 @@ class Driver:
                 self._accept(self._books.log_written(end))
 
     def report(self) -> dict[str, object]:
-        """For progress events. Asks nobody; what is looked up is a second old or two."""
+        """For progress events. Asks no broker; what is looked up is a second old or two."""
         with self._lock:
             self._progress.lag = self._view.lag
             return self._progress.report(locks_held=self._books.held, unconfirmed=self._books.unconfirmed)
@@ -246,14 +246,14 @@ class Driver:
         self._started = True
 
     def _repeat(self, work: Callable[[], None], pause_s: Callable[[], float]) -> None:
-        told = ""
+        logged = ""
         while not self._closed.wait(pause_s()):
             try:
                 work()
             except ClientError as error:  # what does not pass is raised by `latest`
-                if not self._closed.is_set() and str(error) != told:
-                    told = str(error)
-                    logger.warning("%s: %s", self._options.group_id, told)
+                if not self._closed.is_set() and str(error) != logged:
+                    logged = str(error)
+                    logger.warning("%s: %s", self._options.group_id, logged)
             except Exception as error:
                 self._broken_off = error
                 raise

@@ -1,4 +1,4 @@
-"""How far the share group is, as its coordinator tells: start offsets, lag, and where the logs end."""
+"""How far the share group is, as its coordinator reports it: start offsets, lag, and where the logs end."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class GroupView:
             raise
 
     def _lag(self, rows: Mapping[Partition, ShareOffset]) -> int | None:
-        silent: dict[str, list[int]] = {}  # Kafka tells the lag from 4.2 on
+        silent: dict[str, list[int]] = {}  # Kafka returns the lag from 4.2 on
         for (topic, partition), row in rows.items():
             if row.lag is None and row.start is not None:
                 silent.setdefault(topic, []).append(partition)

@@ -1,11 +1,11 @@
-"""What a query tells of itself: `latestOffset` in its progress events.
+"""What a query reports of itself: `latestOffset` in its progress events.
 
     {"lag": 1200, "locksHeld": 800, "unconfirmed": 0,
      "acquired": 800, "redelivered": 0, "swallowed": 0, "accepted": 750, "rejected": 0, "renewed": 0, "lost": 0,
      "total": {"acquired": 90800, ...}}
 
 All of them count offsets. `lag` is what the share group has not finished yet, null while it is not known; `locksHeld`
-what this query holds locked now; `unconfirmed` what earlier micro-batches held and nobody has confirmed as accepted.
+what this query holds locked now; `unconfirmed` what earlier micro-batches held and no leader has confirmed as accepted.
 The others count since the micro-batch before this one was handed to Spark; `total` since this run of the query began.
 """
 

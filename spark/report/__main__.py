@@ -44,9 +44,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _mark(text: str) -> Mark:
-    when, _, told = text.partition("=")
+    when, _, label = text.partition("=")
     try:
-        return Mark(parse_time(when), told or when)
+        return Mark(parse_time(when), label or when)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{when!r} is no ISO time, as 2026-01-31T12:00:00Z is") from None
 

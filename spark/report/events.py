@@ -31,7 +31,7 @@ class Batch:
     duration_ms: int
     rows: int
     phases: Mapping[str, int]  # Spark's durationMs
-    lag: int | None = None  # None: not told
+    lag: int | None = None  # None: not reported
     locks_held: int | None = None
     unconfirmed: int | None = None
     counters: Mapping[str, int] = field(default_factory=dict)  # since the batch before
@@ -67,7 +67,7 @@ class QueryEvents:
         return max(seen) - min(seen) + 1 - len(seen) if seen else 0
 
     def totals(self) -> dict[str, int]:
-        """Each counter over all runs, as far as the last event of each run tells."""
+        """Each counter over all runs, as far as the last event of each run has it."""
         last = {batch.run: batch.totals for batch in self.batches if batch.totals}
         return {name: sum(totals.get(name, 0) for totals in last.values()) for name in COUNTERS}
 
@@ -102,10 +102,12 @@ def _batch(event: dict[str, object]) -> Batch | None:
     phases = _dict(event["durationMs"])
     if "addBatch" not in phases:
         return None
-    told = [
-        told for source in _dicts(event.get("sources")) if "locksHeld" in (told := _dict(source.get("latestOffset")))
+    offsets = [
+        offset
+        for source in _dicts(event.get("sources"))
+        if "locksHeld" in (offset := _dict(source.get("latestOffset")))
     ]
-    lags = [lag for one in told if (lag := _number(one, "lag")) is not None]
+    lags = [lag for one in offsets if (lag := _number(one, "lag")) is not None]
     return Batch(
         run=str(event["runId"]),
         batch_id=int(str(event["batchId"])),
@@ -114,10 +116,10 @@ def _batch(event: dict[str, object]) -> Batch | None:
         rows=int(str(event["numInputRows"])),
         phases={name: int(str(value)) for name, value in phases.items()},
         lag=sum(lags) if lags else None,
-        locks_held=_sum(told, "locksHeld") if told else None,
-        unconfirmed=_sum(told, "unconfirmed") if told else None,
-        counters={name: _sum(told, name) for name in COUNTERS} if told else {},
-        totals={name: _sum([_dict(one.get("total")) for one in told], name) for name in COUNTERS} if told else {},
+        locks_held=_sum(offsets, "locksHeld") if offsets else None,
+        unconfirmed=_sum(offsets, "unconfirmed") if offsets else None,
+        counters={name: _sum(offsets, name) for name in COUNTERS} if offsets else {},
+        totals={name: _sum([_dict(one.get("total")) for one in offsets], name) for name in COUNTERS} if offsets else {},
     )
 
 
@@ -129,12 +131,12 @@ def parse_time(text: str) -> int:
     return round(when.timestamp() * 1000)
 
 
-def _sum(told: list[dict[str, object]], name: str) -> int:
-    return sum(number for one in told if (number := _number(one, name)) is not None)
+def _sum(offsets: list[dict[str, object]], name: str) -> int:
+    return sum(number for one in offsets if (number := _number(one, name)) is not None)
 
 
-def _number(told: dict[str, object], name: str) -> int | None:
-    value = told.get(name)
+def _number(offset: dict[str, object], name: str) -> int | None:
+    value = offset.get(name)
     return value if isinstance(value, int) else None
 
 

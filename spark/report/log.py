@@ -37,13 +37,13 @@ class ProgressLog(StreamingQueryListener):
             file.write(line.encode() + b"\n")
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """Nothing to note: every progress event tells its run."""
+        """Nothing to note: every progress event names its run."""
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         """Nothing to note: no micro-batch ran."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """Nothing to note: the reason is with whoever waits for the query."""
+        """Nothing to note: the program that waits for the query gets the reason."""
 
 
 def _without_offsets(text: str) -> str:

@@ -27,7 +27,7 @@ MEANINGS: Final = (
     ("rejected", "records given up because they had been delivered maxDeliveryCount times"),
     ("renewed", "locks made longer because their micro-batch took its time; each time counts"),
     ("lost", "locks that ended before their records were acknowledged: another member may have got them, too"),
-    ("unconfirmed", "records of earlier micro-batches whose acknowledgement nobody has confirmed yet"),
+    ("unconfirmed", "records of earlier micro-batches whose acknowledgement no leader has confirmed yet"),
 )
 
 
@@ -43,7 +43,7 @@ def write_report(
 
 
 def page(queries: Sequence[QueryEvents], *, title: str, marks: Sequence[Mark] = (), unreadable: int = 0) -> str:
-    """The whole page. `unreadable` lines of the log are told at its end."""
+    """The whole page. `unreadable` lines of the log are reported at its end."""
     body = "".join(_query(query, marks) for query in queries) or '<p class="note">No micro-batch in this log yet.</p>'
     if unreadable:
         lines = "1 line" if unreadable == 1 else f"{unreadable} lines"
@@ -85,13 +85,13 @@ def _flags(query: QueryEvents, marks: Sequence[Mark], span: Span) -> list[Flag]:
 
 def _runs(query: QueryEvents) -> str:
     runs = len(query.restarts) + 1
-    told = f", {runs} runs from one checkpoint" if runs > 1 else ""
-    return f"{told}; micro-batches of which a killed driver reported nothing: {query.untold}" if query.untold else told
+    text = f", {runs} runs from one checkpoint" if runs > 1 else ""
+    return f"{text}; micro-batches of which a killed driver reported nothing: {query.untold}" if query.untold else text
 
 
 def _tiles(query: QueryEvents) -> str:
     totals = query.totals()
-    told = any(batch.counters for batch in query.batches)
+    has_counters = any(batch.counters for batch in query.batches)
     busy_ms = sum(batch.duration_ms for batch in query.batches)
     last = query.batches[-1]
     tiles: list[tuple[str, str, str]] = [
@@ -100,7 +100,7 @@ def _tiles(query: QueryEvents) -> str:
         ("rows/s", f"{query.rows / busy_ms * 1000 if busy_ms else 0:,.0f}", "while batches ran"),
         ("ms a micro-batch", f"{median(batch.duration_ms for batch in query.batches):,.0f}", "median"),
     ]
-    if told:
+    if has_counters:
         tiles += [(name, f"{totals[name]:,}", "") for name in COUNTERS if name != "acquired"]
         tiles.append(("unconfirmed", _or_dash(last.unconfirmed), "at the end"))
         tiles.append(("lag", _or_dash(last.lag), "at the end"))

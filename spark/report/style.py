@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# Colours are told apart by people who see red and green alike (after Okabe and Ito).
+# People who see red and green alike can distinguish the colours (after Okabe and Ito).
 STYLE: Final = """
 :root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--ink:#1b2330;--soft:#5d6878;--line:#e1e5ea;
 --c1:#0b6bb5;--c2:#0a8a68;--c3:#d55e00;--c4:#b0468e;--c5:#8a93a0;--mark:#b3261e;--run:#444f5e}

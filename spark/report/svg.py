@@ -75,8 +75,10 @@ def bar_chart(series: Sequence[Bars], span: Span, flags: Sequence[Flag], unit: s
                     f'<rect class="{one.kind}" x="{left:.1f}" y="{y:.1f}" width="{drawn:.1f}"'
                     f' height="{max(y_low - y, 0.8):.1f}"/>'
                 )
-        told = ", ".join(f"{one.label} {one.amounts[column]:,.0f}" for one in series)
-        parts.append(f"<g>{''.join(rects)}<title>{elapsed(column * step)}: {escape(told)} {escape(unit)}</title></g>")
+        figures = ", ".join(f"{one.label} {one.amounts[column]:,.0f}" for one in series)
+        parts.append(
+            f"<g>{''.join(rects)}<title>{elapsed(column * step)}: {escape(figures)} {escape(unit)}</title></g>"
+        )
     return _svg(parts, span, flags, ", ".join(one.label for one in series))
 
 
@@ -101,7 +103,7 @@ def line_chart(series: Sequence[Line], span: Span, flags: Sequence[Flag], unit: 
 def _dots(
     one: Line, piece: Sequence[tuple[int, float]], span: Span, highest: float, unit: str, *, shown: bool
 ) -> list[str]:
-    """What a pointer over a point is told; a point that has no line to it is seen."""
+    """What a pointer over a point shows; a point that has no line to it is seen."""
     kind = f"{one.kind} dot" if shown else "hover"
     return [
         f'<circle class="{kind}" cx="{_x(at, span):.1f}" cy="{_y(value, highest):.1f}" r="{2.5 if shown else 5}">'
