@@ -28,7 +28,7 @@ _CODECS: Final[dict[int, ApiCodec]] = {}
 
 
 def codec(api_key: int) -> ApiCodec:
-    """The codec of an API, whose module is imported on the first call. KeyError for a key without versions."""
+    """The codec of an API. Its module is imported on the first call. KeyError for a key without versions."""
     found = _CODECS.get(api_key)
     if found is None:
         found = _CODECS[api_key] = _load(api_key)

@@ -19,10 +19,10 @@ def wants_pure() -> bool:
 
 
 def quickest(compiled: str, source: str) -> ModuleType:
-    """The module `compiled` if there is one and nobody wants it otherwise, else `source`; both by their full names."""
+    """The module `compiled` if it exists and `wants_pure` does not say otherwise, else `source`; both by full name."""
     if not wants_pure():
         try:
             return import_module(compiled)
-        except ImportError:  # no compiler was there, or one for another Python
+        except ImportError:  # built without a compiler, or for another Python
             pass
     return import_module(source)

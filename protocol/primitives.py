@@ -29,7 +29,7 @@ MAX_STRING_BYTES: Final = 32767
 """Longest string on the wire, in bytes of UTF-8, in both length forms."""
 
 GATHERED_FROM: Final = 32 * 1024
-"""Records of so many bytes are left where they are by who writes into a `Gathered`."""
+"""Records of so many bytes are not copied by a writer into a `Gathered`."""
 
 
 class MalformedMessage(ValueError):
@@ -42,7 +42,7 @@ class UnencodableMessage(ValueError):
 
 
 EMPTY: Final[list[Any]] = []
-"""The default of array parameters, told by identity: a fresh empty list. None cannot be it, since null is a value.
+"""The default of array parameters, known by identity: a fresh empty list. None cannot be it, since null is a value.
 
 (Any: it stands in for lists of every type.)
 """
@@ -389,7 +389,7 @@ class Gathered(bytearray):
         return len(self) + sum(len(records) for _, records in self.left)
 
     def pieces(self) -> list[bytes | bytearray | memoryview]:
-        """All of it, in order. Nothing can be appended as long as one of them is there."""
+        """All of it, in order. Nothing can be appended as long as one of them exists."""
         view, at = memoryview(self), 0
         pieces: list[bytes | bytearray | memoryview] = []
         for end, records in self.left:
@@ -409,7 +409,7 @@ def put_records(out: bytearray, records: bytes | memoryview) -> None:
 
 
 def tag_buffer(tags: Tags) -> bytes:
-    """A tag buffer, sorted by tag. A tag that is there twice is refused."""
+    """A tag buffer, sorted by tag. A tag that occurs twice is refused."""
     out = bytearray(uvarint(len(tags)))
     last = -1
     for tag, value in sorted(tags):

@@ -205,7 +205,7 @@ def last_sequence(base_sequence: int, last_offset_delta: int) -> int:
 
 
 def read_header(data: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
-    """The header at `position`, unchecked. struct.error when fewer than 61 bytes are there."""
+    """The header at `position`, unchecked. struct.error when fewer than 61 bytes follow."""
     return _new(BatchHeader, _unpack_header(data, position))
 
 

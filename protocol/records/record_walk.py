@@ -1,6 +1,6 @@
 """The walk over the records of a batch, number by number: what produce checks, and what finds a time. Pure.
 
-This one file runs in two forms: as it stands, and compiled by mypyc as `_record_walk` where a C compiler was there when
+This one file runs in two forms: as it stands, and compiled by mypyc as `_record_walk` where a C compiler was found when
 shareq was installed (`hatch_build.py`); `walk.py` picks one. So: machine integers (`i64`), which wrap around in C and
 must therefore stay small here; no imports at run time but `typing`; and no tuple made of conditional expressions, of
 which mypyc makes objects.
@@ -37,7 +37,7 @@ def walk(data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64) -
     """Read `count` records that fill `data` from `pos` exactly: what was found, or 0; and the largest time delta.
 
     A time delta is allowed from `low` to `high`, both inclusive, and when it is `no_time`. With UNREADABLE nothing else
-    is told.
+    is returned.
     """
     end: i64 = len(data)
     found: i64 = 0
@@ -81,21 +81,21 @@ def faults(
     For records that `walk` could read. A record has at most one fault; without a key it is KEYLESS only if `keyed`.
     """
     end: i64 = len(data)
-    told: list[tuple[int, int, int]] = []
+    found: list[tuple[int, int, int]] = []
     index: i64 = 0
-    while index < count and len(told) < most:
+    while index < count and len(found) < most:
         size, pos = _varint(data, pos, end)
         stop: i64 = pos + size
         delta, pos = _varlong(data, pos + 1, stop)
         _, pos = _varint(data, pos, stop)
         size, _ = _varint(data, pos, stop)  # the key
         if keyed and size < 0:
-            told.append((index, KEYLESS, delta))
+            found.append((index, KEYLESS, delta))
         elif (delta < low or delta > high) and delta != no_time:
-            told.append((index, OUT_OF_TIME, delta))
+            found.append((index, OUT_OF_TIME, delta))
         pos = stop
         index += 1
-    return told
+    return found
 
 
 def find_time(data: bytes, pos: i64, count: i64, least: i64, first: i64, last: i64) -> tuple[int, int]:
@@ -128,7 +128,7 @@ def read_keys(
     None when one of them cannot be read as far as its value.
     """
     end: i64 = len(data)
-    told: list[tuple[int, int, bytes | None, bool, int, int, int]] = []
+    found: list[tuple[int, int, bytes | None, bool, int, int, int]] = []
     index: i64 = 0
     while index < count:
         start: i64 = pos
@@ -149,12 +149,12 @@ def read_keys(
         if append_time is not None:
             timestamp = append_time
         has_value: bool = data[pos] & 1 == 0  # of a negative length the lowest bit is set
-        told.append((base_offset + offset_delta, timestamp, key, has_value, start, rest_at, stop))
+        found.append((base_offset + offset_delta, timestamp, key, has_value, start, rest_at, stop))
         pos = stop
         index += 1
     if pos != end:
         return None
-    return told
+    return found
 
 
 def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:

@@ -83,7 +83,7 @@ def retained(opened: Opened, kept: Sequence[KeyedRecord], delete_horizon_ms: int
 
 
 def emptied(header: BatchHeader) -> bytearray:
-    """The batch without records: it still tells of its offsets and of its producer's sequences."""
+    """The batch without records: it still has its offsets and its producer's sequences."""
     attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON)
     return encode_batch(header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, records_count=0), b"")
 

@@ -1,4 +1,4 @@
-"""`record_walk` in its quickest form here: compiled where it was, else as it stands. `COMPILED` tells which."""
+"""`record_walk` in its quickest form here: compiled where it was, else as it stands. `COMPILED` says which."""
 
 from __future__ import annotations
 
